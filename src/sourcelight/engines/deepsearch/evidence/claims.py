@@ -124,7 +124,7 @@ CLAIMS: Sequence[Claim] = (
         "The cited lines of its body have the calls, and navigation resolves each to one definition. There may be "
         "other calls.",
         _PLACES,
-        ("calls.find_callees",),
+        ("calls._state_callees",),
     ),
     Claim(
         ("The declaration of `…` names …",),
@@ -170,7 +170,7 @@ CLAIMS: Sequence[Claim] = (
         "search",
         "As above, without a result, and no file has tests next to its code.",
         _PLACES,
-        ("uses.find_tests",),
+        ("uses._state_no_tests",),
     ),
     Claim(
         ("A line that uses the name `…` is in …: `…`",),
@@ -185,7 +185,7 @@ CLAIMS: Sequence[Claim] = (
         "In files of programming languages outside of tests, the keyword precedes the name, outside of comments and "
         "strings.",
         _PLACES,
-        ("throws.find_throws",),
+        ("throws._state_throws",),
     ),
     Claim(
         ("`…` is read from the environment in …: `…`", "`…` is a quoted key in …: `…`", "Code reads … by name…"),
@@ -251,7 +251,7 @@ CLAIMS: Sequence[Claim] = (
         "A complete search that ignores case finds no line and no path. Large files and submodules are named as not "
         "read.",
         _PLACES,
-        ("absence.find_absence",),
+        ("absence._prove_absence",),
     ),
     Claim(
         ("No definition of `…` was found in …", "No … definition of `…` was found in …"),
@@ -259,7 +259,7 @@ CLAIMS: Sequence[Claim] = (
         "The index has none, no line of code in a file without a grammar looks like one, and lines with the text are "
         "cited.",
         _PLACES,
-        ("absence.find_absence",),
+        ("absence._state_mentions",),
     ),
     Claim(
         (
@@ -269,7 +269,7 @@ CLAIMS: Sequence[Claim] = (
         "lines",
         "`git blame` of the line, or the number of lines. At the edge of a shallow clone, the second form is used.",
         _PLACES,
-        ("answering.find_line_author",),
+        ("answering.find_line_author", "answering._state_line_author"),
     ),
     Claim(
         (

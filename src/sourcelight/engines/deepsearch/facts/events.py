@@ -275,17 +275,9 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     rows = work.call("commit_search", arguments).table.to_pylist()
     concrete = concrete_paths(work, paths)
     paths_text = _paths_text(request, concrete)
-    fact = Fact(
-        None,
-        "",
-        commit_fact.query,
-        f"Counts changes under this name. {_NO_MERGES}",
-        notes=commit_fact.notes,
-        unit="date",
-        unapplied=commit_fact.unapplied,
-    )
-    if not request.paths:
-        fact.rule = "Includes merges."
+    rule = f"Counts changes under this name. {_NO_MERGES}" if request.paths else "Includes merges."
+    fact = Fact(None, "", commit_fact.query, rule, notes=commit_fact.notes, unit="date")
+    fact.unapplied = commit_fact.unapplied
     if not rows:
         fact.subject = f"No commit changed {paths_text}"
         never = [path.source_text for path in request.paths if not (path.exists or path.was_there)]
@@ -293,38 +285,46 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
             fact.sentences.append(f"{describe_missing_paths(never)}.")
         return fact
     exists = bool(concrete)
-    newest = request.is_last or request.event == "removed"
-    removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
-    row = removals[0] if removals else rows[0 if newest else -1]
-    is_file = len(request.paths) == 1 and request.paths[0].is_file
-    renames = renames_of(work, request.paths[0].pattern) if is_file and request.event != "changed" else []
     if request.event == "renamed":
-        if not _set_rename(fact, paths_text, rows, renames, exists=exists):
+        if not _set_rename(fact, paths_text, rows, _renames(work), exists=exists):
             return None
         table.title, fact.tables = "Commits", [table]
         return fact
+    newest = request.is_last or request.event == "removed"
+    removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
+    row = removals[0] if removals else rows[0 if newest else -1]
+    renames = _renames(work)
     if request.event == "added" and not request.is_last and renames and len(concrete) <= 1:
         origin = find_origin(work, row, renames)
         if origin is not None:
             return _state_origin(fact, paths_text, row, *origin)
+    subject = "The history" if not request.paths else paths_text
     verb = _verb_of(request.event, row, renames, is_newest=newest, is_removal=bool(removals))
-    _set_commit(
-        fact,
-        f"{paths_text[0].upper() + paths_text[1:] if paths_text == 'the history' else paths_text} {verb}",
-        row,
-        f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
-        f"{', '.join(path.source_text for path in request.paths) or 'anything'}",
-    )
+    note = f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
+    note += ", ".join(path.source_text for path in request.paths) or "anything"
+    _set_commit(fact, f"{subject} {verb}", row, note)
     fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])})"
-    if request.event == "removed" and exists:
+    if request.event == "removed":
+        _explain_removal(fact, exists=exists, is_removal=bool(removals))
+    fact.sentences.append(f"{count_of(len(rows), 'commit')} changed it.")
+    table.title, fact.tables = "Commits", [table]
+    return fact
+
+
+def _renames(work: Work) -> list[tuple[str, str, str, str]]:
+    """Return the renames of the only file of a question, as `renames_of` has them; none for other questions."""
+    request = work.request
+    is_file = len(request.paths) == 1 and request.paths[0].is_file
+    return renames_of(work, request.paths[0].pattern) if is_file and request.event != "changed" else []
+
+
+def _explain_removal(fact: Fact, *, exists: bool, is_removal: bool) -> None:
+    """Say why the newest commit of a path doesn't remove it, although the question says so."""
+    if exists:
         fact.sentences.append("It still exists in the searched commit.")
-    elif request.event == "removed" and not removals:
+    elif not is_removal:
         fact.unapplied.append("removed")
         fact.sentences.append("No commit except merges removed it.")
-    fact.sentences.append(f"{count_of(len(rows), 'commit')} changed it.")
-    table.title = "Commits"
-    fact.tables = [table]
-    return fact
 
 
 def _paths_text(request: FactRequest, concrete: Sequence[tuple[str, str]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -72,36 +72,20 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
             "its lines."
         )
     blame = _count_lines(work, targets[:_MAX_OWNED])
-    counts = blame.lines
-    notes += blame.notes
-    total = sum(counts.values())
-    if not total:
+    if not blame.lines:
         return None
-    # A person with two addresses that no mailmap joins is one person to a reader.
-    by_name: Counter[str] = Counter()
-    for (name, _), number in counts.items():
-        by_name[name] += number
-    name, number = min(by_name.items(), key=lambda item: (-item[1], item[0]))
-    addresses = sum(author == name for author, _ in counts)
     names = " and ".join(
         code((f"{repository}/{path}" if len(work.inquiry.pins) > 1 else path) if path else repository)
         for repository, path in targets[:_MAX_OWNED]
     )
-    fact = Fact(
-        None,
-        f"{inline(name, 80)} {'' if blame.is_exact else 'probably '}wrote the most lines of {names}: "
-        f"{'' if blame.is_exact else 'about '}{number:,} of {total:,}"
-        f"{f', under {addresses} addresses' if addresses > 1 else ''}",
-        "  +  ".join(blame.queries),
-        unit="lines",
-        notes=notes,
-    )
+    subject, queries = _state_main_author(blame, names), "  +  ".join(blame.queries)
+    fact = Fact(None, subject, queries, unit="lines", notes=[*notes, *blame.notes])
     fact.rule = "Counts current lines by author, as in `git blame`. An author is an address."
     if not blame.is_exact:
         fact.rule += " Not every line is compared with `git blame`; `exact=True` compares all."
-    if work.request.event == "owner":
+    if request.event == "owner":
         fact.sentences.append("No CODEOWNERS file names an owner, so this is the main author.")
-    fact.tables = [_lines_by_author(counts, total)]
+    fact.tables = [_lines_by_author(blame.lines)]
     fact.adds_up = False
     if request.period.text:
         fact.unapplied.append(request.period.text)
@@ -110,6 +94,22 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     if request.tests is not None:
         fact.unapplied.append("tests")
     return fact
+
+
+def _state_main_author(blame: _LineCounts, names: str) -> str:
+    """State who wrote the most lines of `names`, which are files, directories or repositories."""
+    # A person with two addresses that no mailmap joins is one person to a reader.
+    by_name: Counter[str] = Counter()
+    for (author, _), number in blame.lines.items():
+        by_name[author] += number
+    name, number = min(by_name.items(), key=lambda item: (-item[1], item[0]))
+    addresses = sum(author == name for author, _ in blame.lines)
+    under = f", under {addresses} addresses" if addresses > 1 else ""
+    probably, about = ("", "") if blame.is_exact else ("probably ", "about ")
+    return (
+        f"{inline(name, 80)} {probably}wrote the most lines of {names}: {about}{number:,} of "
+        f"{blame.lines.total():,}{under}"
+    )
 
 
 @dataclass(slots=True)
@@ -142,10 +142,10 @@ def _count_lines(work: Work, targets: Sequence[tuple[str, str]]) -> _LineCounts:
     return counts
 
 
-def _lines_by_author(counts: Mapping[tuple[str, str], int], total: int) -> Rows:
+def _lines_by_author(counts: Counter[tuple[str, str]]) -> Rows:
     table = Rows("Lines by author", ("author", "address", "lines", "share"))
     for (name, address), number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        table.add((name, address, number, f"{100 * number / total:.1f} %"))
+        table.add((name, address, number, f"{100 * number / counts.total():.1f} %"))
     return table
 
 

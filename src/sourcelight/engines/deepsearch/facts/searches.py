@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -18,6 +18,8 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Work
 from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.question.request import Term, any_path
@@ -179,6 +181,23 @@ def commit_of(work: Work, row: dict[str, Any]) -> str:
 def cited_line(work: Work, row: dict[str, Any]) -> CitedLine:
     """Return the line that a row of a search is of; the first line for a path."""
     return CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1)
+
+
+def row_evidence(
+    work: Work, texts: FileTexts, row: Mapping[str, Any], role: str = "usage", score: float = 0.0,
+    symbols: tuple[str, ...] = (),
+) -> FileEvidence | None:  # fmt: skip
+    """Make evidence of the line that a row of a search is of; None for a repository that isn't pinned."""
+    target, line = work.inquiry.pins.of(row["repository"]), row["line_number"]
+    return None if target is None else texts.evidence(target, row["path"], line, line, role, score, symbols)
+
+
+def rows_evidence(
+    work: Work, texts: FileTexts, rows: Iterable[Mapping[str, Any]], symbols: tuple[str, ...] = ()
+) -> tuple[FileEvidence, ...]:
+    """Make evidence of the lines of several rows, as uses."""
+    evidence = (row_evidence(work, texts, row, symbols=symbols) for row in rows)
+    return tuple(item for item in evidence if item is not None)
 
 
 def is_readable(work: Work) -> bool:

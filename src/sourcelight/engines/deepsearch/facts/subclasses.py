@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     run_searches,
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
+from sourcelight.engines.deepsearch.question.request import Term
 from sourcelight.engines.search import Target
 
 # Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
@@ -66,46 +67,26 @@ _KINDS = {
 
 def count_subclasses(work: Work) -> Fact:
     """Count classes, or requested structs, enums and so on, whose declarations name another type as a base."""
-    # A head names a base as its file does: `Error` for `Http::Error`.
-    terms_of_heads = tuple(replace(term, text=re.split(r"::|\.|\\", term.text)[-1]) for term in work.request.terms)
-    request = replace(work.request, terms=terms_of_heads)
-    names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in request.terms)
+    request, bases = work.request, _bases(work)
+    names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in bases)
     queries = make_queries(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
     notes: list[str] = []
-    terms = frozenset(term.text for term in request.terms)
+    terms = frozenset(term.text for term in bases)
     continued = make_queries(work, f"case:yes type:file /{_CONTINUED.format(names=names)}/")
     rows = [*run_searches(work, queries, notes), *run_searches(work, continued, notes)]
-    candidates = list(_read_heads(work, rows, terms))
+    heads = list(_read_heads(work, rows, terms))
     kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
     if "class" not in request.symbol_kinds and kinds:
-        kinds_by_name = _declared_kinds(work, {head.name for _, head in candidates if not head.kind}, notes)
-        candidates = [
-            (row, head)
-            for row, head in candidates
-            if kinds & ({head.kind} if head.kind else kinds_by_name.get((row["repository"], head.name), set()))
-        ]
-    subtypes: dict[tuple[str, str, str, int], tuple[dict[str, Any], Subtype]] = {}
-    # A type of Rust can have several `impl` blocks for one trait, and a class of C# several parts: they count once.
-    # Elsewhere, classes of one name in a file are within different ones.
-    for row, head in candidates:
-        is_one = row["path"].endswith(".rs") or re.search(r"\bpartial\b", row["line"] or "") is not None
-        line = 0 if is_one else row["line_number"] or 0
-        subtypes.setdefault((row["repository"], row["path"], head.name, line), (row, head))
-    count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
+        heads = _of_kinds(work, heads, kinds, notes)
+    subtypes = _subtypes(heads)
+    noun = request.symbol_kinds[0] if kinds else "class"
     # Readers don't call an object of Kotlin or a record of Java a class.
     if noun == "class" and not all(re.search(r"\bclass\b", row["line"] or "") for row, _ in subtypes.values()):
         noun = "type"
-    tested = sum(is_test(path) for _, path, _, _ in subtypes)
-    of_tests = f", {tested:,} of them in tests," if 0 < tested < count and request.tests is None else ""
     fact = Fact(
-        count,
-        f"{noun_for(noun, count)}{file_conditions(work)}{of_tests} "
-        f"{'name' if count != 1 else 'names'} {format_terms(request.terms)} as a base in "
-        f"{'their declarations' if count != 1 else 'its declaration'}",
-        join_queries([*queries, *continued]),
-        notes=notes,
+        len(subtypes), _subject(work, noun, subtypes), join_queries([*queries, *continued]), notes=notes,
         unit="definitions",
-    )
+    )  # fmt: skip
     if filled_heads := find_filled_heads(work, names, {key[:3] for key in subtypes}, notes):
         fact.subject += _mention_filled_heads(filled_heads)
         fact.is_open = True
@@ -120,6 +101,51 @@ def count_subclasses(work: Work) -> Fact:
         table.add(values, cited_line(work, row))
     fact.tables = [table]
     return fact
+
+
+def _of_kinds(
+    work: Work, heads: Sequence[tuple[dict[str, Any], Subtype]], kinds: set[str], notes: list[str]
+) -> list[tuple[dict[str, Any], Subtype]]:
+    """Return the heads that declare one of some kinds; for a head without a keyword, the index has the kind."""
+    kinds_by_name = _declared_kinds(work, {head.name for _, head in heads if not head.kind}, notes)
+    return [
+        (row, head)
+        for row, head in heads
+        if kinds & ({head.kind} if head.kind else kinds_by_name.get((row["repository"], head.name), set()))
+    ]
+
+
+def _subtypes(
+    heads: Sequence[tuple[dict[str, Any], Subtype]],
+) -> dict[tuple[str, str, str, int], tuple[dict[str, Any], Subtype]]:
+    """Return the first head of each type, by repository, path, name and line.
+
+    A type of Rust can have several `impl` blocks for one trait, and a class of C# several parts: they count once, under
+    line 0. Elsewhere, classes of one name in a file are within different ones.
+    """
+    subtypes: dict[tuple[str, str, str, int], tuple[dict[str, Any], Subtype]] = {}
+    for row, head in heads:
+        is_one = row["path"].endswith(".rs") or re.search(r"\bpartial\b", row["line"] or "") is not None
+        line = 0 if is_one else row["line_number"] or 0
+        subtypes.setdefault((row["repository"], row["path"], head.name, line), (row, head))
+    return subtypes
+
+
+def _subject(work: Work, noun: str, subtypes: Collection[tuple[str, str, str, int]]) -> str:
+    """Say what the number counts, such as ``classes of `*.py` name `Base` as a base in their declarations``."""
+    count = len(subtypes)
+    tested = sum(is_test(path) for _, path, _, _ in subtypes)
+    of_tests = f", {tested:,} of them in tests," if 0 < tested < count and work.request.tests is None else ""
+    verb, declarations = ("names", "its declaration") if count == 1 else ("name", "their declarations")
+    return (
+        f"{noun_for(noun, count)}{file_conditions(work)}{of_tests} {verb} {format_terms(_bases(work))} as a base in "
+        f"{declarations}"
+    )
+
+
+def _bases(work: Work) -> list[Term]:
+    """Return the requested bases as heads name them: `Error` for `Http::Error`."""
+    return [replace(term, text=re.split(r"::|\.|\\", term.text)[-1]) for term in work.request.terms]
 
 
 def _read_heads(

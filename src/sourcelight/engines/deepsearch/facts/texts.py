@@ -34,7 +34,6 @@ def count_texts(work: Work) -> Fact:
     request = work.request
     if request.is_negated:
         return _count_without(work)
-    called = request.relation == "call"
     # Functions that contain a text aren't counted; the places are, with a note in the answer.
     unit = request.kind if request.kind != "definitions" else "occurrences"
     # "Occurrences of a and b" are occurrences of either, because no text is both.
@@ -50,42 +49,50 @@ def count_texts(work: Work) -> Fact:
     if request.lacking:
         terms += f", but not {format_terms(request.lacking)}"
     fact = Fact(0, "", join_queries(queries), _counting_rule(request.terms), notes=notes, unit=unit)
-    lines = Rows("Lines", ("repository", "path", "line_number", "line"))
-    matches: Counter[str] = Counter()
-    files: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        number = row["match_count"]
-        matches[row["repository"]] += number
-        files[row["repository"], row["path"]] += 1 if unit == "lines" else number
-        lines.add(
-            (row["repository"], row["path"], row["line_number"], row["line"]),
-            cited_line(work, row),
-        )
-    by_line, by_file = Counter(row["repository"] for row in rows), Counter(name for name, _ in files)
-    counts = {
-        "lines": by_line,
-        "occurrences": matches,
-        "files": by_file,
-        "repositories": Counter(dict.fromkeys(by_file, 1)),
-    }
-    if request.kind == "definitions":
-        fact.unapplied += [noun_for(kind, 2) for kind in request.symbol_kinds or ("definition",)]
+    counts = _count_by_repository(rows)
     fact.repositories = counts[unit]
     fact.number = sum(fact.repositories.values())
     fact.subject = _subject(work, unit, fact.number, terms)
-    fact.sentences.append(f"In total: {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
+    if request.kind == "definitions":
+        fact.unapplied += [noun_for(kind, 2) for kind in request.symbol_kinds or ("definition",)]
+    fact.sentences.append(f"In total: {_format_totals(*(sum(counts[name].values()) for name in _UNITS))}.")
     fact.search_notices += dict.fromkeys(left_out)
     fact.unread += ["large"] if left_out else []
-    if called:
+    if request.relation == "call":
         fact.sentences.append("A definition with a parenthesis after the name matches like a call.")
-    table = _files_table(work, files, "matches" if unit != "lines" else "lines")
-    fact.tables = [table] if "files" in {unit, request.group} or unit == "repositories" else [lines, table]
+    files = _files_table(work, rows, "matches" if unit != "lines" else "lines")
+    has_lines = unit in {"lines", "occurrences"} and request.group != "files"
+    fact.tables = [_lines_table(work, rows), files] if has_lines else [files]
     return fact
 
 
-def _files_table(work: Work, files: Mapping[tuple[str, str], int], unit: str) -> Rows:
+_UNITS = ("occurrences", "lines", "files", "repositories")
+"""The units in which a text is counted."""
+
+
+def _count_by_repository(rows: Sequence[Mapping[str, Any]]) -> dict[str, Counter[str]]:
+    """Count what each repository has, in each of `_UNITS`; a row is a line with one or more matches."""
+    matches: Counter[str] = Counter()
+    for row in rows:
+        matches[row["repository"]] += row["match_count"]
+    lines = Counter(row["repository"] for row in rows)
+    files = Counter(repository for repository, _ in {(row["repository"], row["path"]) for row in rows})
+    return dict(zip(_UNITS, (matches, lines, files, Counter(dict.fromkeys(files, 1))), strict=True))
+
+
+def _lines_table(work: Work, rows: Sequence[dict[str, Any]]) -> Rows:
+    table = Rows("Lines", ("repository", "path", "line_number", "line"))
+    for row in rows:
+        table.add((row["repository"], row["path"], row["line_number"], row["line"]), cited_line(work, row))
+    return table
+
+
+def _files_table(work: Work, rows: Sequence[Mapping[str, Any]], unit: str) -> Rows:
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        counts[row["repository"], row["path"]] += 1 if unit == "lines" else row["match_count"]
     table = Rows("Files", ("repository", "path", unit))
-    for (repository, path), number in sorted(files.items(), key=lambda item: (-item[1], item[0])):
+    for (repository, path), number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         table.add((repository, path, number), CitedLine(repository, commit_of(work, {"repository": repository}), path))
     return table
 

@@ -12,7 +12,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, rows_evidence, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_code
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.names import SHOWN, rank_of, split_name
@@ -36,49 +36,46 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     # An incomplete search can't prove absence, and a file of this name is an answer.
     if notes or paths:
         return None
-    searched_repositories = _repositories_text(work)
-    if not rows:
-        text = f"No searched file has {code(simple)}: no line and no path of {searched_repositories} contains it"
-        if unread := _unread_parts(work, left_out, notes):
-            text += f" ({join_words(unread)} were not read)"
-        if nearest := nearest_spelling(work, simple):
-            text += f". The nearest spelling there is {code(nearest)}"
-        if not recount.are_absent(work, [simple]):
-            return None
-        method = ["The search ignored case and didn't read binary files.", *dict.fromkeys(left_out)]
-        return Finding(
-            Statement(text),
-            "absence",
-            method=method,
-            queries=[join_queries(queries)],
-            recounts=frozenset({len(work.names)}),
-            is_negative=True,
-        )
+    finding = _state_mentions(work, simple, rows, noun) if rows else _prove_absence(work, simple, left_out, notes)
+    if finding is not None:
+        finding.queries = [join_queries(queries)]
+    return finding
+
+
+def _prove_absence(work: Work, name: str, left_out: Sequence[str], notes: list[str]) -> Finding | None:
+    """State that no line and no path has a name; None if reading the files one by one finds it after all."""
+    text = f"No searched file has {code(name)}: no line and no path of {_repositories_text(work)} contains it"
+    if unread := _unread_parts(work, left_out, notes):
+        text += f" ({join_words(unread)} were not read)"
+    if nearest := nearest_spelling(work, name):
+        text += f". The nearest spelling there is {code(nearest)}"
+    if not recount.are_absent(work, [name]):
+        return None
+    method = ["The search ignored case and didn't read binary files.", *dict.fromkeys(left_out)]
+    return Finding(Statement(text), "absence", method=method, recounts=frozenset({len(work.names)}), is_negative=True)
+
+
+def _state_mentions(work: Work, name: str, rows: Sequence[Mapping[str, Any]], noun: str) -> Finding | None:
+    """State that lines have a name but nothing defines it; None if one of them may define it."""
     texts = FileTexts(work.context)
-    rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
+    rows = sorted(rows, key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
     # The search ignored case, too: `retries` in another case is not within another name.
-    whole_word = re.compile(rf"(?<!\w){re.escape(simple)}(?!\w)", re.IGNORECASE)
+    whole_word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
     exact = [row for row in rows if whole_word.search(row["line"] or "")]
     # Where no grammar reads definitions, such as in Swift, a line may define the name.
-    if any(_may_define(work, texts, row, simple) for row in exact):
+    if any(_may_define(work, texts, row, name) for row in exact):
         return None
     of_kind = f" {noun}" if noun else ""
-    mentioned = exact or rows
     qualifier = "" if exact else WITHIN_NAMES
-    evidence = []
-    for row in mentioned[:SHOWN]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            evidence.append(texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage"))
-    confirmed_rows = [row for row in rows if simple.casefold() in (row["line"] or "").casefold()]
+    evidence = rows_evidence(work, texts, (exact or rows)[:SHOWN])
+    confirmed_rows = [row for row in rows if name.casefold() in (row["line"] or "").casefold()]
     text = (
-        f"No{of_kind} definition of {code(simple)} was found in {searched_repositories}; "
+        f"No{of_kind} definition of {code(name)} was found in {_repositories_text(work)}; "
         f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{qualifier}, such as"
     )
     return Finding(
-        Statement(text, tuple(evidence)),
+        Statement(text, evidence),
         "absence",
-        queries=[join_queries(queries)],
         recounts=frozenset({len(confirmed_rows), len(work.names)}),
         is_negative=True,
         method=["Covers definitions that a grammar knows. Code may also build the name at run time."],

@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.errors import QueryError, RepositoryError, SourcelightError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
-from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
@@ -200,36 +200,40 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
         arguments["revision"] = target.commit
     try:
         answer = work.call("blame", arguments)
-        row = next((file_path for file_path in answer.table.to_pylist() if file_path["line_number"] == line), None)
-        if row is None:
+        blamed = next((row for row in answer.table.to_pylist() if row["line_number"] == line), None)
+        if blamed is None:
             return None
-        lookup = {"repos": [repository], "revisions": [row["commit"]], "count": 1}
+        lookup = {"repos": [repository], "revisions": [blamed["commit"]], "count": 1}
         commits = work.call("commit_search", lookup).table.to_pylist()
     except (RepositoryError, SourcelightError):
         work.context.cancellation.check()
         return None
     if not commits:
         return None
-    commit = commits[0]
-    quoted = texts.evidence(target, file, line, line, "read", 1.0)
-    subject = inline(commit["subject"])
-    text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in commit “{subject}”"
+    finding = _state_line_author(blamed, commits[0], texts.evidence(target, file, line, line, "read", 1.0))
+    finding.queries = [format_call("blame", arguments)]
+    return finding
+
+
+def _state_line_author(blamed: dict[str, Any], commit: dict[str, Any], quote: FileEvidence) -> Finding:
+    """State who last changed a quoted line; `blamed` is its row of a blame, and `commit` the row of that commit."""
+    line, file = quote.begin_line, quote.path
+    text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in commit “{inline(commit['subject'])}”"
     # At the edge of a shallow clone, git knows no earlier commit, but the commit has parents.
-    is_edge = row["boundary"] and bool(commit["parents"])
+    is_edge = blamed["boundary"] and bool(commit["parents"])
     if is_edge:
         text = (
             f"Line {line:,} of {code(file)} is at least as old as the oldest commit of this shallow clone, which is by "
             f"{byline(commit)}"
         )
     # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
-    changed = evidence_of(commit, f"last to change line {line}")
-    finding = Finding(Statement(text, (replace(changed, repository=repository), quoted)), "line", quotes=[quoted])
-    finding.queries = [format_call("blame", arguments)]
+    change = replace(evidence_of(commit, f"last to change line {line}"), repository=quote.repository)
+    finding = Finding(Statement(text, (change, quote)), "line", quotes=[quote])
     if is_edge:
         finding.method.append("The history of this clone ends at this commit: earlier commits were not fetched.")
-    if row["original_path"] != file:
+    if blamed["original_path"] != file:
         finding.method.append(
-            f"At that commit, it was line {row['original_line_number']:,} of {code(row['original_path'])}."
+            f"At that commit, it was line {blamed['original_line_number']:,} of {code(blamed['original_path'])}."
         )
     return finding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
@@ -18,7 +19,13 @@ from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, jo
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import (
+    join_queries,
+    make_queries,
+    row_evidence,
+    rows_evidence,
+    run_searches,
+)
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     PROGRAMMING_LANGUAGES,
     UNPARSED_LANGUAGES,
@@ -148,15 +155,20 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
             first_rows.setdefault(row["callee"], row)
     if not first_rows:
         return None
+    return _state_callees(work, location, name, list(first_rows.values()), queries, has_others=len(locations) > 1)
+
+
+def _state_callees(
+    work: Work,
+    location: DefinitionLocation,
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    queries: list[str],
+    *,
+    has_others: bool,
+) -> Finding:
+    """State which functions a function calls; `has_others` if another one has its name, too."""
     texts = FileTexts(work.context)
-    rows = list(first_rows.values())
-    statements = [
-        Statement(
-            f"{code(row['callee'])}: {code((row['line'] or '').strip()[:160])}",
-            (texts.evidence(location.target, location.path, row["line_number"], row["line_number"], "usage"),),
-        )
-        for row in rows[:MAX_DETAILS]
-    ]
     visible = rows[: 2 * SHOWN]
     name_list = join_words([code(row["callee"]) for row in visible])
     among = f"{len(rows):,} functions, including " if len(rows) > len(visible) else ""
@@ -165,14 +177,16 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
         [texts.evidence(location.target, location.path, line, line, "usage", 0.0, (name,)) for line in line_numbers]
     )
     # Another function of the same name, in an example or a test, may be the one that is meant.
-    location_text = f" in {code(location.path)}" if len(locations) > 1 else ""
-    finding = Finding(
-        Statement(f"{code(name)}{location_text} calls {among}{name_list}", evidence),
-        "callees",
-        queries=queries,
-        heading="Calls",
-    )
-    finding.details = statements
+    location_text = f" in {code(location.path)}" if has_others else ""
+    headline = Statement(f"{code(name)}{location_text} calls {among}{name_list}", evidence)
+    finding = Finding(headline, "callees", queries=queries, heading="Calls")
+    finding.details = [
+        Statement(
+            f"{code(row['callee'])}: {code((row['line'] or '').strip()[:160])}",
+            (texts.evidence(location.target, location.path, row["line_number"], row["line_number"], "usage"),),
+        )
+        for row in rows[:MAX_DETAILS]
+    ]
     finding.quotes = [head_at(texts, location)]
     finding.method.append("Lists calls whose target is certain, without calls of libraries that aren't searched.")
     return finding
@@ -199,8 +213,8 @@ def _state(
 ) -> Finding:
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
-    tested = [row for row in rows if rank_of(row["caller_path"])]
     main = [row for row in rows if not rank_of(row["caller_path"])] or rows
+    is_partly_tests = len(main) < len(rows)
     by_caller: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in main:
         _name_caller(work, texts, row)
@@ -208,47 +222,68 @@ def _state(
     visible = list(by_caller.values())[: 2 * SHOWN]
     statements = [_statement(work, texts, row) for row in visible]
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
-    names = [_caller(row) for row in visible]
-    name_list = join_words(list(dict.fromkeys(names)))
-    by_name = any(row["how"] in {"name", "text"} for row in main)
-    calls = sum(row["calls"] for row in main)
-    pattern = re.compile(rf"(?<![\w$]){re.escape(callables[0].definition.name)}(?![\w$])")
-    # The name must be on the lines as often as they call it.
-    name_count = sum(len(pattern.findall(row["line"] or "")) for row in main)
-    is_whole = is_whole and name_count == calls
-    calls = min(calls, name_count) or calls
-    # A method reference or a function that is passed on has no bracket, and neither has a call in Ruby.
-    bracketed = re.compile(rf"{pattern.pattern}\s*(?:\?\.|!)?\s*(?:\(|(?:::)?<[^<>()]*>\s*\(|\[[^\[\]()]*\]\()")
-    are_calls = sum(len(bracketed.findall(row["line"] or "")) for row in main) >= calls
-    call_noun = count_of(calls, "call") if are_calls else f"{calls:,} calls or references"
-    file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
+    name_list = join_words(list(dict.fromkeys(_caller(row) for row in visible)))
     if len(by_caller) > len(visible):
         name_list = f"{len(by_caller):,} places, including {name_list}"
+    count = _count_calls(main, callables[0].definition.name)
+    is_whole = is_whole and count.is_confirmed
     # A call that only shares the name may be of something else: of another class, of a library.
+    by_name = any(row["how"] in {"name", "text"} for row in main)
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
-    outside = " outside of tests and examples" if tested and main is not rows and len(tested) != len(rows) else ""
-    counts = f"{'' if is_whole else 'at least '}{call_noun} in {file_count}{outside}"
+    file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
+    outside = " outside of tests and examples" if is_partly_tests else ""
+    counts = f"{'' if is_whole else 'at least '}{count.text} in {file_count}{outside}"
     if other_lines:
         # A name that is passed on is called elsewhere. No number: what is code in a notebook or a text is not certain.
         counts += "; other lines have the name, too"
     text = f"{code(name)} is {by} {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     files_again = recount.files_in({(row["caller_repository"], row["caller_path"], row["line_number"]) for row in main})
-    finding.recounts = frozenset({min(calls, name_count), len(files_again), len(by_caller)})
+    finding.recounts = frozenset({count.recount, len(files_again), len(by_caller)})
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
         finding.method.append(f"The list has the first {MAX_DETAILS} of {len(main):,} lines with calls.")
-    if tested and main is not rows and len(tested) != len(rows):
-        finding.method.append(f"Tests and examples have {count_of(sum(row['calls'] for row in tested), 'more call')}.")
+    if is_partly_tests:
+        in_tests = sum(row["calls"] for row in rows if rank_of(row["caller_path"]))
+        finding.method.append(f"Tests and examples have {count_of(in_tests, 'more call')}.")
+    finding.method += _reservations(len(callables), by_name=by_name, is_whole=is_whole)
+    return finding
+
+
+@dataclass(frozen=True, slots=True)
+class _CallCount:
+    """The number of calls on some lines: in words, as counted again, and whether both counts agree."""
+
+    text: str
+    recount: int
+    is_confirmed: bool
+
+
+def _count_calls(rows: Sequence[Mapping[str, Any]], name: str) -> _CallCount:
+    """Count the calls on lines that the call graph gives, and again by the name on these lines."""
+    calls = sum(row["calls"] for row in rows)
+    pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    name_count = sum(len(pattern.findall(row["line"] or "")) for row in rows)
+    number = min(calls, name_count) or calls
+    # A method reference or a function that is passed on has no bracket, and neither has a call in Ruby.
+    bracketed = re.compile(rf"{pattern.pattern}\s*(?:\?\.|!)?\s*(?:\(|(?:::)?<[^<>()]*>\s*\(|\[[^\[\]()]*\]\()")
+    are_calls = sum(len(bracketed.findall(row["line"] or "")) for row in rows) >= number
+    text = count_of(number, "call") if are_calls else f"{number:,} calls or references"
+    return _CallCount(text, min(number, name_count), name_count == calls)
+
+
+def _reservations(definition_count: int, *, by_name: bool, is_whole: bool) -> list[str]:
+    """Say what makes a list of callers uncertain, a sentence each."""
+    reservations = []
     if by_name:
-        finding.method.append("Some calls match only by name, so they may call another function of this name.")
-    if len(callables) > 1:
-        finding.method.append(
-            f"{len(callables)} definitions have this name, and the list has the calls of all of them."
+        reservations.append("Some calls match only by name, so they may call another function of this name.")
+    if definition_count > 1:
+        reservations.append(
+            f"{definition_count} definitions have this name, and the list has the calls of all of them."
         )
     if not is_whole:
-        finding.method.append("There may be more calls, because not every file with the name could be parsed.")
-    return finding
+        reservations.append("There may be more calls, because not every file with the name could be parsed.")
+    return reservations
 
 
 def _name_caller(work: Work, texts: FileTexts, row: dict[str, Any]) -> None:
@@ -329,11 +364,9 @@ def _mentions(
     main.sort(key=lambda row: (row["path"], row["line_number"]))
     statements = []
     for row in main[:MAX_DETAILS]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is None:
-            continue
-        evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
-        statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
+        evidence = row_evidence(work, texts, row)
+        if evidence is not None:
+            statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
     headline = _state_unparsed(work, texts, name, main, len(lines))
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
@@ -381,13 +414,6 @@ def _state_unparsed(
     if not calling:
         return None
     visible = calling[:_MAX_CALLS]
-    evidence = []
-    for row in visible:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            evidence.append(
-                texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 0.0, (name,))
-            )
     lines_by_holder: dict[tuple[str, str], list[str]] = {}
     for row in visible:
         path, number = row["path"], row["line_number"]
@@ -404,4 +430,6 @@ def _state_unparsed(
     is_reference = any(language_of(row["path"]) in WITHOUT_BRACKETS for row in calling)
     verb = "called or referenced" if is_reference else "called"
     further = "" if line_count == len(visible) else "; other lines have the name"
-    return Statement(f"{code(name)} is {verb} by name in {line_list}{further}", tuple(evidence))
+    return Statement(
+        f"{code(name)} is {verb} by name in {line_list}{further}", rows_evidence(work, texts, visible, (name,))
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sourcelight.core.markup import code
@@ -224,6 +226,10 @@ def _state_one(
 def _candidates_at(
     work: Work, texts: FileTexts, row: Mapping[str, Any], matcher: re.Pattern[str], words: Sequence[str], owner: str
 ) -> Iterator[tuple[str, ValueCandidate]]:
+    """Yield the default that a line gives to a name with the requested words, and how the line gives it.
+
+    How is ``documented``, ``fallback`` (of an absent option), ``merged`` (options are merged into it) or ``set``.
+    """
     target = work.inquiry.pins.of(row["repository"])
     match = matcher.search(row["line"])
     if target is None or match is None:
@@ -239,37 +245,30 @@ def _candidates_at(
     ):
         return
     evidence = texts.evidence(target, path, number, number, "definition", 1.0, (name,))
+    default = partial(ValueCandidate, path=path, evidence=[evidence], rank=0, repository=row["repository"])
     if match["documented"]:
         value = re.match(r"\s*([^\]\n]{1,80})\]", row["line"][match.end("documented") :])
         if value is not None:
-            claim = f"The documentation says that the default of {code(name)}"
-            yield "documented", ValueCandidate(value[1], claim, path, [evidence], 0, row["repository"], "is")
+            yield "documented", default(value[1], f"The documentation says that the default of {code(name)}")
         return
     expression = read_expression(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
     is_on_line = expression is not None and expression.line == number - 1
     value_text = " ".join(expression.text.rstrip(",;").split()) if expression is not None and is_on_line else ""
     if match["sign"] == "=" and (fallback := _fallback_of(name, value_text)):
-        claim = f"The default of {code(name)}"
-        yield "fallback", ValueCandidate(fallback, claim, path, [evidence], 0, row["repository"], "is")
+        yield "fallback", default(fallback, f"The default of {code(name)}")
         return
     if _LITERAL.fullmatch(value_text) is None:
         return
     enclosing = next((definition for definition in holders if definition.kind in _FUNCTIONS), None)
-    before = row["line"][: match.start("name")]
-    kind = ""
-    subject = name
-    if match["sign"] == "=" and (member := re.search(r"([A-Za-z_]\w*(?:\.|->))$", before)) is not None:
-        # Other functions set it to what someone asked for.
-        if enclosing is not None and _PREPARING.search(enclosing.name):
-            kind, subject = "set", f"{member[1]}{name}"
-    elif match["sign"] != "=" and _is_merged(lines, number - 1):
-        kind = "merged"
-    if kind:
-        owners = [] if enclosing is None else [DefinitionLocation(target, path, enclosing)]
-        candidate = ValueCandidate(
-            value_text, code(subject), path, [evidence], 0, row["repository"], "is set to", owners
-        )
-        yield kind, candidate
+    owners = [] if enclosing is None else [DefinitionLocation(target, path, enclosing)]
+    is_set = default(value_text, code(name), verb="is set to", locations=owners)
+    member = re.search(r"([A-Za-z_]\w*(?:\.|->))$", row["line"][: match.start("name")])
+    if match["sign"] != "=":
+        if _is_merged(lines, number - 1):
+            yield "merged", is_set
+    # Other functions set it to what someone asked for.
+    elif member is not None and enclosing is not None and _PREPARING.search(enclosing.name):
+        yield "set", replace(is_set, subject=code(f"{member[1]}{name}"))
 
 
 def _fallback_of(name: str, expression: str) -> str:

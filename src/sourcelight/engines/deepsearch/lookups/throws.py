@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.lookups.uses import (
 )
 
 _STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
+_KEYWORD = r"(?:throw|raise|rethrow|THROW)"
 _RAISING = (".py", ".pyi", ".rb", ".ex", ".exs", ".ml", ".mli")
 
 
@@ -40,46 +41,52 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
             (rows if is_code(row) else other_rows).append(row)
     texts = FileTexts(work.context)
     exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
-    pattern = re.compile(
-        rf"\b(?:throw|raise|rethrow|THROW)\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}"
-    )
+    pattern = re.compile(rf"\b{_KEYWORD}\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}")
     throwing = [row for row in rows if _throws(work, texts, row, pattern)]
+    # What is left out belongs into the sentence, or its number is another one than a reader counts.
+    scope = "outside of tests and examples " if any(_throws(work, texts, row, pattern) for row in other_rows) else ""
     # What only tests and examples throw is an answer, too, if the sentence says so.
-    is_of_tests = not throwing
-    if is_of_tests:
-        rows, other_rows = other_rows, []
+    if not throwing:
+        scope, rows = "in tests and examples ", other_rows
         throwing = [row for row in rows if _throws(work, texts, row, pattern)]
     if not throwing:
         return None
-    throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    detailed = [(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
-    statements = [state_use(work, texts, row, holder) for row, holder in detailed]
-    locations = list(dict.fromkeys(location_in(row, holder) for row, holder in detailed))
-    files = count_of(len({(row["repository"], row["path"]) for row in throwing}), "file")
-    verb = "raised" if throwing[0]["path"].endswith(_RAISING) else "thrown"
-    # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
-    # What is left out belongs into the sentence, or its number is another one than a reader counts.
-    has_others = any(_throws(work, texts, row, pattern) for row in other_rows)
-    outside = "outside of tests and examples " if has_others else "in tests and examples " if is_of_tests else ""
-    # A plain search for the keyword before the name must give the same lines, or there may be more.
-    keyword = re.compile(rf"\b(?:throw|raise|rethrow|THROW)\b.*{exception}")
-    keyword_lines = {
+    stated = {(row["repository"], row["path"], row["line_number"]) for row in throwing}
+    least = "at least " if _lines_with_keyword(work, texts, rows, simple, exception) - stated else ""
+    finding = _state_throws(work, texts, simple, throwing, f"{scope}on {least}")
+    finding.queries, finding.notes = [join_queries(queries)], notes
+    line_count = recount.count_with(texts, work, stated, exception)
+    finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
+    return finding
+
+
+def _lines_with_keyword(
+    work: Work, texts: FileTexts, rows: Sequence[Mapping[str, Any]], name: str, exception: str
+) -> set[recount.Location]:
+    """Return the lines of code that have a keyword before a name: unless all of them count, there may be more."""
+    keyword = re.compile(rf"\b{_KEYWORD}\b.*{exception}")
+    return {
         (repository, path, number)
         for repository, path in {(row["repository"], row["path"]) for row in rows}
         for number, line in recount.code_lines(texts, work, repository, path)
-        if simple in line and keyword.search(_STRINGS.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
+        if name in line and keyword.search(_STRINGS.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
     }
-    stated = {(row["repository"], row["path"], row["line_number"]) for row in throwing}
-    least = "at least " if keyword_lines - stated else ""
-    text = f"{code(simple)} is {verb} by name {outside}on {least}{count_of(len(throwing), 'line')} of {files}"
+
+
+def _state_throws(work: Work, texts: FileTexts, name: str, rows: list[dict[str, Any]], scope: str) -> Finding:
+    """State which lines throw an exception; `scope` says outside of which files, and on at least how many."""
+    rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
+    detailed = [(row, holder_of(work, texts, row)) for row in rows[:MAX_DETAILS]]
+    statements = [state_use(work, texts, row, holder) for row, holder in detailed]
+    locations = list(dict.fromkeys(location_in(row, holder) for row, holder in detailed))
+    files = count_of(len({(row["repository"], row["path"]) for row in rows}), "file")
+    verb = "raised" if rows[0]["path"].endswith(_RAISING) else "thrown"
+    # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
+    text = f"{code(name)} is {verb} by name {scope}{count_of(len(rows), 'line')} of {files}"
     text += f"{', such as in' if len(locations) > SHOWN else ':'} {join_words(locations[:SHOWN])}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
-    finding = Finding(
-        Statement(text, evidence), "throws", queries=[join_queries(queries)], notes=notes, heading="Lines"
-    )
-    line_count = recount.count_with(texts, work, stated, exception)
-    finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
-    finding.quotes = [quote_around(work, texts, throwing[0])]
+    finding = Finding(Statement(text, evidence), "throws", heading="Lines")
+    finding.quotes = [quote_around(work, texts, rows[0])]
     finding.details = statements
     finding.method.append(
         "Covers code outside of tests and examples, without exceptions that another function creates."

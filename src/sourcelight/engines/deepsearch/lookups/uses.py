@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -50,35 +50,16 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
         if notes or _has_tests_beside_code(work, notes):
             return None
-        text = f"No searched test file has the name {code(simple)}"
-        method = ["Test files are recognized by their paths. Tests may still use it through other names."]
-        return Finding(Statement(text), "tests", queries=[join_queries(queries)], is_negative=True, method=method)
+        return _state_no_tests(simple, queries)
     texts = FileTexts(work.context)
     using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
         return None
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
-    holders = [holder_of(work, texts, row) for row in using]
-    lowered_name = simple.casefold().strip("_")
-    order = sorted(
-        range(len(using)),
-        key=lambda index: (
-            not (
-                lowered_name
-                and lowered_name in holders[index].casefold().replace("_", "" if "_" not in lowered_name else "_")
-            ),
-            not holders[index],
-            using[index]["path"],
-            using[index]["line_number"],
-        ),
-    )
-    firsts: dict[tuple[str, str], int] = {}
-    for index in order:
-        firsts.setdefault((using[index]["path"], holders[index]), index)
-    first_uses = list(firsts.values())
-    statements = [state_use(work, texts, using[index], holders[index]) for index in first_uses[: MAX_DETAILS + SHOWN]]
-    holder_names = join_words([location_in(using[index], holders[index]) for index in first_uses[:SHOWN]])
+    first_uses = _first_uses(work, texts, using, simple)
+    statements = [state_use(work, texts, row, holder) for row, holder in first_uses[: MAX_DETAILS + SHOWN]]
+    holder_names = join_words([location_in(row, holder) for row, holder in first_uses[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     verb = "has" if len(using) == 1 else "have"
     beside = "Besides imports and comments, " if len(using) < len(rows) else ""
@@ -93,9 +74,34 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     )
     finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
     finding.details = statements
-    finding.quotes = [quote_around(work, texts, using[first_uses[0]])]
+    finding.quotes = [quote_around(work, texts, first_uses[0][0])]
     finding.method.append("Imports and comments don't count, but other things with the same name do.")
     return finding
+
+
+def _state_no_tests(name: str, queries: Sequence[str]) -> Finding:
+    text = f"No searched test file has the name {code(name)}"
+    method = ["Test files are recognized by their paths. Tests may still use it through other names."]
+    return Finding(Statement(text), "tests", queries=[join_queries(queries)], is_negative=True, method=method)
+
+
+def _first_uses(
+    work: Work, texts: FileTexts, rows: Sequence[Mapping[str, Any]], name: str
+) -> list[tuple[Mapping[str, Any], str]]:
+    """Return the first use in each function with its name, first those of functions that are named after it."""
+    lowered_name = name.casefold().strip("_")
+
+    def is_named_after(holder: str) -> bool:
+        # `test_read_all` and `testReadAll` are both named after `readAll`.
+        lowered_holder = holder.casefold() if "_" in lowered_name else holder.casefold().replace("_", "")
+        return bool(lowered_name) and lowered_name in lowered_holder
+
+    uses = [(row, holder_of(work, texts, row)) for row in rows]
+    uses.sort(key=lambda use: (not is_named_after(use[1]), not use[1], use[0]["path"], use[0]["line_number"]))
+    first_uses: dict[tuple[str, str], tuple[Mapping[str, Any], str]] = {}
+    for row, holder in uses:
+        first_uses.setdefault((row["path"], holder), (row, holder))
+    return list(first_uses.values())
 
 
 _BESIDE_CODE = r"^[ \t]*(?:#\[(?:cfg\(test\)|(?:\w+::)*test\b)|test[ \t]+(?:\"|\w*[ \t]*\{)|unittest[ \t]*\{)"
@@ -139,7 +145,7 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
         firsts.setdefault(row["path"], row)
     first_rows = list(firsts.values())
     row = first_rows[0]
-    line = _evidence(work, texts, row)
+    line = row_evidence(work, texts, row)
     location_text = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
     # The line is shown, so that a reader sees whether another thing of this name is meant.
     text = f"A line that uses the name {code(simple)} is in {location_text}: {code(row['line'].strip()[:160])}"
@@ -238,7 +244,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     )
     statements = []
     for value, row in values:
-        line = _evidence(work, texts, row)
+        line = row_evidence(work, texts, row)
         repository_text = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
         text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
@@ -328,12 +334,6 @@ def _is_in_code_block(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> b
     )
 
 
-def _evidence(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence | None:
-    target = work.inquiry.pins.of(row["repository"])
-    line = row["line_number"]
-    return None if target is None else texts.evidence(target, row["path"], line, line, "usage")
-
-
 def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence:
     """Return the whole unit around a line: its function if that is short, else some lines."""
     target = work.inquiry.pins.of(row["repository"])
@@ -360,5 +360,5 @@ def location_in(row: Mapping[str, Any], holder: str) -> str:
 
 def state_use(work: Work, texts: FileTexts, row: Mapping[str, Any], holder: str) -> Statement:
     """Write where a line is, and the line itself."""
-    line = _evidence(work, texts, row)
+    line = row_evidence(work, texts, row)
     return Statement(f"{location_in(row, holder)}: {code(row['line'].strip()[:160])}", (line,) if line else ())

@@ -75,13 +75,9 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             count += 1
             if count > _MAX_CHARS:
                 return None
-            if (hashes and letter == "#") or (not hashes and text.startswith("//", position)):
-                break
-            if not hashes and text.startswith("/*", position):
-                end = text.find("*/", position + 2)
-                if end < 0:
-                    break
-                position = end + 2
+            comment_end = _comment_end(text, position, hashes=hashes)
+            if comment_end > position:
+                position = comment_end
                 continue
             if letter in _QUOTATION_MARKS:
                 quoted = _read_quoted(text, position)
@@ -108,6 +104,16 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             return _Expression(text_so_far.strip(), number, len(text), "")
         out.append(" ")
     return None
+
+
+def _comment_end(text: str, position: int, *, hashes: bool) -> int:
+    """Return the position behind the comment that begins at one; the same position if none does."""
+    if text.startswith("#" if hashes else "//", position):
+        return len(text)
+    if not hashes and text.startswith("/*", position):
+        end = text.find("*/", position + 2)
+        return len(text) if end < 0 else end + 2
+    return position
 
 
 def _read_quoted(text: str, position: int) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -89,7 +89,7 @@ target project cross compile oldest lowest install works
 _GENERIC = frozenset(map(stem, _GENERIC_TEXT.split()))
 """Words of questions for a version beside what has it."""
 _REQUIRES = re.compile(r"engines|requires?\b|environment\b.*sdk", re.IGNORECASE)
-_OF_BLOCK = 0.2
+_OF_BLOCK, _OF_OPENING = 0.2, 0.2
 _SAYS_VERSION = re.compile(r"minimum|requir|version|engines|target|toolchain|min_|(?:^|[\"'_-])ver\b", re.IGNORECASE)
 
 
@@ -142,53 +142,84 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
     lines = texts.lines(target, path)
     if (len(lines) > _MAX_LINES or (path.endswith(".json") and len(lines) > _MAX_JSON)) and not is_named:
         return
-    of_path = subject.terms_in(path)
     malus = 0.06 * min(path.count("/"), 4) + (0.35 if rank_of(path) > 1 else 0.0)
-    table: set[str] = set()
-    header = ""
-    blocks: list[tuple[int, set[str], str]] = []
-    comment: set[str] = set()
-    cache: dict[str, set[str]] = {}
+    bonus = 0.5 if is_named else 0.0
+    has_tables = path.endswith((".toml", ".ini", ".cfg", ".conf", ".editorconfig"))
+    context = _Context(subject.terms_in(path))
+    terms_by_text: dict[str, set[str]] = {}  # lines such as `},` repeat
     for number, line in enumerate(lines[:_MAX_LINES], 1):
         text = line.strip()[:_MAX_CHARACTERS]
         if not text:
-            comment = set()
+            context.comment = set()
             continue
-        terms = cache.get(text)
-        if terms is None:
-            terms = cache[text] = subject.terms_in(text)
+        if text not in terms_by_text:
+            terms_by_text[text] = subject.terms_in(text)
+        terms = terms_by_text[text]
         if text.startswith(("#", "//", ";", "<!--", "*")) and not text.startswith("#define"):
-            comment = comment | terms
+            context.comment |= terms
             continue
-        if _TABLE.fullmatch(text) and path.endswith((".toml", ".ini", ".cfg", ".conf", ".editorconfig")):
-            table, blocks, comment, header = terms, [], set(), text
+        if has_tables and _TABLE.fullmatch(text):
+            context.begin_table(text, terms)
             continue
         indent = len(line) - len(line.lstrip())
-        while blocks and blocks[-1][0] >= indent:
-            blocks.pop()
-        context = set(table).union(*(block for _, block, _ in blocks))
+        context.end_blocks(indent)
         following = lines[number].strip()[:_MAX_CHARACTERS] if number < len(lines) else ""
         # A list of versions has them on the lines below.
         is_version = _VERSION.search(text) is not None or (
             bool(terms) and text.endswith(("(", "[")) and _VERSION.search(following) is not None
         )
-        score = _score(subject, text, (terms, context, comment, of_path), is_version=is_version)
-        if score > 0.0 and is_version and subject.asks_version and blocks and _REQUIRES.search(blocks[-1][2]):
-            score += _OF_BLOCK
+        opens_block = _OPENS.search(text) is not None
+        score = _score(subject, text, terms, context, is_version=is_version)
         if score > 0.0:
-            opens = 0.2 if _OPENS.search(text) and not is_version else 0.0
-            yield BuildLine(
-                target,
-                path,
-                number,
-                score - malus - opens + (0.5 if is_named else 0.0),
-                is_version,
-                blocks[-1][2] if blocks else header,
-            )
-        if _OPENS.search(text):
+            if is_version and subject.asks_version and context.blocks and _REQUIRES.search(context.opening):
+                score += _OF_BLOCK
+            opening_malus = _OF_OPENING if opens_block and not is_version else 0.0
+            score = score - malus - opening_malus + bonus
+            yield BuildLine(target, path, number, score, is_version, context.opening)
+        if opens_block:
             # A description beside a value says what the value is for.
-            blocks.append((indent, terms | comment | _describe_block(lines, number, indent, subject), text))
-        comment = set()
+            block_terms = terms | context.comment | _describe_block(lines, number, indent, subject)
+            context.blocks.append(_Block(indent, block_terms, text))
+        context.comment = set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of a file that is open: the indentation of its first line, its terms, and that line."""
+
+    indent: int
+    terms: set[str]
+    opening: str
+
+
+@dataclass(slots=True)
+class _Context:
+    """The terms of a question around a line: in its path, the header of its table, open blocks, the comment above."""
+
+    path: set[str]
+    table: set[str] = field(default_factory=set)
+    header: str = ""
+    blocks: list[_Block] = field(default_factory=list)
+    comment: set[str] = field(default_factory=set)
+
+    @property
+    def enclosing(self) -> set[str]:
+        """The terms of the table and of all open blocks."""
+        return self.table.union(*(block.terms for block in self.blocks))
+
+    @property
+    def opening(self) -> str:
+        """The line that opens the innermost block, or the table."""
+        return self.blocks[-1].opening if self.blocks else self.header
+
+    def begin_table(self, header: str, terms: set[str]) -> None:
+        """Begin a table: blocks and comments above it end."""
+        self.table, self.header, self.blocks, self.comment = terms, header, [], set()
+
+    def end_blocks(self, indent: int) -> None:
+        """End the blocks whose first line isn't to the left of a line."""
+        while self.blocks and self.blocks[-1].indent >= indent:
+            self.blocks.pop()
 
 
 def _describe_block(lines: Sequence[str], number: int, indent: int, subject: Subject) -> set[str]:
@@ -202,23 +233,20 @@ def _describe_block(lines: Sequence[str], number: int, indent: int, subject: Sub
     return terms
 
 
-def _score(
-    subject: Subject, text: str, scopes: tuple[set[str], set[str], set[str], set[str]], *, is_version: bool
-) -> float:
+def _score(subject: Subject, text: str, terms: set[str], context: _Context, *, is_version: bool) -> float:
     """Score a line by the terms on it, in its context, in the comment above, and in its path."""
-    terms, context, comment, of_path = scopes
+    enclosing = context.enclosing
     is_default = subject.asks_default and _DEFAULT.match(text) is not None
-    if not terms and not (context and (is_version or is_default)):
+    if not terms and not (enclosing and (is_version or is_default)):
         return 0.0
-    line_terms = set(terms)
     # The subject itself must be there: "version" alone is in every manifest.
-    if not ((line_terms | context) - _GENERIC):
+    if not ((terms | enclosing) - _GENERIC):
         return 0.0
     share = (
-        subject.share_of(line_terms)
-        + (1.0 if is_default else _IN_CONTEXT) * subject.share_of(context - line_terms)
-        + _IN_COMMENT * subject.share_of(comment - line_terms - context)
-        + _IN_PATH * subject.share_of(of_path - line_terms - context - comment)
+        subject.share_of(terms)
+        + (1.0 if is_default else _IN_CONTEXT) * subject.share_of(enclosing - terms)
+        + _IN_COMMENT * subject.share_of(context.comment - terms - enclosing)
+        + _IN_PATH * subject.share_of(context.path - terms - enclosing - context.comment)
     )
     if subject.asks_version and not is_version:
         share *= 0.6

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
@@ -12,7 +13,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
     is_own,
@@ -89,16 +90,10 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     texts = FileTexts(work.context)
     queries: list[str] = []
     manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, READABLE_OTHERS)))
-    manifests = select_manifests(work, manifests_of_all, question.owner)
-    is_condition = manifests is None
-    manifests = manifests_of_all if manifests is None else manifests
-    matches, read = _match(manifests, question.name)
-    if is_condition:
-        # "On Linux" may be the name of a list.
-        word = question.owner.casefold()
-        matches = [match for match in matches if word in match.requirement.group.casefold()]
-        if not matches:
-            return None
+    selection = _select(work, manifests_of_all, question)
+    if selection is None:
+        return None
+    manifests, matches, read = selection
     is_selected = len(manifests) < len(manifests_of_all)
     if not matches:
         related = _related(manifests, question.name)
@@ -121,16 +116,31 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     versions = {match.requirement.version for match in selected if match.manifest.rank <= 1}
     if question.asks == "version" and len(versions - {""}) > 1:
         text += "; other lines list it differently"
-    finding = Finding(
-        Statement(text, first.evidence), "dependency", queries=[join_queries(queries)], notes=notes,
-        heading="Other manifests and lists",
-    )  # fmt: skip
+    finding = Finding(Statement(text, first.evidence), "dependency", queries=[join_queries(queries)], notes=notes)
     remaining = [*selected[1:], *(match for match in matches if match not in selected)]
+    finding.heading = "Other manifests and lists"
     finding.details = [
         state_requirement(work, texts, match.manifest, match.requirement) for match in remaining[: MAX_DETAILS - 1]
     ]
     finding.method.append(f"Read {count_of(len(read), 'manifest')}, but no lock files and no installed packages.")
     return finding
+
+
+def _select(
+    work: Work, manifests: Sequence[Manifest], question: PackageQuestion
+) -> tuple[list[Manifest], list[_Match], list[str]] | None:
+    """Return the manifests that a question is about, their lines that list its package, and the paths read whole.
+
+    An owner that is neither a package nor a directory is a condition, such as "on Linux": a part of the name of a list.
+    None if no list has it.
+    """
+    of_owner = select_manifests(work, list(manifests), question.owner)
+    if of_owner is not None:
+        return of_owner, *_match(of_owner, question.name)
+    matches, read = _match(manifests, question.name)
+    condition = question.owner.casefold()
+    matches = [match for match in matches if condition in match.requirement.group.casefold()]
+    return (list(manifests), matches, read) if matches else None
 
 
 def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list[str]]:
@@ -299,24 +309,12 @@ def _no_dependency(
     # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
     if question.asks in {"use", "need"} and rows and "/" not in question.name:
         return None
-    # A manifest that has the letters, in a form or a comment that isn't read, may list it: neither yes nor no. One that
-    # can't be read whole lists nothing of a name that it doesn't have, unless it is of an unknown format.
-    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}|{READABLE_OTHERS}")
-    other_rows = [row for row in unread_manifests(work, notes) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
-    # A program may read its list from another file.
-    entry = re.compile(rf"\s*{re.escape(tail)}(?![\w-])", re.IGNORECASE)
-    with_word = sorted(
-        {
-            row["path"]
-            for row in rows
-            if is_manifest.search(row["path"])
-            or (row["path"].endswith((".txt", ".in")) and entry.match(row["line"] or "") is not None)
-        }
-    )
+    mentioning = _manifests_with_word(rows, tail)
     if is_selected:
         # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
-        with_word = [path for path in with_word if any(_is_above(path, manifest) for manifest in read)]
-    if notes or other_rows or with_word:
+        mentioning = {path for path in mentioning if any(_is_above(path, manifest) for manifest in read)}
+    unread = [row for row in unread_manifests(work, notes) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
+    if notes or unread or mentioning:
         return None
     # Without a number, which would need a second count.
     further_paths = ["others"] if len(read) > SHOWN else []
@@ -329,20 +327,39 @@ def _no_dependency(
     finding = Finding(
         Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
     )
+    _add_other_lines(work, texts, finding, rows, tail)
+    return finding
+
+
+def _manifests_with_word(rows: Sequence[Mapping[str, Any]], word: str) -> set[str]:
+    """Return the manifests and lists among the files with a word: they may list it in a form that isn't read.
+
+    Those can't prove a "no". A manifest without the word lists nothing of its name, also if it can't be read whole.
+    """
+    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}|{READABLE_OTHERS}")
+    # A program may read its list from a text file, with an entry on each line.
+    entry = re.compile(rf"\s*{re.escape(word)}(?![\w-])", re.IGNORECASE)
+    return {
+        row["path"]
+        for row in rows
+        if is_manifest.search(row["path"])
+        or (row["path"].endswith((".txt", ".in")) and entry.match(row["line"] or "") is not None)
+    }
+
+
+def _add_other_lines(work: Work, texts: FileTexts, finding: Finding, rows: list[dict[str, Any]], word: str) -> None:
+    """Add the lines of other files that contain a word: code may use what no manifest lists."""
     if not rows:
-        finding.method.append(f"No searched file contains {code(tail)}.")
-        return finding
+        finding.method.append(f"No searched file contains {code(word)}.")
+        return
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    finding.method.append(
-        f"{count_of(len(rows), 'line')} in other files {'contains' if len(rows) == 1 else 'contain'} {code(tail)}."
-    )
+    verb = "contains" if len(rows) == 1 else "contain"
+    finding.method.append(f"{count_of(len(rows), 'line')} in other files {verb} {code(word)}.")
     finding.heading = "Lines with this text"
     for row in rows[:SHOWN]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            line = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
+        line = row_evidence(work, texts, row)
+        if line is not None:
             finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
-    return finding
 
 
 def _is_above(path: str, manifest: str) -> bool:

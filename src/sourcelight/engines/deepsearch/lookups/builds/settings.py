@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, join_words
@@ -11,7 +12,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.manifests import normalize
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, rank_of
@@ -28,9 +29,7 @@ _OPENED = ("[", "{", "(", "\\", ",", "|", ">")
 _MAX_VALUE, _MAX_ROWS = 160, 200
 
 
-def find_key(  # noqa: PLR0911 - one for each reason to state nothing
-    work: Work, key: str, owner: str, notes: list[str]
-) -> Finding | None:
+def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | None:
     """Return the only value that files of configuration nearest to the top give a key; None for none or several.
 
     With an `owner`, files count that are in a directory of this name or are called so.
@@ -40,50 +39,53 @@ def find_key(  # noqa: PLR0911 - one for each reason to state nothing
     section, _, simple = key.rpartition(".")
     if section:
         return None  # read with its section, elsewhere
-    texts = FileTexts(work.context)
     quoted = f"[\"']?{escape_regexp(simple)}[\"']?"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /{quoted}\\s*(:|=|\\s\\d)/")
-    assigned = re.compile(
-        rf"\s*(?:-\s+)?(?:(?:export|val|var|def|const|let|ARG|ENV)\s+)?(?P<quote>[\"']?){re.escape(simple)}(?P=quote)\s*"
-        r"(?:(?::=|=>|:|=)\s*(?P<value>\S.*)|\s(?P<number>\d\S*))$"
-    )
-    entries: list[tuple[str, dict[str, Any]]] = []
-    for row in run_searches(work, queries, notes)[:_MAX_ROWS]:
-        path = row["path"] or ""
-        if row["type"] != "content" or _LOCKS.search(path) or is_hidden_file(path) or not _is_of(work, path, owner):
-            continue
-        match = assigned.match((row["line"] or "")[:1_000].rstrip())
-        if match is None or rank_of(path) > 1:
-            continue
-        value = re.sub(r"\s+(?:#|//|;).*$", "", match["value"] or match["number"]).strip().rstrip(",;").strip()
-        if not value or value.endswith(_OPENED):
-            return None
-        entries.append((value, row))
-    if not entries:
-        return None
-    top = min(row["path"].count("/") for _, row in entries)
+    rows = [row for row in run_searches(work, queries, notes)[:_MAX_ROWS] if _is_setting(work, row, owner)]
+    entries = _values_of(rows, simple)
+    top = min((row["path"].count("/") for _, row in entries), default=0)
     nearest = [(value, row) for value, row in entries if row["path"].count("/") == top]
-    if len({value for value, _ in nearest}) > 1:
+    # A value that goes on below its line isn't read, so none is certain.
+    if any(not value or value.endswith(_OPENED) for value, _ in entries) or len({value for value, _ in nearest}) != 1:
         return None
     value, row = nearest[0]
-    target = work.inquiry.pins.of(row["repository"])
-    if target is None:
+    texts = FileTexts(work.context)
+    evidence = row_evidence(work, texts, row, "read", 1.0)
+    if evidence is None:
         return None
-    number = row["line_number"]
-    evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
-    text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {number:,}"
+    text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
     is_single = len({value for value, _ in entries}) == 1
     text += "" if is_single else "; files in directories below set it, too"
     finding = Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
     finding.heading = "Other files"
     for other_value, other_row in entries[:MAX_DETAILS]:
-        other_target = work.inquiry.pins.of(other_row["repository"])
-        if other_row is not row and other_target is not None:
-            line = other_row["line_number"]
-            proof = texts.evidence(other_target, other_row["path"], line, line, "read", 1.0)
-            location = f"{code(other_row['path'])}, line {line:,}"
+        proof = row_evidence(work, texts, other_row, "read", 1.0)
+        if other_row is not row and proof is not None:
+            location = f"{code(other_row['path'])}, line {other_row['line_number']:,}"
             finding.details.append(Statement(f"{code(other_value[:_MAX_VALUE])} in {location}", (proof,)))
     return finding
+
+
+def _is_setting(work: Work, row: Mapping[str, Any], owner: str) -> bool:
+    """Return whether a row is a line of a project's configuration, rather than of a lock file, a secret or a test."""
+    path = row["path"] or ""
+    is_own = rank_of(path) <= 1 and not _LOCKS.search(path) and not is_hidden_file(path)
+    return row["type"] == "content" and is_own and _is_of(work, path, owner)
+
+
+def _values_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the values that lines set a key to, without comments, each with its row."""
+    assigned = re.compile(
+        rf"\s*(?:-\s+)?(?:(?:export|val|var|def|const|let|ARG|ENV)\s+)?(?P<quote>[\"']?){re.escape(key)}(?P=quote)\s*"
+        r"(?:(?::=|=>|:|=)\s*(?P<value>\S.*)|\s(?P<number>\d\S*))$"
+    )
+    values = []
+    for row in rows:
+        match = assigned.match((row["line"] or "")[:1_000].rstrip())
+        if match is not None:
+            value = re.sub(r"\s+(?:#|//|;).*$", "", match["value"] or match["number"])
+            values.append((value.strip().rstrip(",;").strip(), row))
+    return values
 
 
 def _is_of(work: Work, path: str, owner: str) -> bool:
@@ -138,10 +140,8 @@ def find_tested_versions(work: Work, runtime: str, notes: list[str]) -> Finding 
     if len(entries) != 1 or len(rows) != 1:
         return None
     name, value, row = entries[0]
-    target = work.inquiry.pins.of(row["repository"])
-    if target is None:
+    evidence = row_evidence(work, texts, row, "read", 1.0)
+    if evidence is None:
         return None
-    number = row["line_number"]
-    evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
-    text = f"{code(name)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {number:,}"
+    text = f"{code(name)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
     return Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
