@@ -9,7 +9,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.facts.subclasses import read_class_heads, read_derivation
+from sourcelight.engines.deepsearch.source.class_heads import read_class_heads, read_derivation
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

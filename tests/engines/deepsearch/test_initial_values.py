@@ -10,8 +10,8 @@ import pytest
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.initial_values import normal_words
-from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
+from sourcelight.engines.deepsearch.source.values import parameter_names, parameters_of
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sourcelight.engines.deepsearch.facts.kinds import kind_in_words
-from sourcelight.engines.deepsearch.lookups.values import value_of
 from sourcelight.engines.deepsearch.question.lookups import read_lookup
+from sourcelight.engines.deepsearch.source.values import value_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 

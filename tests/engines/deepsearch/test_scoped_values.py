@@ -8,7 +8,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.lookups.values import attribute_value, lisp_value, value_of
+from sourcelight.engines.deepsearch.source.values import attribute_value, lisp_value, value_of
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

@@ -50,7 +50,7 @@ CLAIMS: Sequence[Claim] = (
         "line has that word, in the terms of its language. It doesn't count other locations. It says Yes only for the "
         "requested kind.",
         "the sentence without a kind or Yes; without a definition, a sentence that says so",
-        ("names.state_definitions", "answering._find_named"),
+        ("search.state_definitions", "answering._find_named"),
     ),
     Claim(
         ("`…` is a … in …", "`…` is an … in …", "`…` is defined in …: “…”"),
@@ -101,14 +101,14 @@ CLAIMS: Sequence[Claim] = (
         "another definition, \"at least\" if a file with the name couldn't be parsed. It names the function around a "
         "call only if the lines before it leave no doubt.",
         "lines with the name",
-        ("calls._state", "calls._mentions", "calls.find_callers"),
+        ("callers._state", "callers._mentions", "callers.find_callers"),
     ),
     Claim(
         ("No call of `…` is certain, but …",),
         "lines",
         'A complete search for the name; lines with it are cited, all of them unless the sentence says "such as".',
         _PLACES,
-        ("calls._mentions",),
+        ("callers._mentions",),
     ),
     Claim(
         ("No searched line has `…` except …",),
@@ -116,7 +116,7 @@ CLAIMS: Sequence[Claim] = (
         "A complete search for the letters in a row finds only the defining lines, which are cited. A second line in "
         "a notebook cell counts, too. The sentence says that nothing calls it by its name, not that nothing calls it.",
         "lines with the name",
-        ("calls._no_callers",),
+        ("callers._no_callers",),
     ),
     Claim(
         ("`…` calls …", "`…` in `…` calls …"),
@@ -124,7 +124,7 @@ CLAIMS: Sequence[Claim] = (
         "The cited lines of its body have the calls, and navigation resolves each to one definition. There may be "
         "other calls.",
         _PLACES,
-        ("calls._state_callees",),
+        ("callees._state_callees",),
     ),
     Claim(
         ("The declaration of `…` names …",),

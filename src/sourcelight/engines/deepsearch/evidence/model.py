@@ -12,6 +12,12 @@ from sourcelight.core.batches.results import file_url, repository_url
 MAX_LINES = 60
 """Maximum lines of one piece."""
 
+MAX_NAMED = 3
+"""Maximum locations that the headline of a finding names."""
+
+MAX_DETAILS = 20
+"""Maximum statements below a headline."""
+
 ROLES = ("definition", "body", "usage", "test", "doc", "history", "read")
 
 

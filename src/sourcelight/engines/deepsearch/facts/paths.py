@@ -14,6 +14,7 @@ from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, past_scope
 from sourcelight.engines.deepsearch.requests import ResearchRequest
+from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import is_revision, resolve
 
@@ -31,6 +32,20 @@ _GO_TESTS = r"_test\.go$"
 def is_test(path: str) -> bool:
     """Return whether a path is one of a test."""
     return re.search(TEST_FILES, path, re.IGNORECASE) is not None
+
+
+_RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
+
+
+def rank_of(path: str) -> int:
+    """Return 0 for code; more for tests, examples, documents and vendored files."""
+    if is_test(path):
+        return 2
+    if re.search(r"(?i)(^|/)(examples?|samples?|snippets|benchmarks?|fuzz|fixtures?)/", path):
+        return 2
+    if re.match(r"(?:utils?|scripts?|tools?|contrib|hack|ci|\.github)/", path):
+        return 1
+    return _RANKS.get(kind_of(path), 2)
 
 
 def test_files(request: FactRequest) -> str:

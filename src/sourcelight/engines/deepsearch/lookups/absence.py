@@ -9,13 +9,14 @@ from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, rows_evidence, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_code
 from sourcelight.engines.deepsearch.lookups import recount
-from sourcelight.engines.deepsearch.lookups.names import SHOWN, rank_of, split_name
+from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
 
 WITHIN_NAMES = ", always within other names"
 """End of a headline about a text that only occurs inside names."""
@@ -67,7 +68,7 @@ def _state_mentions(work: Work, name: str, rows: Sequence[Mapping[str, Any]], no
         return None
     of_kind = f" {noun}" if noun else ""
     qualifier = "" if exact else WITHIN_NAMES
-    evidence = rows_evidence(work, texts, (exact or rows)[:SHOWN])
+    evidence = rows_evidence(work, texts, (exact or rows)[:MAX_NAMED])
     confirmed_rows = [row for row in rows if name.casefold() in (row["line"] or "").casefold()]
     text = (
         f"No{of_kind} definition of {code(name)} was found in {_repositories_text(work)}; "
@@ -127,7 +128,7 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
 
 def _repositories_text(work: Work) -> str:
     names = [code(name) for name in work.names]
-    return ", ".join(names) if len(names) <= SHOWN else f"{len(names):,} repositories"
+    return ", ".join(names) if len(names) <= MAX_NAMED else f"{len(names):,} repositories"
 
 
 def nearest_spelling(work: Work, word: str) -> str:

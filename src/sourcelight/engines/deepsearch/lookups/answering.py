@@ -10,14 +10,13 @@ from typing import Any
 from sourcelight.core.errors import QueryError, RepositoryError, SourcelightError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
-from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.imports import imports_in
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.subclasses import C_FAMILY
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
 from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
@@ -26,7 +25,8 @@ from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, fin
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_tested_versions
-from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
+from sourcelight.engines.deepsearch.lookups.callees import find_callees
+from sourcelight.engines.deepsearch.lookups.callers import find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
     find_difference,
@@ -40,6 +40,12 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
     find_setting,
     find_value,
 )
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind
+from sourcelight.engines.deepsearch.lookups.definitions.search import (
+    find_definitions,
+    state_definitions,
+    with_overloads,
+)
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import (
     find_assigned_value,
@@ -49,14 +55,6 @@ from sourcelight.engines.deepsearch.lookups.initial_values import (
     is_in_scope,
 )
 from sourcelight.engines.deepsearch.lookups.members import find_members
-from sourcelight.engines.deepsearch.lookups.names import (
-    MAX_DETAILS,
-    DefinitionLocation,
-    find_definitions,
-    is_of_kind,
-    state_definitions,
-    with_overloads,
-)
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import (
@@ -69,6 +67,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
+from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
 from sourcelight.engines.search import Target
 
 _PLAIN_WORD = re.compile(r"[a-z]+")

@@ -7,21 +7,20 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.subclasses import is_outside_comments
-from sourcelight.engines.deepsearch.lookups.names import (
-    SHOWN,
+from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
     head_at,
-    rank_of,
     with_repository,
 )
-from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parameters_of
+from sourcelight.engines.deepsearch.source.values import blank_brackets, parameters_of
 
 _CLASSES = frozenset({"class", "interface", "struct"})
 _MAX_HEAD_LINES = 20
@@ -43,7 +42,7 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
         kind_in_words(location.definition, texts.lines(location.target, location.path), location.path)
         for location in classes
     ]
-    if not classes or len(classes) > SHOWN or any(kind.startswith("type") for kind in kinds):
+    if not classes or len(classes) > MAX_NAMED or any(kind.startswith("type") for kind in kinds):
         return None
     sentences, evidence = [], []
     heads = [(location, bases_of(texts.lines(location.target, location.path), location)) for location in classes]

@@ -8,24 +8,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code, join_words
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, without_markup
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.defaults import value_at
-from sourcelight.engines.deepsearch.lookups.names import (
-    SHOWN,
+from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
-    find_definitions,
     head_at,
     noun_at,
-    with_overloads,
     with_repository,
 )
-from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.source.values import parameter_names, parameters_of
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MAX_DESCRIBED = 6
@@ -56,7 +54,7 @@ def find_parameters(
     """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
     texts = FileTexts(work.context)
     best = with_overloads(texts, best_locations(locations))
-    if len(best) > SHOWN or any(location.definition.kind not in _FUNCTIONS for location in best):
+    if len(best) > MAX_NAMED or any(location.definition.kind not in _FUNCTIONS for location in best):
         return None
     parts: list[str] = []
     evidence: list[FileEvidence] = []

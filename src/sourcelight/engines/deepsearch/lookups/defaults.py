@@ -7,24 +7,20 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.names import (
-    MAX_DETAILS,
-    SHOWN,
+from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     ValueCandidate,
     best_locations,
-    definition_at,
-    find_definitions,
     head_at,
-    rank_of,
-    with_overloads,
 )
+from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
-from sourcelight.engines.deepsearch.lookups.values import (
+from sourcelight.engines.deepsearch.source.values import (
     attribute_value,
     haskell_value,
     lisp_value,
@@ -314,13 +310,13 @@ def state_values(
             text += ", and the same in other places" if len(best) > 2 else ", and the same in another place"
         evidence = tuple(first.evidence)
     else:
-        visible = list(by_value.values())[:SHOWN]
+        visible = list(by_value.values())[:MAX_NAMED]
         parts = [
             f"{code(_shorten(candidate.value))} in {_location_text(candidate, names_repository=names_repository)}"
             for candidate in visible
         ]
         # No number: a value that depends on the platform or on a build may be set elsewhere, too.
-        among = ":" if len(by_value) <= SHOWN else ", including"
+        among = ":" if len(by_value) <= MAX_NAMED else ", including"
         text = f"{subject} has several values{among} {'; '.join(parts)}"
         evidence = tuple(candidate.evidence[0] for candidate in visible)
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
@@ -392,7 +388,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
             candidate = default_at(texts, DefinitionLocation(target, row["path"], definition), name)
             if candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], definition.line] = candidate
-    if not candidates or len({candidate.value for candidate in candidates.values()}) > SHOWN:
+    if not candidates or len({candidate.value for candidate in candidates.values()}) > MAX_NAMED:
         return None
     # Of functions that have such a parameter: that of a setting or of another program may be something else.
     subject = f"The default of the parameter {code(name)}"

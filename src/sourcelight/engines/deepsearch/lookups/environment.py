@@ -10,9 +10,10 @@ from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import (
     join_queries,
     make_listing_queries,
@@ -20,7 +21,6 @@ from sourcelight.engines.deepsearch.facts.searches import (
     run_searches,
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, language_at
-from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 from sourcelight.engines.deepsearch.lookups.uses import (
     DOCUMENTS,
     FUNCTIONS,
@@ -32,7 +32,7 @@ from sourcelight.engines.deepsearch.lookups.uses import (
     quote_around,
     state_use,
 )
-from sourcelight.engines.deepsearch.lookups.values import parameters_of
+from sourcelight.engines.deepsearch.source.values import parameters_of
 
 _CHECKED = re.compile(r"[\"']([A-Za-z_]\w*)[\"']\s+(?:not\s+)?in\s+(?:os\.)?environ\b")
 """A variable that is searched for in the environment of Python."""
@@ -79,7 +79,7 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
         for name in names[:MAX_DETAILS]
         for statement in [state_use(work, texts, first_rows[name], "")]
     ]
-    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence),
         "environment",

@@ -15,18 +15,14 @@ from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, heads_of, state_values, value_at
-from sourcelight.engines.deepsearch.lookups.names import (
-    DefinitionLocation,
-    ValueCandidate,
-    definition_at,
-    rank_of,
-    with_overloads,
-)
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
+from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, with_overloads
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
-from sourcelight.engines.deepsearch.lookups.values import parameters_of, read_expression, value_of
+from sourcelight.engines.deepsearch.source.values import parameters_of, read_expression, value_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
-from sourcelight.engines.deepsearch.facts.subclasses import C_FAMILY
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed
-from sourcelight.engines.deepsearch.lookups.names import (
-    SHOWN,
+from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
     head_at,
     with_repository,
 )
-from sourcelight.engines.deepsearch.lookups.values import blank_brackets
+from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
+from sourcelight.engines.deepsearch.source.values import blank_brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
         if not all(member.name in lines[member.line - 1] for member in members):
             return None
         enums.append((location, members))
-    if not enums or len(enums) > SHOWN:
+    if not enums or len(enums) > MAX_NAMED:
         return None
     sentences, evidence = [], []
     for location, members in enums:

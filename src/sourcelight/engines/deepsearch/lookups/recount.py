@@ -15,9 +15,9 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
-from sourcelight.engines.deepsearch.facts.subclasses import ClassHead, read_class_heads, without_brackets
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
+from sourcelight.engines.deepsearch.source.class_heads import ClassHead, read_class_heads, without_brackets
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
 Location: TypeAlias = tuple[str, str, int]

@@ -10,9 +10,11 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.names import ValueCandidate, find_definitions, rank_of
-from sourcelight.engines.deepsearch.lookups.values import Parameter, parameters_of, read_parameters
+from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions
+from sourcelight.engines.deepsearch.source.values import Parameter, parameters_of, read_parameters
 from sourcelight.engines.search import Target
 
 _SETTERS = re.compile(r"^(?:set|set_?default|set_?option|put|default|config|define|register_?option)$", re.IGNORECASE)

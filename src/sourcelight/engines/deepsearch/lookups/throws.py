@@ -9,13 +9,14 @@ from typing import Any
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.highlighting import line_tokens
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.lookups import recount
-from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of, split_name
+from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
 from sourcelight.engines.deepsearch.lookups.uses import (
     holder_of,
     is_code,
@@ -83,8 +84,8 @@ def _state_throws(work: Work, texts: FileTexts, name: str, rows: list[dict[str, 
     verb = "raised" if rows[0]["path"].endswith(_RAISING) else "thrown"
     # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
     text = f"{code(name)} is {verb} by name {scope}{count_of(len(rows), 'line')} of {files}"
-    text += f"{', such as in' if len(locations) > SHOWN else ':'} {join_words(locations[:SHOWN])}"
-    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    text += f"{', such as in' if len(locations) > MAX_NAMED else ':'} {join_words(locations[:MAX_NAMED])}"
+    evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     finding = Finding(Statement(text, evidence), "throws", heading="Lines")
     finding.quotes = [quote_around(work, texts, rows[0])]
     finding.details = statements

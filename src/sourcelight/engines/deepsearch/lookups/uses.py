@@ -9,15 +9,23 @@ from typing import Any
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import (
+    MAX_DETAILS,
+    MAX_LINES,
+    MAX_NAMED,
+    FileEvidence,
+    Finding,
+    Statement,
+)
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
+from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test, rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups import recount
-from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
+from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
 from sourcelight.engines.symbols.definition_parser import Definition
 
 IMPORT = re.compile(
@@ -58,15 +66,15 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
     first_uses = _first_uses(work, texts, using, simple)
-    statements = [state_use(work, texts, row, holder) for row, holder in first_uses[: MAX_DETAILS + SHOWN]]
-    holder_names = join_words([location_in(row, holder) for row, holder in first_uses[:SHOWN]])
+    statements = [state_use(work, texts, row, holder) for row, holder in first_uses[: MAX_DETAILS + MAX_NAMED]]
+    holder_names = join_words([location_in(row, holder) for row, holder in first_uses[:MAX_NAMED]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     verb = "has" if len(using) == 1 else "have"
     beside = "Besides imports and comments, " if len(using) < len(rows) else ""
     text = (
         f"{beside}{count_of(len(using), 'line')} of {files} {verb} the name {code(simple)}, such as in {holder_names}"
     )
-    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     stated = {(row["repository"], row["path"], row["line_number"]) for row in using}
     line_count = recount.count_with(texts, work, stated, rf"(?<!\w){re.escape(simple)}(?!\w)")
     finding = Finding(
@@ -248,11 +256,11 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
         repository_text = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
         text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
-    displayed_statements = statements[:SHOWN]
+    displayed_statements = statements[:MAX_NAMED]
     verb = (
         "is set to"
         if len(values) == 1
-        else f"is set on {count_of(len(values), 'line')}{', including' if len(values) > SHOWN else ':'}"
+        else f"is set on {count_of(len(values), 'line')}{', including' if len(values) > MAX_NAMED else ':'}"
     )
     text = f"{code(name)} {verb} {'; '.join(entry.text for entry in displayed_statements)}"
     evidence = tuple(item for entry in displayed_statements for item in entry.evidence)
@@ -262,7 +270,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     stated = {(row["repository"], row["path"], row["line_number"]) for _, row in values}
     line_count = recount.count_with(texts, work, stated, rf"(?<![\w$]){re.escape(simple)}(?![\w$])")
     finding.recounts = frozenset({line_count})
-    finding.details = statements[SHOWN:MAX_DETAILS]
+    finding.details = statements[MAX_NAMED:MAX_DETAILS]
     return finding
 
 

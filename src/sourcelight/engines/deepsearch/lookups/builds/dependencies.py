@@ -10,9 +10,10 @@ from typing import Any
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
@@ -36,7 +37,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     lists_by_reference,
     normalize,
 )
-from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 
 _OWN_WORK = re.compile(
     r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggests|build|^extras$|" + f"{PLUGIN}",
@@ -317,8 +317,8 @@ def _no_dependency(
     if notes or unread or mentioning:
         return None
     # Without a number, which would need a second count.
-    further_paths = ["others"] if len(read) > SHOWN else []
-    manifests = join_words([*(code(path) for path in read[:SHOWN]), *further_paths])
+    further_paths = ["others"] if len(read) > MAX_NAMED else []
+    manifests = join_words([*(code(path) for path in read[:MAX_NAMED]), *further_paths])
     if is_selected:
         # Another package of the repository may list it, so the manifests are the subject.
         text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(question.name)}"
@@ -356,7 +356,7 @@ def _add_other_lines(work: Work, texts: FileTexts, finding: Finding, rows: list[
     verb = "contains" if len(rows) == 1 else "contain"
     finding.method.append(f"{count_of(len(rows), 'line')} in other files {verb} {code(word)}.")
     finding.heading = "Lines with this text"
-    for row in rows[:SHOWN]:
+    for row in rows[:MAX_NAMED]:
         line = row_evidence(work, texts, row)
         if line is not None:
             finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))

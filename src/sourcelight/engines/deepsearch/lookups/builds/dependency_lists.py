@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
@@ -26,7 +26,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     lists_by_reference,
     requirements_rank,
 )
-from sourcelight.engines.deepsearch.lookups.names import SHOWN
 
 _FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
 _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
@@ -105,7 +104,7 @@ def _state_list(
     names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
     among = ", including" if len(distinct) > _MAX_LISTED else ":"
     groups = sorted({requirement.group for requirement in required if requirement.group})
-    of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
+    of_group = f" ({', '.join(groups[:MAX_NAMED])})" if groups else ""
     count = count_of(len(distinct), "dependency")
     # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
     manifest_text = "\n".join(manifest.lines)
@@ -205,7 +204,7 @@ def _of_others(requirements: Sequence[Requirement]) -> str:
     if not requirements:
         return ""
     groups = list(dict.fromkeys(requirement.group for requirement in requirements))
-    names = [*groups[:SHOWN], *(["other groups"] if len(groups) > SHOWN else [])]
+    names = [*groups[:MAX_NAMED], *(["other groups"] if len(groups) > MAX_NAMED else [])]
     verb = "is" if len(requirements) == 1 else "are"
     return f"; {len(requirements):,} more {verb} listed for {join_words(names)}"
 
@@ -223,7 +222,7 @@ def _no_dependencies(
     is_unsure = any(
         _requirements(manifest) is None or _AS_CODE.search(manifest.path) is not None for manifest in manifests
     )
-    if not manifests or other_rows or notes or is_unsure or len(manifests) > SHOWN:
+    if not manifests or other_rows or notes or is_unsure or len(manifests) > MAX_NAMED:
         return None
     if not group and any(_requirements(manifest) for manifest in manifests):
         return None

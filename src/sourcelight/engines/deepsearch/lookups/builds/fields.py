@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -26,7 +26,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     read_fields,
     read_runtime,
 )
-from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS
 from sourcelight.engines.deepsearch.markdown import inline
 
 _MAKEFILES = r"(^|/)(GNUm|M|m)akefile$"

@@ -13,6 +13,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.manifests import (
     MANIFESTS,
@@ -23,7 +24,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     read_requirements,
     requirements_rank,
 )
-from sourcelight.engines.deepsearch.lookups.names import rank_of
 from sourcelight.engines.search import Target
 
 _MAX_MANIFESTS = 200

@@ -11,10 +11,10 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.manifests import normalize, without_comments
-from sourcelight.engines.deepsearch.lookups.names import rank_of
 
 _FILES = (
     r"(^|/)(CMakeLists\.txt|[\w.-]+\.cmake|meson_options\.txt|meson\.options|[\w.-]+\.tf|[\w.-]+\.cabal|values\.ya?ml)$"

@@ -9,13 +9,13 @@ from typing import Any
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.manifests import normalize
-from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, rank_of
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 
 _FILES = (

@@ -1,4 +1,4 @@
-"""Callers and callees of a function: the call graph around its definitions, with a line of code per call."""
+"""Callers of a function: from the call graph, or the lines that have its name, with a line of code per call."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.cells.json_lines import with_cell_line
-from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
-from sourcelight.engines.deepsearch.facts.model import Work, format_call
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import (
     join_queries,
     make_queries,
@@ -38,18 +37,11 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     whole_name,
 )
 from sourcelight.engines.deepsearch.lookups import recount
-from sourcelight.engines.deepsearch.lookups.names import (
-    MAX_DETAILS,
-    SHOWN,
-    DefinitionLocation,
-    best_locations,
-    definition_at,
-    head_at,
-    rank_of,
-)
+from sourcelight.engines.deepsearch.lookups.callees import call_graph, is_call
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
+from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS, IMPORT
 
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
 
@@ -68,13 +60,13 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     queries: list[str] = []
     complete = True
     for location in callables:
-        answer = _call_graph(work, "callers", location, queries)
+        answer = call_graph(work, "callers", location, queries)
         if answer is None:
             return None
         complete = complete and answer.complete
         on_line: Counter[tuple[str, str, int]] = Counter()
         for row in map(with_cell_line, answer.table.to_pylist()):
-            if _is_call(row, simple):
+            if is_call(row, simple):
                 key = row["caller_repository"], row["caller_path"], row["line_number"]
                 rows.setdefault(key, row)
                 on_line[key] += 1
@@ -118,89 +110,6 @@ def _defines(row: Mapping[str, Any], name: str) -> bool:
     return define is not None and define(row["line"] or "") is not None
 
 
-def _call_graph(work: Work, tool: str, location: DefinitionLocation, queries: list[str]) -> ToolResult | None:
-    """Ask for the callers or the callees of a definition; None if they can't be read."""
-    symbol = location.definition.name
-    arguments: dict[str, Any] = {"repo": location.target.repository.name, "path": location.path, "symbol": symbol}
-    if location.target.revision:
-        arguments["revision"] = location.target.commit
-    # The line tells functions of one name in one file apart.
-    arguments["line"] = location.definition.line
-    try:
-        answer = work.call(tool, arguments)
-    except (RepositoryError, SourcelightError):
-        work.context.cancellation.check()
-        return None
-    queries.append(format_call(tool, arguments))
-    return answer
-
-
-def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str) -> Finding | None:
-    """Return the calls of a function, each with a line of its body; None if it isn't a function, or none is certain."""
-    callables = [location for location in best_locations(locations) if location.definition.kind in _FUNCTIONS]
-    if len(callables) != 1:
-        return None
-    location = callables[0]
-    queries: list[str] = []
-    answer = _call_graph(work, "callees", location, queries)
-    if answer is None:
-        return None
-    body = range(location.definition.begin_line, location.definition.end_line + 1)
-    first_rows: dict[str, dict[str, Any]] = {}
-    for row in sorted(map(with_cell_line, answer.table.to_pylist()), key=lambda row: row["line_number"]):
-        is_here = row["caller_path"] == location.path and row["line_number"] in body
-        # By its name alone a callee may be another function, and the sentence would claim it.
-        is_name = row["callee"] not in KEYWORDS and row["how"] not in {"name", "text"}
-        if is_here and is_name and _is_call(row, row["callee"]):
-            first_rows.setdefault(row["callee"], row)
-    if not first_rows:
-        return None
-    return _state_callees(work, location, name, list(first_rows.values()), queries, has_others=len(locations) > 1)
-
-
-def _state_callees(
-    work: Work,
-    location: DefinitionLocation,
-    name: str,
-    rows: Sequence[Mapping[str, Any]],
-    queries: list[str],
-    *,
-    has_others: bool,
-) -> Finding:
-    """State which functions a function calls; `has_others` if another one has its name, too."""
-    texts = FileTexts(work.context)
-    visible = rows[: 2 * SHOWN]
-    name_list = join_words([code(row["callee"]) for row in visible])
-    among = f"{len(rows):,} functions, including " if len(rows) > len(visible) else ""
-    line_numbers = sorted({row["line_number"] for row in visible})
-    evidence = join_evidence(
-        [texts.evidence(location.target, location.path, line, line, "usage", 0.0, (name,)) for line in line_numbers]
-    )
-    # Another function of the same name, in an example or a test, may be the one that is meant.
-    location_text = f" in {code(location.path)}" if has_others else ""
-    headline = Statement(f"{code(name)}{location_text} calls {among}{name_list}", evidence)
-    finding = Finding(headline, "callees", queries=queries, heading="Calls")
-    finding.details = [
-        Statement(
-            f"{code(row['callee'])}: {code((row['line'] or '').strip()[:160])}",
-            (texts.evidence(location.target, location.path, row["line_number"], row["line_number"], "usage"),),
-        )
-        for row in rows[:MAX_DETAILS]
-    ]
-    finding.quotes = [head_at(texts, location)]
-    finding.method.append("Lists calls whose target is certain, without calls of libraries that aren't searched.")
-    return finding
-
-
-def _is_call(row: Mapping[str, Any], name: str) -> bool:
-    """Return whether the line itself shows the call, so that it proves it; a comment shows an example at best."""
-    # Where a grammar lost its way, the head of a definition is read as a call.
-    head = rf"\b(?:fun|defp?|fn|func|function|sub)\b[^=({{]*(?<![\w$]){re.escape(name)}\s*[(<\[]"
-    if COMMENT.match(row["line"] or "") or re.search(head, row["line"] or ""):
-        return False
-    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", row["line"] or "") is not None
-
-
 def _state(
     work: Work,
     rows: list[dict[str, Any]],
@@ -219,9 +128,9 @@ def _state(
     for row in main:
         _name_caller(work, texts, row)
         by_caller.setdefault((row["caller_repository"], row["caller_path"], row["caller"] or ""), row)
-    visible = list(by_caller.values())[: 2 * SHOWN]
+    visible = list(by_caller.values())[: 2 * MAX_NAMED]
     statements = [_statement(work, texts, row) for row in visible]
-    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     name_list = join_words(list(dict.fromkeys(_caller(row) for row in visible)))
     if len(by_caller) > len(visible):
         name_list = f"{len(by_caller):,} places, including {name_list}"
@@ -373,12 +282,12 @@ def _mentions(
         finding.details = statements
         finding.method.append("Calls were found by the name alone: another function of this name may be called there.")
         return finding
-    locations = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
+    locations = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:MAX_NAMED]
     # A colon promises all of them, and comments, texts and tests have the name, too.
     such = f"{':' if len(rows) == len(locations) else ', such as'} {join_words(locations)}"
     headline = Statement(
         f"No call of {code(name)} is certain, but other lines have the name{such}",
-        tuple(item for statement in statements[:SHOWN] for item in statement.evidence),
+        tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence),
     )
     finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
     finding.details = statements
@@ -407,7 +316,7 @@ def _state_unparsed(
         is_definition = target is not None and (
             definition_at(texts, target, row["path"], name, row["line_number"]) is not None
         )
-        if is_definition or not _is_call(row, name) or row["line_number"] not in code_by_file[key]:
+        if is_definition or not is_call(row, name) or row["line_number"] not in code_by_file[key]:
             continue
         if has_call(row["line"] or "", name, language):
             calling.append(row)

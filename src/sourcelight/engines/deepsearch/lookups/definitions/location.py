@@ -1,0 +1,107 @@
+"""Locations of definitions: their rank, the words for their kind, and the evidence that they give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.evidence.model import (
+    MAX_LINES,
+    FileEvidence,
+)
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
+from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.search import Target
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_QUOTED_LINES = 12
+_SYNONYMS = {
+    "function": {"method", "constructor"}, "method": {"function", "constructor", "property"},
+    "type": {"class", "struct", "interface", "enum", "union", "trait", "protocol", "record", "type alias", "object"},
+    "module": {"namespace", "package"}, "exception": {"class"}, "error": {"class", "type", "struct", "enum"},
+    "field": {"property"}, "property": {"field"}, "attribute": {"field", "property"}, "decorator": {"function"},
+}  # fmt: skip
+"""Kinds that people call by another word than their language: to call a method a function is no mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionLocation:
+    """A definition, with its commit and file."""
+
+    target: Target
+    path: str
+    definition: Definition
+
+    @property
+    def rank(self) -> int:
+        """0 for the code itself; more for tests, documents and vendored files."""
+        return rank_of(self.path)
+
+
+def best_locations(locations: Sequence[DefinitionLocation]) -> list[DefinitionLocation]:
+    """Return the locations of the best rank: code before tests, documents and vendored files."""
+    lowest = min((location.rank for location in locations), default=0)
+    return [location for location in locations if location.rank == lowest]
+
+
+def singular_of(noun: str) -> str:
+    """Return the singular of a kind of definitions, such as ``class`` of ``classes``."""
+    return re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", noun)
+
+
+def evidence_at(texts: FileTexts, location: DefinitionLocation, role: str = "definition") -> FileEvidence:
+    """Make evidence of the line that defines a name."""
+    line = location.definition.line
+    return texts.evidence(location.target, location.path, line, line, role, 1.0, (location.definition.name,))
+
+
+def head_at(texts: FileTexts, location: DefinitionLocation, max_lines: int = _QUOTED_LINES) -> FileEvidence:
+    """Make evidence of a definition's comment, head and docstring, whole if it is short; never half a signature."""
+    lines = texts.lines(location.target, location.path)
+    definition = location.definition
+    start = comment_start(lines, definition.begin_line - 1) + 1
+    end = min(definition.end_line, len(lines))
+    if end - start >= max_lines:
+        end = max(min(head_end(lines, definition), len(lines)), definition.line)
+    if end - start >= max_lines + 8:
+        start = definition.begin_line
+    end = min(end, start + MAX_LINES - 1)
+    return texts.evidence(location.target, location.path, start, end, "definition", 1.0, (definition.name,))
+
+
+def with_repository(work: Work, location: DefinitionLocation) -> str:
+    """Return " of `repository`" where several are searched, else nothing."""
+    return f" of {code(location.target.repository.name)}" if len(work.inquiry.pins) > 1 else ""
+
+
+def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
+    """Return whether a definition is what a noun of a question says, by the words of its own line."""
+    singular = singular_of(noun)
+    lines = FileTexts(work.context).lines(location.target, location.path)
+    kind = kind_in_words(location.definition, lines, location.path)
+    return not singular or singular == kind or (singular in _SYNONYMS and kind in _SYNONYMS[singular])
+
+
+def noun_at(texts: FileTexts, location: DefinitionLocation) -> str:
+    """Return the kind of a definition with its article, as its own line has it; empty if the line doesn't say it."""
+    lines = texts.lines(location.target, location.path)
+    return in_words_with_article(kind_in_words(location.definition, lines, location.path))
+
+
+@dataclass(slots=True)
+class ValueCandidate:
+    """A value, the lines that prove it, and the rank of their file."""
+
+    value: str
+    subject: str
+    path: str
+    evidence: list[FileEvidence]
+    rank: int
+    repository: str = ""
+    verb: str = "is"
+    locations: list[DefinitionLocation] = field(default_factory=list)
