@@ -39,7 +39,6 @@ LONG_MODULES = {
     "core.query.language_table": "a table: one language a line",
     "engines.deepsearch.evidence.claims": "the table of sentences, which is data",
     "engines.deepsearch.question.counts": "the kinds of counts that a question can ask for",
-    "engines.deepsearch.question.lookups": "the forms of questions that lines of code answer",
     "engines.execution.advice.proposals": "all proposals to change a query, in the order in which they are tried",
     # One grammar, language or file format each.
     "core.patterns.syntax": "the grammar of RE2",

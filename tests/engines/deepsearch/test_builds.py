@@ -9,7 +9,7 @@ import pytest
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.manifests import is_same, package_name, read_fields, read_requirements
-from sourcelight.engines.deepsearch.question.builds import read_build_question
+from sourcelight.engines.deepsearch.question.lookups.builds import read_build_question
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

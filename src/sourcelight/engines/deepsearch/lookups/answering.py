@@ -133,15 +133,12 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 
 def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:  # noqa: PLR0911 - one for each kind
     queries: list[str] = []
-    if (option := find_option(work, lookup.name.strip(), lookup.owner, queries, notes)) is not None:
+    if (option := find_option(work, lookup.name, lookup.owner, queries, notes)) is not None:
         return option
-    if " " in lookup.name:
+    if lookup.is_prose or " " in lookup.name:
         # A setting may be written with a space, in quotation marks.
-        quoted = (
-            None
-            if lookup.bound or lookup.name.endswith(" ")
-            else find_setting(work, lookup.name, lookup.owner, queries, notes)
-        )
+        may_be_quoted = " " in lookup.name and not lookup.bound
+        quoted = find_setting(work, lookup.name, lookup.owner, queries, notes) if may_be_quoted else None
         return quoted or _find_in_prose(lookup, work, queries, notes)
     if lookup.owner:
         owners = find_definitions(work, lookup.owner, "", notes, queries, unparsed=True)

@@ -233,7 +233,7 @@ class CountReader:
                 marked_text.text = marked_text.text[next_noun.end() :]
         if (
             fields["kind"] in {"commits", "authors"}
-            and marked_text.take(
+            and marked_text.remove(
                 r"\b(?:not counting|excluding|without|ignoring|except(?: for)?)\s+(?:the\s+)?merges?(?: "
                 r"commits?)?|\bnon-merges?\b"
             )
@@ -251,12 +251,12 @@ class CountReader:
         elif kind in {"dependencies", "dependents"}:
             self._graph()
         elif kind == "tests":
-            self._read_name() or self.marked_text.take(DEFINE)
+            self._read_name() or self.marked_text.remove(DEFINE)
         elif kind in {"files", "repositories", "folders", "languages"}:
             self._files()
         elif kind in {"branches", "tags"}:
-            self.marked_text.take(MADE)
-            self.marked_text.take(r"\b(?:are|were|is|was)?\s*(?:tagged|released|published|cut)\b")
+            self.marked_text.remove(MADE)
+            self.marked_text.remove(r"\b(?:are|were|is|was)?\s*(?:tagged|released|published|cut)\b")
         elif kind in {"lines", "occurrences"}:
             self._lines()
 
@@ -278,7 +278,7 @@ class CountReader:
                 if match is None:
                     continue
                 groups = match.groupdict()
-                self.marked_text.take(pattern)
+                self.marked_text.remove(pattern)
                 if groups.get("listed"):
                     terms = read_terms(self.marked_text, groups["listed"])
                     self.fields |= {"relation": relation, "terms": terms, "every": is_every(groups["listed"])}
@@ -304,12 +304,12 @@ class CountReader:
             ("part", WHOSE),
             ("name", NAMED),
         ):
-            if (match := self.marked_text.take(pattern)) is not None:
+            if (match := self.marked_text.remove(pattern)) is not None:
                 return self._use(relation, match)
         return False
 
     def _import(self, pattern: re.Pattern[str]) -> bool:
-        match = self.marked_text.take(pattern)
+        match = self.marked_text.remove(pattern)
         if match is None:
             return False
         self.fields |= {
@@ -321,21 +321,21 @@ class CountReader:
 
     def _commits(self) -> None:
         fields, marked_text = self.fields, self.marked_text
-        fields["is_by_bots"] = marked_text.take(BOTS) is not None
+        fields["is_by_bots"] = marked_text.remove(BOTS) is not None
         fields["authors"] = take_authors(marked_text)
         fields |= take_changed_text(marked_text)
         fields |= take_paths(marked_text, self.paths, of_history=True)
         if fields["kind"] == "commits":
             fields |= take_messages(marked_text)
-        marked_text.take(CHANGE)
-        marked_text.take(MADE)
+        marked_text.remove(CHANGE)
+        marked_text.remove(MADE)
 
     def _definitions(self) -> None:
         heirs = {"class", "struct", "interface", "enum"}
         if heirs & set(self.fields["symbol_kinds"]) and (match := INHERIT.search(self.marked_text.text)) is not None:
             sub = "sub" in self.noun.lower()
             if match["terms"] or sub:
-                self.marked_text.take(INHERIT)
+                self.marked_text.remove(INHERIT)
                 self._use("inherit", match, match["terms"] or match["of"])
                 return
         if self._read_name():
@@ -344,20 +344,20 @@ class CountReader:
             set(self.fields["symbol_kinds"]) & {"method", "field", "constructor"}
             and (match := MEMBER.search(self.marked_text.text)) is not None
         ):
-            self.marked_text.take(MEMBER)
+            self.marked_text.remove(MEMBER)
             self._use("member", match, match["first"] or match["second"] or match["third"])
             return
         call = next((match for pattern in CALL if (match := pattern.search(self.marked_text.text)) is not None), None)
         if call is not None:
             self._content()
             return
-        self.marked_text.take(DEFINE)
+        self.marked_text.remove(DEFINE)
 
     def _graph(self) -> None:
         if self.fields["kind"] == "dependents" and not self._import(DEPENDENTS):
             self.fields["terms"] = ()
         # Words such as "package" are part of the noun, and would be named as conditions not applied.
-        while self.marked_text.take(PACKAGE_WORDS) is not None:
+        while self.marked_text.remove(PACKAGE_WORDS) is not None:
             pass
 
     def _files(self) -> None:
@@ -365,7 +365,7 @@ class CountReader:
         if self._imports_or_has():
             return
         pattern = IS_DEFINED if IS_DEFINED.search(marked_text.text) is not None else DEFINES
-        if (match := marked_text.take(pattern)) is not None:
+        if (match := marked_text.remove(pattern)) is not None:
             self._use("define", match)
             return
         if fields["kind"] == "files" and self._read_name():
@@ -376,13 +376,13 @@ class CountReader:
         authors = take_authors(marked_text)
         if authors:
             fields["authors"] = authors
-            marked_text.take(r"\b(?:commits?|changes)\b")
+            marked_text.remove(r"\b(?:commits?|changes)\b")
         if CHANGE.search(marked_text.text) is not None and not self._has_terms():
-            marked_text.take(CHANGE)
+            marked_text.remove(CHANGE)
             fields["relation"] = "change"
             return
         if fields["kind"] == "languages":
-            marked_text.take(r"\b(?:use[ds]?|written|spoken|programmed)\b")
+            marked_text.remove(r"\b(?:use[ds]?|written|spoken|programmed)\b")
         # "But not" before a plain negation, because its "not" would negate the whole condition.
         if lacking := self._lacking():
             self._content()
@@ -401,7 +401,7 @@ class CountReader:
             return
         # Nothing was negated, so the word stays, and is named as not applied.
         marked_text.text = before
-        marked_text.take(DEFINE)
+        marked_text.remove(DEFINE)
 
     def _imports_or_has(self) -> bool:
         """Take imports of files, or files of repositories, also negated ones."""
@@ -417,7 +417,7 @@ class CountReader:
 
     def _having(self) -> bool:
         """Take the files that a repository has."""
-        if self.fields["kind"] != "repositories" or (match := self.marked_text.take(HAVING)) is None:
+        if self.fields["kind"] != "repositories" or (match := self.marked_text.remove(HAVING)) is None:
             return False
         self._use("name", match)
         self.fields["terms"] = tuple(Term(mark.text) for mark in self.marked_text.get_marks(match["terms"]))
@@ -431,7 +431,7 @@ class CountReader:
         # "How often does X change" counts commits, while "how often is `x` used" counts places.
         asks_times = self.often or (fields["kind"] == "occurrences" and re.search(r"\btimes?\b", self.noun))
         if asks_times and not self._has_terms() and CHANGE.search(marked_text.text) is not None:
-            marked_text.take(CHANGE)
+            marked_text.remove(CHANGE)
             fields["kind"] = "commits"
             self._commits()
             return
@@ -446,7 +446,7 @@ class CountReader:
             return
         if fields["kind"] == "lines" and not self._changed_lines():
             self._use_terms("contain", rf"(?P<terms>{TERMS})")
-            marked_text.take(r"\blong\b")
+            marked_text.remove(r"\blong\b")
 
     def _use_terms(self, relation: str, pattern: str) -> bool:
         """Take the terms that a pattern finds, for a relation; return whether it finds any."""
@@ -465,7 +465,7 @@ class CountReader:
         if match is None and not authors:
             return False
         if match is not None:
-            self.marked_text.take(ADDED_LINES)
+            self.marked_text.remove(ADDED_LINES)
         verb = "" if match is None else match["verb"].lower()
         sides = {"remov": "removed", "delet": "removed", "add": "added", "wr": "added"}
         side = next((side for start, side in sides.items() if verb.startswith(start)), "")

@@ -135,8 +135,8 @@ def read_commit(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any]
 
 def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
     """Read a question for a person or a date; None for other questions, or without a named subject."""
-    if marked_text.take(_TOP_PEOPLE) is not None:
-        marked_text.take(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
+    if marked_text.remove(_TOP_PEOPLE) is not None:
+        marked_text.remove(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
         return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked_text, paths, of_history=True)}
     asks = WHO.search(marked_text.text) or WHEN.search(marked_text.text)
     if asks is None:
@@ -161,7 +161,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
     marked_text.text = _MARKER.sub(
         lambda match: f" {marked_text.add(Mark('N', match[1].upper(), match[0]))} ", marked_text.text
     )
-    if kind == "who" and marked_text.take(_ARE_PEOPLE) is not None:
+    if kind == "who" and marked_text.remove(_ARE_PEOPLE) is not None:
         return {"event": "people", **take_paths(marked_text, paths, of_history=True)}
     if kind == "who" and _WROTE_IT.fullmatch(marked_text.text) is not None:
         marked_text.text = ""
@@ -171,10 +171,10 @@ def _event(  # noqa: PLR0911 - one for each form of question
         name = marked_text.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
         # "When was version 2 released" is about a tag only if the repository has one of this name.
         if paths.is_revision(name):
-            marked_text.take(_TAG)
+            marked_text.remove(_TAG)
             return {"event": "tag", "head": name}
     if kind == "who" and (top := _TOP.search(text)) is not None:
-        marked_text.take(_TOP)
+        marked_text.remove(_TOP)
         fewest = (top["most"] or "").lower() == "fewest"
         merges = True if (top["noun"] or "").lower() == "merges" else None
         return {
@@ -188,14 +188,14 @@ def _event(  # noqa: PLR0911 - one for each form of question
     if authors:
         return {"event": "commit", **_commit_of_authors(marked_text, paths), "authors": authors}
     if (match := _COMMIT.search(text)) is not None:
-        marked_text.take(_COMMIT)
+        marked_text.remove(_COMMIT)
         last = match["which"].lower() in {"last", "latest", "newest", "most recent"}
         merges = True if match["noun"].lower() == "merge" else None
-        marked_text.take(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
+        marked_text.remove(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
         return {"event": "commit", "is_last": last, "merges": merges, **_filters(marked_text, paths)}
     if kind == "who" and _MAIN_AUTHOR.search(text) is not None:
-        marked_text.take(_MAIN_AUTHOR)
-        marked_text.take(
+        marked_text.remove(_MAIN_AUTHOR)
+        marked_text.remove(
             r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b"
         )
         return {"event": "most", **take_paths(marked_text, paths, of_history=False)}
@@ -204,8 +204,8 @@ def _event(  # noqa: PLR0911 - one for each form of question
 
 def _commit_of_authors(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any]:
     """Read when somebody first or last committed."""
-    match = marked_text.take(_JOINED)
-    while marked_text.take(
+    match = marked_text.remove(_JOINED)
+    while marked_text.remove(
         r"\b(?:did|commit(?:ted)?|start(?:ed)?(?: contributing| working)?|join(?:ed)?|contribut(?:e"
         r"|ed)(?: to)?|make|made|change|touch|work|push|a|the|was|is|of|his|her|their|its)\b"
     ):
@@ -240,8 +240,8 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
         # "Who owns this" without a path has no subject that can be counted.
         if event == "owner" and not scope.get("paths"):
             return None
-        marked_text.take(_OWNER if event == "owner" else _PEOPLE)
-        marked_text.take(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
+        marked_text.remove(_OWNER if event == "owner" else _PEOPLE)
+        marked_text.remove(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
         return {"event": event, **scope}
     if names is None and path is None:
         if event != "changed" or not last:
@@ -255,13 +255,13 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
         is_past = event in {"removed", "renamed"}
         scope = take_paths(marked_text, paths, of_history=True, removed=is_past)
     pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED, "renamed": _RENAMED}[event]
-    marked_text.take(pattern)
+    marked_text.remove(pattern)
     if event == "changed":
-        first = marked_text.take(r"\bfirst\b") is not None
-        marked_text.take(_LAST)
+        first = marked_text.remove(r"\bfirst\b") is not None
+        marked_text.remove(_LAST)
         return {"event": event, "is_last": not first, **scope}
-    marked_text.take(r"\b(?:first|originally|initially)\b")
-    is_last = marked_text.take(_LAST) is not None
+    marked_text.remove(r"\b(?:first|originally|initially)\b")
+    is_last = marked_text.remove(_LAST) is not None
     return {"event": event, "is_last": is_last, **scope}
 
 
@@ -303,7 +303,7 @@ def _event_in(text: str, kind: str, *, is_last: bool) -> str:
 
 def _take_subject(marked_text: MarkedText, text: str) -> None:
     """Take names with the nouns around them: "the function `x`", "`x` support"."""
-    marked_text.take(
+    marked_text.remove(
         rf"{DET}{re.escape(text)}(?:\s+(?:function|method|class|type|macro|struct|constant|variable|string"
         rf"|header|command|option|flag|setting|parameter|argument|keyword|attribute|property|exception|error"
         rf"|field|enum|interface|decorator|module)\b)?"

@@ -54,19 +54,19 @@ def take_group(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any]:
     if is_list and _MAX_HOLDING.search(marked_text.text) is not None:
         group = NOUN.match(marked_text.text, len(marked_text.text) - len(marked_text.text.lstrip(" ·")))
         if group is not None and kind_of_noun(group) in {"files", "repositories"}:
-            few = marked_text.take(_MAX_HOLDING)
+            few = marked_text.remove(_MAX_HOLDING)
             marked_text.text = f" · {_kept_group_words(group)}{marked_text.text[group.end() :]}"
             is_fewest = few is not None and few["top"].lower() != "most"
             return {"is_top": True, "is_fewest": is_fewest, "group": kind_of_noun(group), "kind": "occurrences"}
-    if is_list and (match := marked_text.take(_BY_SIZE)) is not None:
+    if is_list and (match := marked_text.remove(_BY_SIZE)) is not None:
         small = (match["size"] or match["before"] or "").lower() in {"smallest", "shortest"}
-        marked_text.take(r"\b(?:source\s+)?files?\b")
+        marked_text.remove(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "is_fewest": small, "group": "files", "kind": "lines"}
-    if is_list and marked_text.take(_OFTEN_CHANGED) is not None:
-        folders = marked_text.take(r"\b(?:top\s+|sub)?(?:folders?|director(?:y|ies))\b")
-        marked_text.take(r"\b(?:source\s+)?files?\b")
+    if is_list and marked_text.remove(_OFTEN_CHANGED) is not None:
+        folders = marked_text.remove(r"\b(?:top\s+|sub)?(?:folders?|director(?:y|ies))\b")
+        marked_text.remove(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "group": "files" if folders is None else "folders", "kind": "commits"}
-    if (match := marked_text.take(_PER)) is not None:
+    if (match := marked_text.remove(_PER)) is not None:
         word = match["noun"].lower().rstrip("s")
         noun = NOUN.fullmatch(word)
         return {"group": f"{word}s" if noun is None else kind_of_noun(noun)}

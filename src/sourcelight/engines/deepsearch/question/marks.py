@@ -65,7 +65,7 @@ class MarkedText:
         self.marks.append(mark)
         return f"⟨{mark.kind}{len(self.marks) - 1}⟩"
 
-    def take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+    def remove(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Remove the first match from the text and return it; None without a match."""
         match = re.search(pattern, self.text, re.IGNORECASE) if isinstance(pattern, str) else pattern.search(self.text)
         if match is not None:
@@ -83,15 +83,3 @@ class MarkedText:
     def to_text(self) -> str:
         """Return the remaining question in its original words."""
         return _MARK.sub(lambda match: self.marks[int(match[2])].source_text, self.text)
-
-
-OF_NUMBER = re.compile(
-    r"\bdefault(?:\s+(?:value|setting))?\s+(?:of|for)\s+(?:the\s+)?(?:number|amount|count)\b", re.IGNORECASE
-)
-"""A parameter of this name, not the number of the things named after it."""
-
-POSSESSIVE = re.compile(
-    r"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*)*)'s\s+"
-    r"(?=[\w$]+(?:\s+(?:function|method))?$)"
-)
-"""An owner before the last name of a question: "Response's initialize"."""

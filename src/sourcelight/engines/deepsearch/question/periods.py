@@ -106,7 +106,7 @@ def take_period(marked_text: MarkedText, now: datetime) -> Period:
             except (ValueError, OverflowError):
                 # "In 32 May" isn't a date: the words stay in the question, and the answer names them as ignored.
                 break
-            marked_text.take(pattern)
+            marked_text.remove(pattern)
     return period
 
 

@@ -275,7 +275,7 @@ def take_authors(marked_text: MarkedText) -> tuple[str, ...]:
 
 def take_messages(marked_text: MarkedText) -> dict[str, Any]:
     """Take the texts of commit messages, and whether a message needs all of them."""
-    match = marked_text.take(_MESSAGE)
+    match = marked_text.remove(_MESSAGE)
     if match is None:
         return {"messages": ()}
     return {"messages": terms_of(marked_text, match["terms"]), "every_message": is_every(match["terms"])}
@@ -283,7 +283,7 @@ def take_messages(marked_text: MarkedText) -> dict[str, Any]:
 
 def take_changed_text(marked_text: MarkedText) -> dict[str, Any]:
     """Take the texts that commits add or remove, and which of the two; empty without such texts."""
-    match = marked_text.take(_CHANGED_TEXT)
+    match = marked_text.remove(_CHANGED_TEXT)
     if match is None:
         return {}
     verb = match["verb"].lower()
@@ -337,10 +337,10 @@ def take_paths(
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
     if paths:
         fields["paths"] = tuple(dict.fromkeys(paths))
-    if "tests" not in fields and marked_text.take(_TESTS) is not None:
+    if "tests" not in fields and marked_text.remove(_TESTS) is not None:
         fields["tests"] = True
     languages: list[str] = []
-    while (match := marked_text.take(_LANGUAGES)) is not None:
+    while (match := marked_text.remove(_LANGUAGES)) is not None:
         languages += [mark.text for mark in marked_text.get_marks(match["marks"])]
     if languages:
         fields["languages"] = tuple(dict.fromkeys(languages))

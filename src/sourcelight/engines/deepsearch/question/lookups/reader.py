@@ -1,0 +1,203 @@
+"""Read questions that a line of code answers: where something is defined, its value or default, its callers.
+
+A `Lookup` is only a proposal. `lookups` finds the lines that prove an answer, or leaves the question to the ranking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.question.lookups.builds import BuildQuestion, read_build_question, read_key_question
+from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
+from sourcelight.engines.deepsearch.question.marks import GAP
+from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
+
+_RUNTIMES = {
+    "python": "python", "go": "go", "golang": "go", "rust": "rust", "node": "node", "node.js": "node", "nodejs": "node",
+    "ruby": "ruby", "java": "java", "php": "php", "jdk": "java", "swift": "swift", "elixir": "elixir", "dart": "dart",
+    "zig": "zig", "dotnet": "dotnet", ".net": "dotnet", "ghc": "ghc", "lua": "lua", "msrv": "rust", "r": "r",
+    "perl": "perl", "cmake": "cmake", "terraform": "terraform", "flutter": "flutter", "ocaml": "ocaml",
+    "julia": "julia", "crystal": "crystal", "nim": "nim", "erlang": "erlang", "otp": "erlang", "scala": "scala",
+    "kotlin": "kotlin", "c++": "c++",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A question that lines of code answer.
+
+    Attributes
+    ----------
+    kind
+        ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
+        ``members``, ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``,
+        ``variable``, ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime``, ``imports``,
+        ``defining_line`` or ``line``.
+    name
+        The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
+        ``variable``, its purpose.
+    owner
+        Of a default, the function, class or program that has it; of a difference, the other name; of a dependency, the
+        package in a repository with several. Empty without one.
+    symbol_kind
+        The noun next to the name, such as ``class``; empty without one.
+    path, line
+        Of a line, its file and number; of imports, the file.
+    is_when
+        Whether the question asks for a date rather than a person.
+    bound
+        Of a default in prose, ``max`` or ``min`` if the question asks for the largest or smallest value.
+    is_prose
+        Of a default, whether `name` is a phrase such as "read buffer size" rather than a name.
+    group, asks
+        Of a package or a field, as of `BuildQuestion`; the kind of a ``field`` is its `symbol_kind`.
+    """
+
+    kind: str
+    name: str = ""
+    owner: str = ""
+    symbol_kind: str = ""
+    path: str = ""
+    line: int = 0
+    is_when: bool = False
+    bound: str = ""
+    is_prose: bool = False
+    group: str = ""
+    asks: str = ""
+
+
+_ENDING = re.compile(r"[\s?.!,;:·]+$")
+_OPENING = re.compile(
+    r"^(?:[\s,;:·]|in\s*(?=,)|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
+)
+_OF_NUMBER = re.compile(
+    r"\bdefault(?:\s+(?:value|setting))?\s+(?:of|for)\s+(?:the\s+)?(?:number|amount|count)\b", re.IGNORECASE
+)
+"""A parameter of this name, not the number of the things named after it."""
+
+_POSSESSIVE = re.compile(
+    r"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*)*)'s\s+"
+    r"(?=[\w$]+(?:\s+(?:function|method))?$)"
+)
+"""An owner before the last name of a question: "Response's initialize"."""
+_MAX_CHARACTERS = 300
+"""Nested repetitions take time on long texts, and a question that one line answers is short."""
+_MIN_CHARACTERS = 3
+"""Characters of a plain word that can be the name of a function; "who calls it?" asks for none."""
+_CODE_ALONE = frozenset({"value", "configured", "purpose"})
+"""Kinds that a plain word without a mark of code doesn't ask for."""
+_PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
+
+
+def read_lookup(text: str) -> Lookup | None:
+    """Read a question without its repository names; None if no line of code can answer it alone."""
+    words = _squeeze(_ENDING.sub("", _OPENING.sub("", text.replace(GAP.strip(), " ").replace("\u2019", "'"))))
+    if len(words) > _MAX_CHARACTERS:
+        return None
+    # A preposition is left over if the repository name after it was removed.
+    words = re.sub(r"\b(of|in|for|by|from) in\b", r"\1", words)
+    words = re.sub(r" (?:of|in|for|from|within|by)$", "", words)
+    # "Response's initialize" is one name, unless a noun follows it: "Response's status parameter".
+    words = _POSSESSIVE.sub(r"\1.", words)
+    words = re.sub(r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
+    words = _squeeze(expand_wording(words))
+    lookup = _match(words)
+    # Spelling is corrected only if nothing fits, because names in code may look like mistakes.
+    if lookup is None and (mended := _squeeze(expand_wording(mend_spelling(words)))) != words:
+        lookup = _match(mended)
+    return lookup
+
+
+def _squeeze(text: str) -> str:
+    """Return a text with single spaces, as the forms have them."""
+    return " ".join(text.split())
+
+
+def _match(words: str) -> Lookup | None:
+    """Return the lookup of the first form that the question has."""
+    for kind, patterns in FORMS:
+        # Lines and languages have narrower forms than packages.
+        if kind == "existence" and (question := read_build_question(words)) is not None:
+            return _of_build(question)
+        if kind == "value" and (question := read_key_question(words)) is not None:
+            return _of_build(question)
+        for pattern in patterns:
+            match = pattern.match(words)
+            lookup = match and _make(kind, match)
+            if lookup:
+                return lookup
+    return None
+
+
+def _of_build(question: BuildQuestion) -> Lookup:
+    """Return the lookup of a question about manifests; a language among the packages is a version that one requires."""
+    runtime = _RUNTIMES.get(question.name.lower())
+    if runtime is not None and question.asks == "version" and not question.group:
+        return Lookup("runtime", runtime, question.owner)
+    if question.kind == "dependency":
+        return Lookup("dependency", question.name, question.owner, group=question.group, asks=question.asks)
+    name = question.name if question.kind in {"script", "target", "platform", "key", "tested", "extra"} else ""
+    return Lookup("field", name, question.owner, question.kind, group=question.group)
+
+
+def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - one for each kind
+    """Make the lookup of a form; None if its words are prose after all."""
+    groups = {name: text or "" for name, text in match.groupdict().items()}
+    if kind == "line":
+        return Lookup("line", path=groups["path"].strip("`"), line=int(groups["line"]), is_when=_asks_when(groups))
+    if kind == "imports":
+        return Lookup("imports", path=groups["path"].strip("`"))
+    if kind == "dependencies":
+        return _make_dependencies(groups)
+    name, owner = _bare(groups["name"]), _bare(groups.get("owner", ""))
+    if not name or name.lower() in _PRONOUNS:
+        return None
+    if kind == "runtime":
+        return Lookup("runtime", _RUNTIMES[name.lower()])
+    if kind == "scoped_value":
+        return Lookup("value", name.removesuffix("()"), owner)
+    if kind == "configured_of":
+        # "The line-length of ruff" is the key `ruff.line-length`, as nested tables are joined.
+        return Lookup("configured", f"{owner}.{name}")
+    if kind == "prose":
+        return _make_prose(name, owner, groups["bound"])
+    return _make_named(kind, name, owner, groups, match[0])
+
+
+def _asks_when(groups: Mapping[str, str]) -> bool:
+    return groups["asks"].lower() == "when"
+
+
+def _make_dependencies(groups: Mapping[str, str]) -> Lookup:
+    subject = _bare(groups.get("subject") or groups.get("of") or "")
+    is_general = subject.lower() in _PRONOUNS or subject.lower().endswith(("project", "have"))
+    return Lookup(
+        "dependencies", subject if subject and not is_general else "dependencies", _bare(groups.get("owner", ""))
+    )
+
+
+def _make_prose(name: str, owner: str, bound: str) -> Lookup | None:
+    bound = bound.lower()[:3]
+    # The forms of a default come first, and rejected this name.
+    if " " not in name and bound == "def":
+        return None
+    return Lookup("default", name, owner, bound="" if bound == "def" else bound, is_prose=True)
+
+
+def _make_named(kind: str, name: str, owner: str, groups: Mapping[str, str], question: str) -> Lookup | None:
+    # "The default number of retries": the words after it name the value.
+    if kind == "default" and name.lower() in {"number", "amount", "count"} and not _OF_NUMBER.search(question):
+        return None
+    noun = (groups.get("kind") or groups.get("after") or "").lower()
+    is_plain_word = groups["name"] == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
+    # "What is authentication?" is prose; so is "who calls back?".
+    is_prose = is_plain_word and not groups.get("kind") and "value" not in question.lower()
+    if is_prose and (kind in _CODE_ALONE or (kind == "callers" and len(name) < _MIN_CHARACTERS)):
+        return None
+    return Lookup(kind, name.removesuffix("()"), owner.removesuffix("()"), noun)
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("`\"'“”").strip()
