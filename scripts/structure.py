@@ -49,6 +49,21 @@ _SUPERLATIVES = frozenset({"MOST", "LEAST", "FEWEST", "LONGEST", "SHORTEST", "LA
 _VERB_NAMES = frozenset({"place", "stop"})
 """Words of `_ODD_NAMES` that are verbs, and so fit functions."""
 
+_ADJECTIVES = {
+    "shared": (
+        "client/methods/conversations.py",
+        "core/tools/conversations.py",
+        "engines/deepsearch/conversations/records.py",
+        "engines/deepsearch/conversations/service.py",
+        "engines/deepsearch/conversations/store.py",
+    ),
+}
+"""Words of `_ODD_NAMES` that are right in some modules.
+
+``shared`` is a flag of conversations, beside ``starred``: a parameter of `deepsearch_update`, and a column of the
+database.
+"""
+
 _FOREIGN = frozenset({"os", "sys", "shell", "pd", "np"})
 """Receivers of `getattr` that are modules or objects of other packages."""
 
@@ -234,7 +249,9 @@ def odd_names(root: Path = SOURCE) -> list[str]:
         f"{path.relative_to(ROOT)}:{line} {name}"
         for path in sorted(root.rglob("*.py"))
         for name, line, is_function in _names(path)[0]
-        if _ODD_NAMES.fullmatch(word := name.strip("_")) and not (is_function and word in _VERB_NAMES)
+        if _ODD_NAMES.fullmatch(word := name.strip("_"))
+        and not (is_function and word in _VERB_NAMES)
+        and not path.as_posix().endswith(_ADJECTIVES.get(word, ()))
     ]
 
 

@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import structure  # noqa: E402 - a script, not a module of the package
 
+FOLDERS = tuple(ROOT / name for name in ("src", "tests", "benchmarks", "scripts"))
+
 SHORT_MODULES = {
     "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
     "client.methods.call": "what every module of methods needs",
@@ -75,25 +77,12 @@ EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 MAX_PROBES = 19
 """All ask objects of other packages: errors of click or SQLite, tables of any library, IPython, MCP."""
 
-MAX_PARTICIPLES = 2
-"""Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""
-
-MAX_ODD_NAMES = {"src": 6, "tests": 3, "benchmarks": 0, "scripts": 0}
-"""Participles, pronouns and adverbs in place of a noun (`--list names`). A limit only goes down.
-
-What is left: the parameter and column `shared` of conversations, which is public and in the database, and `late`, a key
-of the index's manifest. Tests use the first.
-"""
-
 MAX_PRIVATE_NAMES = 68
 """Uses of private names in tests (`--list private`), no import among them.
 
 A third sets a bound low, so that few lines reach it; handlers of a widget's messages are called by front ends alone;
 the others read what no answer shows: a dump of the database, open connections, the state of a cache.
 """
-
-MAX_QUESTIONS = 9
-"""Summaries that begin with "What", "How" or "Where" (`--list summaries`), which leave the thing unnamed. Goes down."""
 
 MAX_PHRASES = 0
 """`_KNOWN_PHRASES` lists the words that are right in a module."""
@@ -190,17 +179,15 @@ def test_objects_are_not_asked_what_they_can_do() -> None:
 
 
 def test_functions_are_named_by_verbs() -> None:
-    assert len(names := structure.participles()) <= MAX_PARTICIPLES, names
+    assert structure.participles() == []
 
 
 def test_data_is_named_by_nouns() -> None:
-    counts = {folder: len(structure.odd_names(structure.ROOT / folder)) for folder in MAX_ODD_NAMES}
-    assert all(counts[folder] <= limit for folder, limit in MAX_ODD_NAMES.items()), counts
+    assert [name for folder in FOLDERS for name in structure.odd_names(folder)] == []
 
 
 def test_limits_are_named_max_and_min() -> None:
-    folders = (structure.SOURCE, *(structure.ROOT / name for name in ("tests", "benchmarks", "scripts")))
-    assert [name for folder in folders for name in structure.limit_names(folder)] == []
+    assert [name for folder in FOLDERS for name in structure.limit_names(folder)] == []
 
 
 def test_folders_of_tests_are_named_after_rooms() -> None:
@@ -232,7 +219,7 @@ def test_rooms_say_why() -> None:
 
 
 def test_summaries_name_the_thing() -> None:
-    assert len(structure.question_summaries()) <= MAX_QUESTIONS
+    assert structure.question_summaries() == []
 
 
 def test_texts_avoid_phrases_of_older_ones() -> None:

@@ -118,10 +118,10 @@ def test_a_link_on_another_site_opens_as_its_reader(location: Place, *, script: 
         assert cookie["sameSite"] == "Strict"
         # Another name of this machine is another site.
         page.goto(location.url.replace("127.0.0.1", "localhost") + "/healthz")
-        shared = f"{location.url}/example.org/tidewatch/hub/-/blob/README.md?L3"
-        page.set_content(f'<a href="{shared}">see this</a>')
+        shared_url = f"{location.url}/example.org/tidewatch/hub/-/blob/README.md?L3"
+        page.set_content(f'<a href="{shared_url}">see this</a>')
         page.get_by_text("see this").click()
         page.locator("#L3.hit").wait_for()
-        assert page.url == shared
+        assert page.url == shared_url
         assert page.get_by_text("Sign in").count() == 0
         context.close()

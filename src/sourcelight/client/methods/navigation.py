@@ -362,7 +362,7 @@ class NavigationMethods:
         repo, path, symbol, revision, line
             As in `find_references`.
         depth
-            How many calls far.
+            Number of calls to follow.
         progress
             As in `search`.
 
@@ -392,7 +392,7 @@ class NavigationMethods:
         repo, path, symbol, revision, line
             As in `find_references`.
         depth
-            How many calls far.
+            Number of calls to follow.
         progress
             As in `search`.
 

@@ -90,7 +90,7 @@ def add_facets(query: str, facets: Sequence[SuggestedFilter], pattern_type: str 
     facets
         Suggestions of its answer.
     pattern_type
-        How its patterns are read.
+        Meaning of its patterns.
     """
     kinds: dict[str, list[str]] = {}
     for facet in facets:

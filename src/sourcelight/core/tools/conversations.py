@@ -111,7 +111,7 @@ class DeepSearchListArguments(Arguments, frozen=True):
     text: Annotated[str | None, Meta(description="Text in a title, a question or an answer; empty: all.")] = None
     starred: Annotated[bool | None, Meta(description="true: only starred ones; false: only others.")] = None
     limit: Annotated[Annotated[Limit, Meta(le=1000)] | None, Meta(description="Maximum number; default 50.")] = None
-    skip: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="How many to skip at the start.")] = None
+    skip: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="Conversations to skip at the start.")] = None
 
 
 DEEPSEARCH = Tool(

@@ -146,7 +146,7 @@ class NlsSearchArguments(Arguments, frozen=True):
 
     query: Annotated[
         Text,
-        describe("What to look for, in a few words, and filters, such as: repo:owner/name retry failed requests."),
+        describe("A few words about the code to find, and filters, such as: repo:owner/name retry failed requests."),
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=1000)] | None,

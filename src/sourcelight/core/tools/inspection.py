@@ -107,7 +107,7 @@ class ExplainArguments(Arguments, frozen=True):
 
     query: Annotated[Text, describe("Query as for keyword_search.")]
     pattern_type: Annotated[
-        str | None, Meta(description="How its patterns are read; default: keyword.", extra={"own": True})
+        str | None, Meta(description="Meaning of its patterns; default: keyword.", extra={"own": True})
     ] = None
     default_count: Annotated[
         Number | None,

@@ -237,7 +237,7 @@ class CallGraphArguments(Arguments, frozen=True):
     symbol: Annotated[Text, describe("Name of the function or method.")]
     revision: Revision = None
     line: Annotated[Number | None, describe("Line of its name, counted from 1.")] = None
-    depth: Annotated[Annotated[Number, Meta(le=20)] | None, describe("How many calls far; 1 without it.")] = None
+    depth: Annotated[Annotated[Number, Meta(le=20)] | None, describe("Number of calls to follow; 1 without it.")] = None
 
 
 GO_TO_DEFINITION = Tool(

@@ -131,10 +131,10 @@ def test_others_learn_nothing(world: World) -> None:
         assert client.patch(url, json={"is_starred": True}).json() == ABSENT
         assert client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"] == []
         assert owner.patch(url, json={"is_shared": True}).status_code == 200
-        (shared,) = client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"]
-        assert shared["viewer"] == {"is_owner": False}
-        assert shared["user_id"] is None
-        text = json.dumps(shared)
+        (conversation,) = client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"]
+        assert conversation["viewer"] == {"is_owner": False}
+        assert conversation["user_id"] is None
+        text = json.dumps(conversation)
         assert OPEN in text
         assert SECRET not in text
         assert "ledger" not in text.casefold()

@@ -175,6 +175,6 @@ def test_a_conversation_is_read_and_asked_again_in_python(ann: httpx2.Client, bo
         assert file.headers["content-type"] == "application/x-ipynb+json"
         assert f"code.{call}(" in "".join(file.json()["cells"][0]["source"])
     assert bob.get(f"{address}.ipynb").status_code == 404
-    shared = ann.post(address, data={"do": "share"}).headers["location"]
-    assert "code.deepsearch_read(" in bob.get(shared).text
-    assert "code.deepsearch(" not in bob.get(shared).text, "a scope may name what a reader may not see"
+    shared_url = ann.post(address, data={"do": "share"}).headers["location"]
+    assert "code.deepsearch_read(" in bob.get(shared_url).text
+    assert "code.deepsearch(" not in bob.get(shared_url).text, "a scope may name what a reader may not see"

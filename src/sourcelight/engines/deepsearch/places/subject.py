@@ -66,7 +66,7 @@ _FORMS: Sequence[tuple[str, re.Pattern[str]]] = tuple(
         ("define", rf"\bwhere(?:'s|\s+is|\s+are|\s+can\s+\w+\s+find)\s+{_KIND}{_NAME}(?:\s+\w+)?\W*$"),
     )
 )  # fmt: skip
-"""What a question asks of a name; special forms come first."""
+"""Forms of questions for the place of a name, with what they ask of it; special forms come first."""
 _CODE_NAME = re.compile(r"\w*(?:_\w|[a-z\d][A-Z]|[A-Z]{2}|[!?]$|\.|::)|[@$]")
 _NO_NAMES_TEXT = """
 it this that there they them the a an any anything something everything what which who one code error errors exception

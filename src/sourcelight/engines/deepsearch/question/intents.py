@@ -101,7 +101,7 @@ _ACTION = re.compile(
     rf"(?P<verb>{'|'.join(sorted(_SPECIFIC_VERBS))})\s+\w",
     re.IGNORECASE,
 )
-"""What something does, as in "how does it rotate files": the verb may be all that a question is about."""
+"""A question for an operation, as in "how does it rotate files": the verb may be all that it is about."""
 
 
 def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:

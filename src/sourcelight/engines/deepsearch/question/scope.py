@@ -137,13 +137,13 @@ class RepositoryNames:
         """Return the repositories of a name, or of the end of one; of several, those searched by default."""
         lowered = text.casefold()
         names = [name for name in self.names if name.casefold() == lowered]
-        names = names or [name for name in self.names if f"/{_parted(name).casefold()}".endswith("/" + lowered)]
+        names = names or [name for name in self.names if f"/{_replace_plus(name).casefold()}".endswith("/" + lowered)]
         return tuple([name for name in names if name in self.default_names] or names)
 
     def find_by_owner(self, text: str) -> tuple[str, ...]:
         """Return the repositories of an owner: the part of a name before its last one, or the end of that."""
         lowered = text.casefold().strip("/")
-        owners = ((name, _parted(name).casefold().rpartition("/")[0]) for name in self.names)
+        owners = ((name, _replace_plus(name).casefold().rpartition("/")[0]) for name in self.names)
         names = [name for name, owner in owners if owner == lowered or owner.endswith("/" + lowered)]
         return tuple([name for name in names if name in self.default_names] or names)
 
@@ -152,13 +152,13 @@ class RepositoryNames:
         spellings: set[str] = set()
         for name in self.names:
             spellings.add(name)
-            parts = _parted(name).split("/")
+            parts = _replace_plus(name).split("/")
             spellings.update("/".join(parts[start:]) for start in range(len(parts)))
             spellings.update("/".join(parts[start:-1]) for start in range(len(parts) - 1))
         return sorted(spellings, key=lambda text: (-len(text), text))
 
 
-def _parted(name: str) -> str:
+def _replace_plus(name: str) -> str:
     """Return a name with a slash for the plus of a directory that is called ``owner+name``, as mirrors are."""
     return re.sub(r"(?<=[\w.-])\+(?=[\w.-]+$)", "/", name) if name.count("+") == 1 else name
 

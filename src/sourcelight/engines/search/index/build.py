@@ -228,8 +228,9 @@ def _should_rewrite(folder: Path, existing: _ExistingBlobs, ids: list[bytes], ot
     current_ids = set(ids)
     for view in other_views:
         current_ids.update(CommitView(folder / view.name).blob_ids())
-    # Late shards hold blobs of other revisions, which HEAD never needed: they are not dead.
-    indexed = [blob_id for blob_id, (shard, _) in existing.positions.items() if not existing.shards[shard].late]
+    # HEAD never needed the blobs of other revisions: they are not dead.
+    shards = existing.shards
+    indexed = [blob_id for blob_id, (shard, _) in existing.positions.items() if not shards[shard].for_other_revisions]
     dead_count = sum(1 for blob_id in indexed if blob_id not in current_ids)
     if other_views:
         return dead_count > _MAX_DEAD_FRACTION * len(indexed)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.search.index.shard import is_loose
@@ -27,13 +27,28 @@ _SIDE_NAME = re.compile(r"([a-z]+)-[0-9a-f]+")
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
-    """A shard of the index. A `delta` was added after the first build; a `late` one holds blobs of other revisions."""
+    """A shard of the index. A `delta` was added after the first build.
+
+    Key ``late`` of the manifest says that it holds blobs of other revisions.
+    """
 
     name: str
     documents: int
     text_bytes: int
     delta: bool = False
-    late: bool = False
+    for_other_revisions: bool = False
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Self:
+        """Read an entry of the manifest; raises `TypeError` or `AttributeError` for one that isn't valid."""
+        values = {key: value for key, value in entry.items() if key != "late"}
+        return cls(**values, for_other_revisions=entry.get("late", False))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as the manifest has it."""
+        entry = asdict(self)
+        entry["late"] = entry.pop("for_other_revisions")
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +84,10 @@ class IndexManifest:
     def view_of(self, commit: str) -> ViewEntry | None:
         """Return the view of a commit; None when it is not indexed."""
         return next((view for view in self.views if view.commit == commit), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of the manifest's file."""
+        return {**asdict(self), "shards": [shard.to_json() for shard in self.shards]}
 
     @property
     def names(self) -> set[str]:
@@ -107,7 +126,7 @@ class TextIndexFolder(IndexFolder[IndexManifest]):
 
     def replace_manifest(self, manifest: IndexManifest) -> None:
         """Replace the manifest atomically; raises `IndexWriteFailed`."""
-        self.replace_file(MANIFEST, asdict(manifest))
+        self.replace_file(MANIFEST, manifest.to_json())
         # Two replacements within one tick of the file system's clock leave the same time behind.
         self.manifest_file.forget()
 
@@ -145,7 +164,7 @@ def _parse(path: Path, content: Any) -> IndexManifest:
     try:
         if content["format"] != FORMAT:
             raise IndexDamaged(str(path), f"format {content['format']}, this version reads {FORMAT}")
-        shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
+        shards = tuple(ShardEntry.from_json(entry) for entry in content.pop("shards"))
         views = tuple(ViewEntry(**entry) for entry in content.pop("views"))
         return replace(IndexManifest(**content), shards=shards, views=views)
     except (ValueError, TypeError, KeyError, AttributeError) as error:

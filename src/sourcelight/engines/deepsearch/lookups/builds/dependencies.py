@@ -96,7 +96,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     manifests, matches, read = selection
     is_selected = len(manifests) < len(manifests_of_all)
     if not matches:
-        related = _related(manifests, question.name)
+        related = _find_related(manifests, question.name)
         # Their versions are not that of the requested package.
         if related and question.asks != "version":
             return _state_related(work, texts, question.name, related, queries, notes)
@@ -264,7 +264,7 @@ def _find_variable(
     return next(iter(values.items())) if len(values) == 1 else None
 
 
-def _related(manifests: Sequence[Manifest], name: str) -> list[_Match]:
+def _find_related(manifests: Sequence[Manifest], name: str) -> list[_Match]:
     """Return packages whose names have the requested one as a part, such as `jackson-databind` for `jackson`."""
     return [
         _Match(manifest, requirement)

@@ -47,7 +47,7 @@ class Manifest:
 
     @cached_property
     def requirements(self) -> list[Requirement] | None:
-        """What it lists; None if it can't be read."""
+        """The requirements that it lists; None if it can't be read."""
         return read_requirements(self.path, self.lines)
 
     @property

@@ -53,7 +53,7 @@ _NOT_OWNER = (
 )
 _OWNER = rf"{_NOT_OWNER}(?:(?:the|this|our)\s+)?(?:(?P<owner>{_PACKAGE})(?:\s+(?P<owner_noun>{_NOUN}))?|{_NOUN})"
 _SUBJECT = rf"(?:it|this|that|we|you|they|(?:the|this)\s+(?:code|app|build|tool|program)|{_OWNER})"
-"""What needs a package: a word without a name, or the package that has the manifest."""
+"""The thing that needs a package: a word without a name, or the package that has the manifest."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
