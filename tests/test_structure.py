@@ -77,13 +77,6 @@ EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 MAX_PROBES = 19
 """All ask objects of other packages: errors of click or SQLite, tables of any library, IPython, MCP."""
 
-MAX_PRIVATE_NAMES = 68
-"""Uses of private names in tests (`--list private`), no import among them.
-
-A third sets a bound low, so that few lines reach it; handlers of a widget's messages are called by front ends alone;
-the others read what no answer shows: a dump of the database, open connections, the state of a cache.
-"""
-
 MAX_PHRASES = 0
 """`_KNOWN_PHRASES` lists the words that are right in a module."""
 
@@ -198,8 +191,7 @@ def test_folders_of_tests_are_named_after_rooms() -> None:
 
 
 def test_tests_use_the_public_interface() -> None:
-    names = structure.private_names()
-    assert len(names) <= MAX_PRIVATE_NAMES, names
+    assert structure.private_names() == []
 
 
 def test_caches_are_those_of_the_core() -> None:

@@ -22,6 +22,8 @@ from urllib.parse import urlsplit
 
 import nbformat
 
+from display.front_end import say
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 _WITHOUT_GRAMMARS = Path(__file__).resolve().parent.parent / "without_grammars"
 _FLAGS = [
@@ -310,13 +312,14 @@ def show_explorer(page: Any, explorer: Any) -> None:
     def ask(message: str) -> str:
         sent: list[Any] = []
         explorer.send = lambda content, buffers=None: sent.append(content)  # noqa: ARG005 - as the widget has it
-        explorer._on_message(explorer, json.loads(message), [])
+        say(explorer, json.loads(message))
         return json.dumps(sent)
 
+    state = explorer.get_state()
     page.expose_function("askKernel", ask)
     page.set_content(
-        f"<!doctype html><html lang=en><title>Explorer</title><style>{explorer._css}</style>"
+        f"<!doctype html><html lang=en><title>Explorer</title><style>{state['_css']}</style>"
         "<main><h1>Explorer</h1><div id=explorer></div></main></html>"
     )
-    page.evaluate("program => { window.explorerProgram = program; }", str(explorer._esm))
+    page.evaluate("program => { window.explorerProgram = program; }", state["_esm"])
     page.evaluate(_EXPLORER)

@@ -7,6 +7,8 @@ import threading
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
+import pytest
+
 from display.batches_for_tests import lines
 from sourcelight.core.backend import Features
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
@@ -18,6 +20,12 @@ from sourcelight.core.wire.request import SearchRequest
 T = TypeVar("T")
 Step = Event | Exception | str
 FACTS = RepositoryInfo("r1", 7, stars=3, url="https://host/r1")
+
+
+def shorten_waits(patch: pytest.MonkeyPatch) -> None:
+    """Make event loops sleep a thousandth of their time, so that a running question is read again at once."""
+    sleep = asyncio.sleep
+    patch.setattr(asyncio, "sleep", lambda delay_s: sleep(delay_s / 1000))
 
 
 def batch(k: int, rows: int = 10, repository: str = "r1") -> MatchBatch:

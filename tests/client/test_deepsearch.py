@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from client.scripted import ScriptedBackend, run
+from client.scripted import ScriptedBackend, run, shorten_waits
 from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
 from sourcelight.client.answer_cache import AnswerCache
-from sourcelight.client.methods import conversations
 from sourcelight.core.batches import CommitId, RepositoryInfo
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ConnectFailed, ToolError
@@ -34,7 +33,7 @@ HOSTILE = "<script>x</script> [a](javascript:x) [b](/r@1/-/blob/f) [c](https://e
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
-    monkeypatch.setattr(conversations, "_WAITS_S", (0.001,))
+    shorten_waits(monkeypatch)
     return tmp_path
 
 
@@ -69,15 +68,17 @@ def test_waiting_ends_in_time_and_says_so() -> None:
 
 def test_a_follow_up_is_read_at_its_own_place() -> None:
     backend = ScriptedBackend(
-        [], answers=[conversation("processing"), read("completed", "Old.", ""), read("completed", "Old.", "New.")]
+        [],
+        answers=[
+            conversation("completed", questions=[{"question": "q0", "answer": "Old."}]),
+            conversation("processing"),
+            read("completed", "Old.", ""),
+            read("completed", "Old.", "New."),
+        ],
     )
-    client = Client(backend)
-    before = DeepSearchAnswer(
-        {"status": "complete", "url": URL, "questions": [{"question": "q0"}]}, asker=client._client
-    )
-    answer = before.ask("And?")
+    answer = Client(backend).deepsearch("q0").ask("And?")
     assert answer.text == "New."
-    assert backend.calls[0] == ("deepsearch_follow_up", {"identifier": URL, "question": "And?"})
+    assert backend.calls[1] == ("deepsearch_follow_up", {"identifier": URL, "question": "And?"})
 
 
 def test_what_was_found_is_kept_when_the_wait_is_stopped() -> None:

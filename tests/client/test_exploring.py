@@ -14,6 +14,7 @@ import pytest
 
 import sourcelight as sl
 from client.scripted import COMPLETE, FAILED, ScriptedBackend, batch, run
+from display.front_end import say
 from sourcelight.client import AsyncClient, Client
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.display import notebook
@@ -33,7 +34,7 @@ class Page:
 
     def ask(self, kind: str, **message: Any) -> dict[str, Any]:
         """Say something, and give the answer."""
-        self.explorer._on_message(self.explorer, {"kind": kind, "from": "page", "id": 1, **message}, [])
+        say(self.explorer, {"kind": kind, "from": "page", "id": 1, **message})
         return self.messages[-1]
 
     def view(self, count: int = 60, **query: Any) -> dict[str, Any]:
@@ -166,8 +167,8 @@ def test_texts_of_a_hostile_repository_hide_nothing_and_leave_nothing_in_the_sta
 
 def test_messages_that_no_page_of_ours_sends_do_no_harm() -> None:
     page = Page(Client(ScriptedBackend(COMPLETE)).search("foo").explore())
-    page.explorer._on_message(page.explorer, "no mapping", [])
-    page.explorer._on_message(page.explorer, {"kind": "absent"}, [])
+    say(page.explorer, "no mapping")
+    say(page.explorer, {"kind": "absent"})
     assert page.messages == []
     assert page.view(count=10**9, sort="absent", language=7, path=None)["shown"] == 0
     assert page.ask("view", asked=[], start=-5, count="x")["rows"] == []

@@ -6,7 +6,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.client.search.explanation import add_facets
-from sourcelight.core.wire.events import facet_title
+from sourcelight.core.wire.events import SuggestedFilter, facet_title
 
 QUERIES = (
     "session",  # in lines, in paths, in both
@@ -23,11 +23,17 @@ QUERIES = (
 )
 
 
+def suggestions(result: sl.SearchResult) -> list[SuggestedFilter]:
+    """The rows of `filters` as events have them."""
+    rows = result.filters.drop(columns="unit").to_dict("records")
+    return [SuggestedFilter(**{str(name): value for name, value in row.items()}) for row in rows]
+
+
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_search_with_a_facet_has_what_its_number_says(embedded: sl.Client, query: str) -> None:
     result = embedded.search(query, progress=False)
     assert len(result.filters)
-    for item in result._filters[:25]:
+    for item in suggestions(result)[:25]:
         assert item.exhaustive
         if item.kind == "utility":
             assert item.unit == "repositories left out"
@@ -43,7 +49,7 @@ def test_the_search_with_a_facet_has_what_its_number_says(embedded: sl.Client, q
 
 def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(embedded: sl.Client) -> None:
     def titles(query: str) -> set[str]:
-        filters = embedded.search(query, progress=False)._filters
+        filters = suggestions(embedded.search(query, progress=False))
         return {
             facet_title(kind, [item for item in filters if item.kind == kind])
             for kind in {item.kind for item in filters}
@@ -56,7 +62,8 @@ def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(embedd
 
 def test_a_filter_that_needs_the_types_of_the_query_can_be_added(embedded: sl.Client) -> None:
     """`author:` alone is no query, and the panel is of one that has `type:commit`."""
-    panel = embedded.search("fix type:commit", progress=False).facets()
-    (author, *_) = [item.value for item in panel._filters if item.kind == "author"]
+    result = embedded.search("fix type:commit", progress=False)
+    panel = result.facets()
+    (author, *_) = [item.value for item in suggestions(result) if item.kind == "author"]
     assert panel.choose(author) == f"{author} fix type:commit"
     assert panel.search().match_count

@@ -12,6 +12,7 @@ import pytest
 
 import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend
+from display.front_end import say
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.search.explanation import add_facets
 from sourcelight.core.errors import PathNotFound, ToolError
@@ -161,7 +162,7 @@ def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
     panel = Client(backend).search("foo").facets()
     messages: list[Any] = []
     panel.send = lambda content, buffers=None: messages.append(json.loads(json.dumps(content)))  # noqa: ARG005
-    panel._on_message(panel, {"kind": "facets"}, [])
+    say(panel, {"kind": "facets"})
     assert [group["title"] for group in messages[-1]["groups"]] == [
         "Repository",
         "Language",

@@ -264,7 +264,7 @@ def test_what_is_left_out_is_reported_while_a_search_goes_on(
 ) -> None:
     code: sl.Client = request.getfixturevalue(backend)
     monkeypatch.setattr("sourcelight.engines.execution.run.PROGRESS_EVERY_S", 0.0)
-    monkeypatch.setattr("sourcelight.client.federation.stream_merge._TELL_S", 0.0)
+    monkeypatch.setattr("sourcelight.client.federation.stream_merge.PROGRESS_EVERY_S", 0.0)
     progress = [event for event in code.stream("e count:all", limit=3) if isinstance(event, Progress)]
     reported = [{item.reason for item in event.skipped} for event in progress if not event.done and event.match_count]
     assert {"repository-fork", "excluded-archive"} <= set.union(*reported)

@@ -75,7 +75,7 @@ def test_a_federation_has_the_tools_of_its_services() -> None:
         assert code.tools["y:evaluator"](script="s").to_dict("records") == [{"repo": "c"}]
         with pytest.raises(AttributeError, match=r"no tool 'evaluator'; it has .*x:evaluator"):
             _ = code.tools.evaluator
-        service_files = code.tools._tools._backend.features.service
+        service_files = code.backend.features.service
         assert service_files is not None
         assert call(service_files.fetch_file, "/.assets/a/rows.csv") == b"repo,count\n"
         with pytest.raises(SourcelightError):

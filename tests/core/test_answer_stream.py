@@ -86,9 +86,9 @@ def test_many_rows_travel_in_portions_and_keep_their_order() -> None:
     assert came.table.column("path").to_pylist() == table.column("path").to_pylist()
 
 
-def test_long_repeated_texts_are_sent_with_the_rows_that_need_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_stream, "_MAX_SHARED_BYTES", 1000)
-    paths = [f"{number:05}" * 20 for number in range(45_000)]
+def test_long_repeated_texts_are_sent_with_the_rows_that_need_them() -> None:
+    # 9 MB: up to 8 MB, all of them are sent before the first row.
+    paths = [f"{number:05}" * 40 for number in range(45_000)]
     table = table_of("blame_lines", len(paths), path=paths)
     sent = list(encode_answer(ToolResult("blame_lines", table)))
     assert max(map(len, sent)) < sum(map(len, paths)) / 2

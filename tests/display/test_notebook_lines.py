@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sourcelight as sl
+from display.front_end import say
 from sourcelight.core.cells.json_lines import cell_text, context_lines, item_text, row_line
 from sourcelight.display.notebook.frame_views.table import frame_html
 from sourcelight.display.notebook.views import LinkResolver
@@ -128,7 +129,7 @@ def test_the_explorer_shows_cells(client: sl.Client) -> None:
         explorer.send = lambda content, buffers=None: messages.append(content)  # noqa: ARG005
         ask = {"from": "page", "id": 1, "start": 0, "count": 5, "row": 0, "asked": {}, **bounds}
         while not messages or "pending" in messages[-1]:
-            explorer._on_message(explorer, {**ask, "kind": kind}, [])
+            say(explorer, {**ask, "kind": kind})
         return messages[-1]
 
     assert answer("print file:a.ipynb", "view")["rows"][0]["text"][0] == ("print", True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
 
 import pytest
 
-from sourcelight.display.notebook.views import LinkResolver, anchor, links
+from sourcelight.display.notebook.views import LinkResolver, anchor
 
 COMMIT = "c" * 40
+SERVERS = itertools.count(4711)  # process ids: a kernel remembers the directory of the server that started it
 ROW = {"type": "content", "repository": "r", "commit": COMMIT, "path": "a dir/x#1.py", "line_number": 12, "url": None}
 
 
@@ -68,11 +70,11 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "repo" / ".hidden" / "a.py").write_text("x")
     (tmp_path / "outside.py").write_text("x")
     server_info = {"root_dir": str(root), "token": "secret-of-the-server"}
-    (tmp_path / "runtime" / "jpserver-4711.json").write_text(json.dumps(server_info))
+    server = next(SERVERS)
+    (tmp_path / "runtime" / f"jpserver-{server}.json").write_text(json.dumps(server_info))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    monkeypatch.setenv("JPY_PARENT_PID", "4711")
+    monkeypatch.setenv("JPY_PARENT_PID", str(server))
     monkeypatch.setenv("JPY_SESSION_NAME", str(root / "notes" / "one.ipynb"))
-    links._root.cache_clear()
     return root
 
 
@@ -95,14 +97,7 @@ def test_what_jupyterlab_does_not_show_is_not_linked(lab: Path, path: str) -> No
 
 def test_without_a_server_there_is_no_file_to_open(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JPY_PARENT_PID", str(os.getpid()))
-    links._root.cache_clear()
     assert LinkResolver(folder_of=lambda _: str(lab / "repo")).of({**ROW, "path": "javascript:alert(1)"}) == ()
-
-
-@pytest.fixture(autouse=True)
-def forgotten() -> None:
-    """No server is remembered from test to test."""
-    links._root.cache_clear()
 
 
 def test_a_row_without_its_repository_has_no_place() -> None:

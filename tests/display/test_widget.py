@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sourcelight.display.notebook import Phase, ProgressSnapshot, progress_box
+from display.front_end import say
+from sourcelight.display.notebook import Phase, ProgressSnapshot
 from sourcelight.display.notebook.programs import style
 from sourcelight.display.notebook.progress_box import ProgressBox
 from sourcelight.display.notebook.progress_drawing import html_of, progress_html, progress_parts
@@ -121,7 +122,6 @@ def displays(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return Handle(shown_object)
 
     monkeypatch.setattr("IPython.display.display", display)
-    monkeypatch.setattr(progress_box, "_front_end_draws", threading.Event())
     monkeypatch.delenv("SOURCELIGHT_PROGRESS", raising=False)
     return results
 
@@ -156,7 +156,7 @@ def test_stop_is_there_while_it_can_work(displays: list[Any]) -> None:
     box.draw(snapshot("running"))
     assert box.stoppable
     for message in ({"kind": "stop"}, {"kind": "absent"}, "no mapping", None):
-        box._on_message(box, message, [])
+        say(box, message)
     assert pressed == [1]
     box.draw(snapshot("interrupted"))
     assert not box.stoppable
@@ -202,9 +202,9 @@ def test_where_widgets_are_drawn_the_page_replaces_the_box_at_the_end(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    first = ProgressBox()
-    first._on_message(first, {"kind": "drawn"}, [])
-    box = ProgressBox()
+    draws = threading.Event()
+    say(ProgressBox(front_end_draws=draws), {"kind": "drawn"})
+    box = ProgressBox(front_end_draws=draws)
     for _ in range(30):
         now[0] += 0.1
         box.draw(snapshot("running"))

@@ -330,7 +330,7 @@ def test_a_brief_look_notices_every_commit(tmp_path: Path) -> None:
     def settled() -> None:
         """Let the time stamps of what was written grow old enough to be trusted."""
         bound = time.monotonic() + 5
-        while any(entry.is_racy or entry.commit_stamp is None for entry in catalog._entries):
+        while not catalog.is_unchanged():
             assert time.monotonic() < bound
             threading.Event().wait(0.02)
             catalog.refresh(brief=True)

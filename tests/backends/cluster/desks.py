@@ -105,9 +105,7 @@ class DeskCell:
         return {"workers": {str(self.servers[name].address): {"name": name} for name in self.desks}}
 
     async def _finished(self, server: Server) -> None:
-        server.stop()
-        for comm in list(server._comms):  # what the death of a process does
-            comm.abort()
+        await server.close()
 
     async def _idle(self) -> None:
         remaining = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

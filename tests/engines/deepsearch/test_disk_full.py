@@ -19,14 +19,15 @@ def fill(state: State) -> None:
     """No page can be added to the file any more, as on a full disk."""
     with state.database.write() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    state.database._writer.execute(f"PRAGMA max_page_count = {pages}")
+        connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StateFull, match="no space left on the disk"):  # noqa: PT012 - which of them it is, is open
         for number in range(1_000):
             state.accounts.create(f"a{number}{'x' * 50}")
 
 
 def empty(state: State) -> None:
-    state.database._writer.execute("PRAGMA max_page_count = 1000000")
+    with state.database.write() as connection:
+        connection.execute("PRAGMA max_page_count = 1000000")
 
 
 class Writer:

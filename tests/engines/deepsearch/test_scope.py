@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.pins import PreviousTurn, pin_filters
 from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.engines.deepsearch.requests import open_inquiry
+from sourcelight.engines.deepsearch.research import Draft, Emit, ExtractiveResearcher, ResearchBudget, ResearchRequest
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext, call
 from sourcelight.repos import Viewer
@@ -92,20 +93,30 @@ def test_a_follow_up_keeps_the_scope_as_data(engine: LocalEngine, desk: Conversa
     ]
 
 
-def test_a_changed_wording_changes_no_fact(
-    engine: LocalEngine, desk: ConversationService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Listener:
+    """Researches as usual, and notes what it is told of earlier answers."""
+
+    def __init__(self) -> None:
+        self.previous: list[PreviousTurn] = []
+
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
+        self.previous += inquiry.previous
+        return ExtractiveResearcher().research(inquiry, budget, emit)
+
+
+def test_a_changed_wording_changes_no_fact(engine: LocalEngine, state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a follow-up knows of the answer before doesn't come from its text, however that is written."""
+    listener = Listener()
+    desk = ConversationService(state, listener)
     context = desk_context(engine, desk)
 
     def citations() -> tuple[list[str], tuple[str, ...], object]:
         attributes = call(
             "deepsearch", {"question": "Where is `checkout_total` defined?", "repos": [OPEN]}, context
         ).attributes
-        record = desk.store.question(attributes["question_id"])
-        assert record is not None
+        call("deepsearch_follow_up", {"identifier": attributes["read_token"], "question": "and who wrote it?"}, context)
         stats = {name: value for name, value in attributes["stats"].items() if name != "time_millis"}
-        return [source["label"] for source in attributes["sources"]], desk._previous(record).cited_names, stats
+        return [source["label"] for source in attributes["sources"]], listener.previous[-1].cited_names, stats
 
     usual = citations()
     assert "checkout_total" in usual[1]
@@ -114,6 +125,7 @@ def test_a_changed_wording_changes_no_fact(
         markdown, "link_citations", lambda *arguments: link_citations(*arguments)[::-1].replace("`", "'")
     )
     assert citations() == usual
+    desk.close()
 
 
 def test_conversations_of_earlier_versions_are_read(tmp_path: Path, engine: LocalEngine) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from pathlib import Path
-
-import pytest
 
 import sourcelight as sl
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.events import CommitId
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution.indexes import repositories
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.repos import Catalog
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -20,11 +18,11 @@ FILES: dict[str, str | bytes] = {
     "lamp.py": "def light():\n    return 'lamp'\n",
     "notes.md": "a lamp\n",
     "lamp.bin": b"\0lamp",
+    "large.bin": os.urandom(5 << 20),  # above 4 MiB, an index takes more than a moment
 }
 
 
-def test_text_is_read_from_the_repository_and_the_rest_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repositories, "_MOMENT_BYTES", -1)
+def test_text_is_read_from_the_repository_and_the_rest_waits(tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "src" / "lamp")
     builder.commit(FILES, "a lamp")
     repository = Catalog.open([tmp_path / "src"]).repositories[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -92,13 +93,14 @@ def test_every_kind_of_change_is_worded_as_git_words_it(many_kinds: tuple[Reposi
 
 
 def test_the_whole_from_one_git_process_is_the_same(
-    many_kinds: tuple[RepositoryBuilder, str, str], monkeypatch: pytest.MonkeyPatch
+    many_kinds: tuple[RepositoryBuilder, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, base, head = many_kinds
     created = list(compare(open_repository(repo), base, head).all_diffs())
-    module._comparison_cache._entries.clear()
+    # A copy, because a comparison of the same repository would come from the cache.
+    shutil.copytree(repo.path, tmp_path / "copy", symlinks=True)
     monkeypatch.setattr(module, "PAGE_FILES", 0)
-    streamed = list(compare(open_repository(repo), base, head).all_diffs())
+    streamed = list(compare(open_repository(RepositoryBuilder(tmp_path / "copy")), base, head).all_diffs())
     assert streamed == created
     kinds = {diff.change.status for diff in created}
     assert kinds == {"added", "deleted", "modified", "renamed", "type changed"}

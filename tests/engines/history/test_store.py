@@ -21,7 +21,6 @@ from sourcelight.engines.history.search.find import find_commits, find_diffs
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery, DiffQuery, PatternTerm
 from sourcelight.engines.history.store import compaction, update
 from sourcelight.engines.storage.folder import manifest_bytes, read_manifest
-from sourcelight.repos import git_command
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 
@@ -285,12 +284,10 @@ def test_a_git_too_old_is_named(
     old.chmod(0o755)
     monkeypatch.setenv("PATH", str(old.parent))
     update.patch_settings.cache_clear()
-    git_command._version.cache_clear()
     try:
         report = store.update([repository])
     finally:
         update.patch_settings.cache_clear()
-        git_command._version.cache_clear()
     assert "git 2.17.1 is too old; version 2.31 or newer is required" in report.failures["repo"]
     assert issubclass(GitFailed, Exception)
 

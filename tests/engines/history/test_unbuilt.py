@@ -21,7 +21,6 @@ from sourcelight.engines.execution.commits.histories import SearchedHistories
 from sourcelight.engines.execution.indexes.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.model import CommitNumbers
-from sourcelight.engines.history.store import store as history_store
 from sourcelight.engines.history.store import unbuilt as unbuilt_history
 from sourcelight.repos import resolve
 from sourcelight.testing import RepositoryBuilder
@@ -311,14 +310,11 @@ def test_a_stopped_search_reads_no_commits(repo: RepositoryBuilder, tmp_path: Pa
     assert not updater.store.is_current(repository)
 
 
-def test_commits_that_had_to_make_room_are_built(
-    repo: RepositoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(history_store, "_MAX_UNBUILT_BYTES", 1)
+def test_commits_that_had_to_make_room_are_built(repo: RepositoryBuilder, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(repo.path, copy, symlinks=True)
     repositories = [repository_of(repo.path), repository_of(copy)]
-    store = LocalHistoryStore(tmp_path / "store")
+    store = LocalHistoryStore(tmp_path / "store", max_unbuilt_bytes=1)
     for repository in repositories:
         assert store.open_unbuilt(repository, [resolve(repository, "")]) is not None
     assert [store.reads_unbuilt(repository) for repository in repositories] == [False, True]

@@ -13,8 +13,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, TextQuery
 from sourcelight.engines.search.index import document_buffer, posting_builder, shard
-from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan import batches
+from sourcelight.engines.search.model import BatchLimits, MatchTree
 
 WORDS = [
     *[
@@ -85,14 +84,15 @@ def _pattern(text: str, kind: str, case_sensitive: bool) -> CompiledPattern:  # 
     return compile_pattern(text, kind="regexp", case_sensitive=case_sensitive)
 
 
+SMALL_BATCHES = SearchOptions(batch_limits=BatchLimits(first_units=2, exhaustive_units=2, max_units=8))
+
+
 @pytest.fixture(autouse=True)
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make units, shards and batches so small that a few hundred bytes have many of each."""
+    """Make units and shards so small that a few hundred bytes have many of each."""
     for module in (document_buffer, shard):
         monkeypatch.setattr(module, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 900)
-    monkeypatch.setattr(batches, "_MAX_BATCH_UNITS", 8)
-    monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)
     monkeypatch.setattr(posting_builder, "DENSE_FRACTION", 3)
     monkeypatch.setattr(posting_builder, "BLOCK_BYTES", 200)
 
@@ -110,7 +110,9 @@ def test_a_search_finds_what_reading_everything_finds(
     commit = source.commit(corpus)
     with tempfile.TemporaryDirectory() as folder:
         build_memory(Path(folder), source, commit)
-        assert rows_of(search_memory(Path(folder), commit, query)) == naive_rows(source.commits[commit], query)
+        assert rows_of(search_memory(Path(folder), commit, query, SMALL_BATCHES)) == naive_rows(
+            source.commits[commit], query
+        )
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -124,7 +126,7 @@ def test_after_any_changes_the_index_answers_as_if_built_anew(
         for corpus in history:
             commit = source.commit(corpus)
             build_memory(Path(folder), source, commit)
-            result = rows_of(search_memory(Path(folder), commit, query, SearchOptions()))
+            result = rows_of(search_memory(Path(folder), commit, query, SMALL_BATCHES))
             assert result == naive_rows(source.commits[commit], query)
 
 
@@ -145,6 +147,6 @@ def _check(corpus: dict[bytes, bytes], regexp: str, folder: Path) -> None:
     commit = source.commit(corpus)
     query = TextQuery(FileTerm(_pattern(regexp, "regexp", True)))
     build_memory(folder, source, commit)
-    result = rows_of(search_memory(folder, commit, query))
+    result = rows_of(search_memory(folder, commit, query, SMALL_BATCHES))
     assert result == naive_rows(source.commits[commit], query)
     assert {row[0] for row in result} == {path.decode() for path in corpus}

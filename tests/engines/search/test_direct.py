@@ -23,6 +23,7 @@ from sourcelight.core.errors import GitFailed
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import FileFilter, FileTerm, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.direct import DirectSearch, commit, reader
+from sourcelight.engines.search.direct.commit import ReadLimits
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.repos import Catalog, ObjectReader
 from sourcelight.repos.processes.blob_process import BlobProcess
@@ -31,6 +32,8 @@ from sourcelight.testing.repositories import RepositoryBuilder
 SEED = 23
 MAX_FILE_SIZE = 2000
 REPOSITORIES = 3
+LIMITS = ReadLimits(first_bytes=300, max_bytes=2000, max_files=5, min_git_objects=0, min_git_bytes=200)
+"""So small that a few files have several ranges, which git reads."""
 
 
 @dataclass
@@ -42,7 +45,7 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     """Three repositories with an index and without, the latter read in pieces of some files."""
     folder, rng = tmp_path_factory.mktemp("direct"), random.Random(SEED)  # noqa: S311 - the same texts each time
     for number in range(REPOSITORIES):
@@ -70,13 +73,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     indexed = IndexStore(str(folder / "index"), max_file_size=MAX_FILE_SIZE)
     assert not indexed.update(targets).failures
     unindexed = IndexStore(str(folder / "none"), max_file_size=MAX_FILE_SIZE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commit, "_FIRST_BYTES", 300)
-        patch.setattr(commit, "_MAX_BYTES", 2000)
-        patch.setattr(commit, "_MAX_FILES", 5)
-        patch.setattr(commit, "_MIN_OBJECTS", 0)
-        patch.setattr(reader, "_MIN_PROCESS_BYTES", 200)
-        yield Both(targets, indexed, DirectSearch(unindexed), unindexed)
+    return Both(targets, indexed, DirectSearch(unindexed, limits=LIMITS), unindexed)
 
 
 def _text(rng: random.Random) -> bytes:
@@ -164,13 +161,13 @@ def test_texts_that_were_read_are_not_read_again(both: Both, monkeypatch: pytest
     def read(*_: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(reader.FileRangeReader, "_read", read)
+    monkeypatch.setattr(reader.FileRangeReader, "submit", read)
     assert summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation()))) == first
     assert list(both.direct.search(both.targets, word("bar"), SearchOptions(), Cancellation()))
 
 
 def test_without_room_every_search_reads_again(both: Both) -> None:
-    poor = DirectSearch(both.unindexed, max_bytes=0)
+    poor = DirectSearch(both.unindexed, 0, LIMITS)
     expected = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
     for _ in range(2):
         assert summary(list(poor.search(both.targets, word(), SearchOptions(), Cancellation()))) == expected
@@ -195,7 +192,7 @@ def test_what_a_filter_leaves_out_is_not_read(both: Both, monkeypatch: pytest.Mo
 
 def test_what_is_indexed_meanwhile_is_searched_there(both: Both, tmp_path: Path) -> None:
     store = IndexStore(str(tmp_path / "index"), max_file_size=MAX_FILE_SIZE)
-    direct = DirectSearch(store)
+    direct = DirectSearch(store, limits=LIMITS)
     expected = summary(list(both.indexed.search(both.targets, word(), SearchOptions(), Cancellation())))
     for target in both.targets:
         assert summary(list(direct.search(both.targets, word(), SearchOptions(), Cancellation()))) == expected

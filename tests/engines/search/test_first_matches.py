@@ -15,6 +15,7 @@ from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
+from sourcelight.engines.search.model import DEFAULT_BATCHES, BatchLimits
 from sourcelight.engines.search.open_index import CorpusCache
 from sourcelight.engines.search.searcher import search
 
@@ -47,10 +48,14 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def search_rows(
-    index: tuple[Path, str], query: TextQuery, limit: int | None, fleets: CorpusCache | None = None
+    index: tuple[Path, str],
+    query: TextQuery,
+    limit: int | None,
+    fleets: CorpusCache | None = None,
+    batches: BatchLimits = DEFAULT_BATCHES,
 ) -> list[Any]:
     snapshot = open_memory(*index)
-    options = SearchOptions(max_matches=limit, in_path_order=True)
+    options = SearchOptions(max_matches=limit, in_path_order=True, batch_limits=batches)
     parts = search(lambda _: (snapshot, index[1]), [TARGET], query, options, Cancellation(), fleets)
     return [
         (row["path"], row.get("line_number"), row["match_count"])
@@ -91,9 +96,9 @@ def test_the_first_matches_are_given_whatever_the_clock_says(
             return now
 
         monkeypatch.setattr(time, "thread_time", clock)
-        monkeypatch.setattr("sourcelight.engines.search.scan.batches._FIRST_BATCH_UNITS", rng.choice((4, 16, 64)))
+        limits = BatchLimits(first_units=rng.choice((4, 16, 64)))
         fleets = CorpusCache()
         for _ in range(2):  # what the first search learned must not change the second
-            rows = search_rows(index, query, limit, fleets)
+            rows = search_rows(index, query, limit, fleets, limits)
             assert rows[: len(first(everything, limit))] == first(everything, limit)
-        assert search_rows(index, query, None, fleets) == everything
+        assert search_rows(index, query, None, fleets, limits) == everything

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +27,10 @@ from sourcelight.engines.search import (
     SearchOptions,
     Target,
     TextQuery,
-    open_index,
 )
 from sourcelight.engines.search.index import document_buffer, shard
-from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
-from sourcelight.engines.search.open_index import CorpusCache
-from sourcelight.engines.search.scan import batches, evaluate
+from sourcelight.engines.search.model import BatchLimits, GroupBy, MatchTree, SearchPart
+from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, open_targets
 from sourcelight.engines.search.scan import corpus as scan_corpus
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import count, search
@@ -87,17 +86,16 @@ queries = st.builds(
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make fleets, shards and batches so small that a few files have several of each."""
+def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make units and shards so small that a few files have several of each."""
     for module in (document_buffer, shard):
         monkeypatch.setattr(module, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 400)
-    monkeypatch.setattr(batches, "_MAX_BATCH_UNITS", 8)
-    monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)
-    monkeypatch.setattr(evaluate, "_MAX_BATCH_DOCUMENTS", 2)
-    monkeypatch.setattr(open_index, "_MAX_MEMBERS", 3)
     monkeypatch.setattr(scan_corpus, "LOOKUPS_UNFILTERED", 0)
     monkeypatch.setattr(scan_corpus, "MIN_SHARDS", 1)
+
+
+BATCHES = BatchLimits(first_units=2, exhaustive_units=2, max_units=8, max_documents=2)
 
 
 class Repositories:
@@ -123,27 +121,34 @@ class Repositories:
             raise SearchIndexError(target.repository.name, "gone")
         return self._open_commits[target.repository.name]
 
+    def open_groups(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
+        """Open targets in small groups."""
+        return open_targets(self.open, targets, cancellation, max_members=3)
+
+    def search(self, query: TextQuery, options: SearchOptions, corpora: CorpusCache) -> Iterator[SearchPart]:
+        """Search all of them."""
+        return search(self.open, self.targets, query, options, Cancellation(), corpora, self.open_groups)
+
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    corpora, queries, st.booleans(), st.sets(st.integers(0, 4), max_size=1).map(frozenset), st.sampled_from([2, 20_000])
-)
+@given(corpora, queries, st.booleans(), st.sets(st.integers(0, 4), max_size=1).map(frozenset), st.booleans())
 def test_many_repositories_give_what_each_gives_alone(
     contents: list[dict[bytes, bytes]],
     query: TextQuery,
     ordered: bool,  # noqa: FBT001 - drawn by hypothesis
     missing: frozenset[int],
-    most_learned: int,
+    forgets: bool,  # noqa: FBT001 - drawn by hypothesis
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_corpus, "_MAX_CACHED_SPANS", most_learned)
+    with tempfile.TemporaryDirectory() as folder:
         repositories = Repositories(Path(folder), contents, missing)
         fleets = CorpusCache()
-        options = SearchOptions(in_path_order=ordered, chunk_matches=ordered)
-        limited = SearchOptions(max_matches=1)
+        options = SearchOptions(in_path_order=ordered, chunk_matches=ordered, batch_limits=BATCHES)
+        limited = SearchOptions(max_matches=1, batch_limits=BATCHES)
         for _ in range(3):  # later times from what is remembered, also of a search that ended early
-            list(search(repositories.open, repositories.targets, query, limited, Cancellation(), fleets))
-            parts = list(search(repositories.open, repositories.targets, query, options, Cancellation(), fleets))
+            list(repositories.search(query, limited, fleets))
+            if forgets:
+                fleets.clear()
+            parts = list(repositories.search(query, options, fleets))
             names = [name for part in parts for name in part.repositories_done]
             assert names == list(repositories.corpora)
             assert {name for part in parts for name in part.failed} == {f"r{n}" for n in missing if n < len(contents)}
@@ -171,14 +176,14 @@ def test_many_repositories_are_counted_as_they_are_searched(
     with tempfile.TemporaryDirectory() as folder:
         repositories = Repositories(Path(folder), contents)
         fleets = CorpusCache()
-        parts = search(repositories.open, repositories.targets, query, SearchOptions(), Cancellation(), fleets)
+        parts = repositories.search(query, SearchOptions(batch_limits=BATCHES), fleets)
         expected: dict[tuple[str, str | None], tuple[int, set[str]]] = {}
         for row in (row for part in parts for batch in part.batches for row in batch.to_pylist()):
             matches, paths = expected.get((row["repository"], row["language"]), (0, set()))
             expected[row["repository"], row["language"]] = matches + row["match_count"], paths | {row["path"]}
         for cache in (CorpusCache(), fleets):
             by: list[GroupBy] = ["repository", "language"]
-            table = count(repositories.open, repositories.targets, query, by, Cancellation(), cache)
+            table = count(repositories.open, repositories.targets, query, by, Cancellation(), cache, None, BATCHES)
             results = {
                 (row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()
             }

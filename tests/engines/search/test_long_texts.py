@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.engines.search.scan import text
 from sourcelight.engines.search.scan.text import arrow_binary, code_points, text_column
 
 PIECES = st.lists(
     st.sampled_from([b"", b"a", b"plain text", "caf\u00e9".encode(), "\U0001f600x".encode(), b"\xff\xfe", b"\xc3"]),
     max_size=6,
 ).map(b"".join)
+
+
+LONG = b"x" * 8192
+"""Makes the mean of up to 13 texts longer than 256 bytes."""
 
 
 @given(st.lists(PIECES, min_size=1, max_size=12))
@@ -29,13 +31,12 @@ def test_long_texts_give_what_short_ones_give(blocks: list[bytes]) -> None:
     inside = (everything & 0xC0) == 0x80
     rows, offsets = rows[~inside], offsets[~inside]
     results = []
-    with pytest.MonkeyPatch.context() as patch:
-        for bound in (0, 1 << 30):
-            patch.setattr(text, "_LONG_TEXT_BYTES", bound)
-            texts = text_column(arrow_binary(sizes, b"".join(blocks)))
-            strings = texts.strings.to_pylist()
-            results.append(
-                (strings, texts.non_ascii_rows.tolist(), texts.invalid_rows, code_points(texts, rows, offsets).tolist())
-            )
+    for last in ([], [LONG]):
+        last_sizes = np.append(sizes, [len(text) for text in last]).astype(np.int64)
+        texts = text_column(arrow_binary(last_sizes, b"".join([*blocks, *last])))
+        strings = texts.strings.to_pylist()[: len(blocks)]
+        results.append(
+            (strings, texts.non_ascii_rows.tolist(), texts.invalid_rows, code_points(texts, rows, offsets).tolist())
+        )
     assert results[0] == results[1]
     assert results[0][0] == [block.decode(errors="replace") for block in blocks]

@@ -62,10 +62,8 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
     return builder
 
 
-@pytest.fixture
-def in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send every build to a worker process, however small."""
-    monkeypatch.setattr(updates, "_MAX_LOCAL_FILES", -1)
+PADDING: dict[str, str | bytes | None] = {f"padding/{number}": f"{number}\n" for number in range(401)}
+"""So many files that a worker process builds the index of a repository."""
 
 
 def test_a_repository_is_indexed_and_searched(store: IndexStore, repo: RepositoryBuilder) -> None:
@@ -88,10 +86,10 @@ def test_files_matched_by_name_only_are_counted(store: IndexStore, repo: Reposit
     assert parts[-1].repositories_done == ("one",)
 
 
-@pytest.mark.usefixtures("in_workers")
 def test_worker_processes_build_the_same(tmp_path: Path, repo: RepositoryBuilder) -> None:
+    repo.commit(PADDING)
     two = RepositoryBuilder(tmp_path / "code" / "two")
-    two.commit({"x.txt": "foo\n"})
+    two.commit({"x.txt": "foo\n"} | PADDING)
     targets = targets_of(repo.path, two.path)
     store = IndexStore(str(tmp_path / "index"), max_file_size=2000, workers=2)
     report = store.update(targets)
@@ -228,12 +226,12 @@ def test_a_repository_that_cannot_be_read_does_not_stop_the_others(
     assert set(report.failures) == {"gone"}
 
 
-@pytest.mark.usefixtures("in_workers")
 def test_a_worker_that_dies_is_the_failure_of_one_repository(
     tmp_path: Path, repo: RepositoryBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    repo.commit(PADDING)
     two = RepositoryBuilder(tmp_path / "code" / "two")
-    two.commit({"x.txt": "foo\n"})
+    two.commit({"x.txt": "foo\n"} | PADDING)
     request_line = worker.request_line
 
     def poisoned(folder: Path, repository: Any, settings: dict[str, Any]) -> bytes:
@@ -285,13 +283,13 @@ def test_a_cancelled_update_keeps_the_former_index(store: IndexStore, repo: Repo
     assert texts(store, old) == naive(FILES)
 
 
-@pytest.mark.usefixtures("in_workers")
 def test_cancelling_ends_the_workers(tmp_path: Path, repo: RepositoryBuilder) -> None:
+    repo.commit(PADDING)
     store = IndexStore(str(tmp_path / "index"), workers=1)
     cancellation = Cancellation()
     twos = [RepositoryBuilder(tmp_path / "code" / f"n{number}") for number in range(3)]
     for two in twos:
-        two.commit({"x.txt": "foo\n"})
+        two.commit({"x.txt": "foo\n"} | PADDING)
     targets = targets_of(repo.path, *(two.path for two in twos))
     report = store.update(targets, progress=lambda _: cancellation.cancel(), cancellation=cancellation)
     assert report.cancelled

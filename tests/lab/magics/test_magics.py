@@ -12,9 +12,8 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import sourcelight as sl
-from client.scripted import COMPLETE, ScriptedBackend
+from client.scripted import COMPLETE, ScriptedBackend, shorten_waits
 from sourcelight.client import Client
-from sourcelight.client.methods import conversations
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.lab.magics.magics import SourcelightMagics
@@ -115,7 +114,7 @@ def test_commits_and_diffs_are_searched_for(shell: Any) -> None:
 
 def test_questions_are_asked(shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
-    monkeypatch.setattr(conversations, "_WAITS_S", (0.001,))
+    shorten_waits(monkeypatch)
     url = "https://host/deepsearch/0b1f2c3d-0000-4000-8000-000000000001"
     rows = table_of("conversation", 0)
     answers = [

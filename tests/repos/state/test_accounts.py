@@ -102,9 +102,22 @@ def test_an_administrator_may_everything_and_sees_all(state: State) -> None:
     assert rights.permissions == {MCP_ACCESS}
 
 
+def dump_of(state: State) -> str:
+    """All that a database holds, as SQL."""
+    with state.database.read() as connection:
+        return "\n".join(connection.iterdump())
+
+
+def join_writing() -> None:
+    """Wait for the thread that writes the last uses of credentials."""
+    for thread in threading.enumerate():
+        if thread.name == "sourcelight-last-use":
+            thread.join(5)
+
+
 def test_a_password_is_kept_as_scrypt_and_matches_itself_alone(state: State) -> None:
     state.accounts.create("ann", PASSWORD)
-    dump = "\n".join(state.database._writer.iterdump())
+    dump = dump_of(state)
     assert PASSWORD not in dump
     assert "scrypt:2:1:1:" in dump
     assert state.accounts.check_password("ANN", PASSWORD) is not None
@@ -133,7 +146,7 @@ def test_tokens_are_kept_as_digests_and_listed_without(state: State, clock: Cloc
     state.accounts.create("ann")
     token, secret = state.tokens.create("ann", [MCP], note="laptop", lifetime_s=3600)
     assert secret.startswith("slp_")
-    assert secret not in "\n".join(state.database._writer.iterdump())
+    assert secret not in dump_of(state)
     assert secret not in repr(state.tokens.all())
     assert (token.scopes, token.note, token.expires_at) == ((MCP,), "laptop", clock.now + 3600)
     assert token.state(clock.now) == "active"
@@ -155,9 +168,7 @@ def test_the_last_use_is_written_once_in_a_while(state: State, clock: Clock) -> 
         result = state.credentials.find(secret)
         assert result is not None
         assert result.scopes == {USER_ALL}
-    writing = state.credentials._writing
-    assert writing is not None
-    writing.join(5)
+    join_writing()
     state.credentials.flush()
     first = state.tokens.get(token.id).last_used_at
     assert first == clock.now
@@ -168,9 +179,7 @@ def test_the_last_use_is_written_once_in_a_while(state: State, clock: Clock) -> 
     assert state.database.version == before
     clock.now += 200
     state.credentials.find(secret)
-    writing = state.credentials._writing
-    assert writing is not None
-    writing.join(5)
+    join_writing()
     state.credentials.flush()
     assert state.tokens.get(token.id).last_used_at == clock.now
     assert not [thread for thread in threading.enumerate() if thread.name == "sourcelight-last-use"]

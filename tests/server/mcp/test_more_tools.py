@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +26,6 @@ from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.tools.catalog import TOOLS, mcp_tools
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.execution.indexes import repositories
 from sourcelight.engines.search import IndexStore
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Catalog, Viewer
@@ -229,10 +229,10 @@ def test_people_and_hotspots_are_counted(lamps: LocalEngine, builder: Repository
     assert not ask(lamps, "dependency_graph", repos=[REPO]).failed
 
 
-def test_a_count_before_the_index_names_what_it_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repositories, "_MOMENT_BYTES", -1)
+def test_a_count_before_the_index_names_what_it_searched(tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "src" / "lamps", origin=f"https://{REPO}.git")
-    commit = builder.commit({"lamp.py": "light = 1\n"}, "start")
+    # Above 4 MiB, an index takes more than a moment, so that the count doesn't wait for it.
+    commit = builder.commit({"lamp.py": "light = 1\n", "large.bin": os.urandom(5 << 20)}, "start")
     location = Catalog.open([tmp_path / "src"]).repositories[0]
     folder = IndexStore(str(tmp_path / "index")).repository_folder(location.key)
     # Another process holds the lock, as one that writes the index does; closing would wait for it.

@@ -141,7 +141,8 @@ def test_a_registration_that_is_no_json_is_refused(flow: Flow) -> None:
 def test_a_registered_client_with_a_secret_needs_it_and_only_its_hash_is_kept(flow: Flow, state: State) -> None:
     body = flow.register(token_endpoint_auth_method="client_secret_basic").json()
     client, secret = body["client_id"], body["client_secret"]
-    assert secret not in "\n".join(state.database._writer.iterdump())
+    with state.database.read() as connection:
+        assert secret not in "\n".join(connection.iterdump())
     code = flow.code(client, "ann")
     assert flow.exchange(client, code).status_code == 401
     assert flow.exchange(client, code, client_secret="wrong").status_code == 401

@@ -193,7 +193,8 @@ def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> It
 
 
 _AHEAD = 8  # events that services may be ahead of their reader; each holds a batch
-_TELL_S = 0.1
+PROGRESS_EVERY_S = 0.1
+"""Seconds between two events of progress while rows arrive."""
 
 
 class StreamMerge:
@@ -323,7 +324,7 @@ class StreamMerge:
         elif isinstance(event, OtherMatches):
             yield event
         now = time.monotonic()
-        if event is not None and now - self._reported_s >= _TELL_S:
+        if event is not None and now - self._reported_s >= PROGRESS_EVERY_S:
             self._reported_s = now
             yield from self._filters(is_complete=False)
             yield self._progress(done=False, skipped=tuple(self._left_out(capped=False)))

@@ -29,7 +29,7 @@ from sourcelight.display.notebook.programs import program, style
 from sourcelight.display.notebook.progress_drawing import progress_parts
 from sourcelight.display.notebook.state import ProgressSnapshot
 
-_front_end_draws = threading.Event()  # set once a front end of this kernel has drawn a box
+_FRONT_END_DRAWS = threading.Event()  # set once a front end of this kernel has drawn a box
 
 
 class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
@@ -42,6 +42,9 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
     on_stop
         Called when Stop is pressed, on whatever thread the kernel uses; None: no button. marimo has none: it gives a
         widget's messages to Python only between cells.
+    front_end_draws
+        Set by the first box that a front end has drawn, so that no later one shows a page meanwhile. None: the event of
+        this kernel, which has one front end.
     """
 
     _esm = program("progress")
@@ -50,7 +53,10 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
     stoppable = traitlets.Bool(default_value=False).tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, on_stop: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, on_stop: Callable[[], None] | None = None, front_end_draws: threading.Event | None = None
+    ) -> None:
+        self._front_end_draws = front_end_draws or _FRONT_END_DRAWS
         self._on_stop = None if in_marimo() else on_stop
         self._displayed_at: float | None = None
         self._output: Any = None
@@ -74,7 +80,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
         if self._displayed_at is None:
             self._displayed_at = now
             self._display()
-        is_unseen = not _front_end_draws.is_set() and now - self._displayed_at >= PAGE_INTERVAL_S
+        is_unseen = not self._front_end_draws.is_set() and now - self._displayed_at >= PAGE_INTERVAL_S
         if self._page is None:
             return
         if snapshot.phase != "running":
@@ -95,6 +101,6 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         kind = message.get("kind") if isinstance(message, Mapping) else None
         if kind == "drawn":
-            _front_end_draws.set()
+            self._front_end_draws.set()
         elif kind == "stop" and self._on_stop is not None:
             self._on_stop()

@@ -114,6 +114,32 @@ class TextQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """Sizes of the batches of a scan; smaller ones give more batches with the same rows.
+
+    Parameters
+    ----------
+    first_units
+        Units of the first batch: 64 are about 1 MB, scanned in less than a millisecond, and fill a first screen.
+    exhaustive_units
+        Units of the first batch of a search without a limit of matches: most results are one batch then, in three
+        quarters of the time.
+    max_units
+        Units of any batch.
+    max_documents
+        Documents of a batch where a document may be a row by its path alone, without a candidate unit.
+    """
+
+    first_units: int = 64
+    exhaustive_units: int = 1024
+    max_units: int = 8192
+    max_documents: int = 16_384
+
+
+DEFAULT_BATCHES = BatchLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class SearchOptions:
     """Options for the matches of a search.
 
@@ -132,6 +158,8 @@ class SearchOptions:
         Return matched lines. False: every matching file is a row of type ``path``, and its lines are not read.
     raw_rows
         Return `RawMatches` instead of batches of at most about so many rows, except for chunks; 0: never.
+    batch_limits
+        Sizes of the batches that are scanned.
     """
 
     chunk_matches: bool = False
@@ -141,6 +169,7 @@ class SearchOptions:
     lines: bool = True
     in_path_order: bool = False
     raw_rows: int = 0
+    batch_limits: BatchLimits = DEFAULT_BATCHES
 
 
 @dataclass(frozen=True, slots=True)

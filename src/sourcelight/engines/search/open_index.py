@@ -35,7 +35,7 @@ _MAX_OPEN_FILES = 400
 _MAX_LOOSE_BYTES = 512 * 1024 * 1024
 """Bytes of loose documents that opened commits may hold in memory."""
 
-_MAX_MEMBERS, _MAX_FILES = 64, 400_000
+MAX_MEMBERS, _MAX_FILES = 64, 400_000
 """Repositories, and about how many files, of one corpus: beyond that, building it costs more than it saves."""
 
 _MAX_CORPORA, _MAX_SINGLE_CORPORA, _MAX_CACHED_SHARDS = 8, 32, 400
@@ -97,7 +97,9 @@ class OpenedTargets:
         return self._locations
 
 
-def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
+def open_targets(
+    open_target: Opener, targets: Sequence[Target], cancellation: Cancellation, *, max_members: int = MAX_MEMBERS
+) -> Iterator[OpenedTargets]:
     """Open targets in groups that are searched together; ends early when cancelled."""
     group, files = OpenedTargets(), 0
     for target in targets:
@@ -112,7 +114,7 @@ def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: C
         group.commits.append(commit)
         group.snapshots.append(snapshot)
         files += snapshot.view.files
-        if len(group.targets) >= _MAX_MEMBERS or files >= _MAX_FILES:
+        if len(group.targets) >= max_members or files >= _MAX_FILES:
             yield group
             group, files = OpenedTargets(), 0
     if group.targets or group.failed:

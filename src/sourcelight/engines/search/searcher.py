@@ -14,6 +14,8 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search.model import (
+    DEFAULT_BATCHES,
+    BatchLimits,
     DocumentNumbers,
     FileNumbers,
     GroupBy,
@@ -39,9 +41,6 @@ _MAX_DONE_DELAY_S = 0.05
 
 _MAX_FIRST_DELAY_S, _MAX_DELAY_S = 0.02, 0.06
 """Maximum time that the first matches, and later ones, wait for others to share a batch with."""
-
-_EXHAUSTIVE_BATCH_UNITS = 1024
-"""Units of the first batch of an exhaustive search: most results are one batch then, in three quarters of the time."""
 
 _COUNT_BATCH_UNITS = 128
 """Units of the first batch of a count: nothing is displayed early, but a cancelled count must end soon."""
@@ -106,22 +105,24 @@ class SearchLoop:
     options: SearchOptions
     cancellation: Cancellation
     corpora: CorpusCache
-    sizer: BatchSizer = field(default_factory=BatchSizer)
+    sizer: BatchSizer = field(init=False)
     matches: int = 0
     is_finished: bool = False
     pending: PendingPart = field(init=False)
 
     def __post_init__(self) -> None:
         self.pending = PendingPart()
-        if self.options.max_matches is None:
-            # Nothing is displayed early here, so one large batch saves the fixed costs of several.
-            self.sizer = BatchSizer(_EXHAUSTIVE_BATCH_UNITS, expects_one_batch=True)
+        limits = self.options.batch_limits
+        # Without a limit of matches nothing is displayed early, so one large batch saves the fixed costs of several.
+        is_exhaustive = self.options.max_matches is None
+        self.sizer = BatchSizer(limits.exhaustive_units * is_exhaustive, is_exhaustive, limits)
 
     def parts(self, group: OpenedTargets) -> Iterator[SearchPart]:
         """Search one group of targets."""
         try:
             corpus = self.corpora.get(group.snapshots)
-            search = CorpusSearch(corpus, self.prepared, lambda: self.cancellation.stopped)
+            limits = self.options.batch_limits
+            search = CorpusSearch(corpus, self.prepared, lambda: self.cancellation.stopped, limits=limits)
         except ScanStopped:
             self.is_finished = True
             return
@@ -301,6 +302,7 @@ def count(
     cancellation: Cancellation,
     corpora: CorpusCache | None = None,
     on_notes: OnNotes = None,
+    batch_limits: BatchLimits = DEFAULT_BATCHES,
 ) -> Any:
     """Count matches and files without reading lines; see `model.Searcher.count`.
 
@@ -322,9 +324,11 @@ def count(
         if errors:
             raise errors[0]
         try:
-            search = CorpusSearch(corpus_cache.get(group.snapshots), prepared, lambda: cancellation.stopped)
+            corpus = corpus_cache.get(group.snapshots)
+            search = CorpusSearch(corpus, prepared, lambda: cancellation.stopped, limits=batch_limits)
             for language_search in (search, *search.twins):
-                for files, matches, by_path in language_search.counts(BatchSizer(_COUNT_BATCH_UNITS)):
+                sizer = BatchSizer(_COUNT_BATCH_UNITS, limits=batch_limits)
+                for files, matches, by_path in language_search.counts(sizer):
                     counts.add(language_search.corpus, group.targets, files, matches)
                     counts.add(language_search.corpus, group.targets, by_path, None)
             if on_notes is not None:

@@ -25,7 +25,7 @@ from sourcelight.core.markup import escape, link, own_address
 
 def lab_path(file: str) -> str:
     """Path of a file at the Jupyter server that started this kernel; empty when it does not show the file."""
-    root = _root()
+    root = _root(os.environ.get("JPY_PARENT_PID", ""))
     real = os.path.realpath(file)
     if not root or not real.startswith(root.rstrip(os.sep) + os.sep):
         return ""
@@ -35,9 +35,8 @@ def lab_path(file: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _root() -> str:
-    """Root folder of the server that started this kernel; empty when there is none."""
-    server = os.environ.get("JPY_PARENT_PID", "")
+def _root(server: str) -> str:
+    """Root folder of the server with this process id, which started this kernel; empty when there is none."""
     if not server.isdigit():
         return ""
     try:

@@ -25,7 +25,7 @@ from sourcelight.repos.private_files import repair_private_folder
 _MAX_OPEN = 64
 """Open histories; a removed history stays mapped while somebody reads it."""
 
-_MAX_UNBUILT_BYTES = 64 << 20
+MAX_UNBUILT_BYTES = 64 << 20
 """Memory for commits of histories that aren't built: about 90,000 commits."""
 
 _MAX_ATTEMPTS = 5
@@ -40,15 +40,23 @@ class LocalHistoryStore:
         Where the histories are; made when needed. It may be deleted at any time, and several processes may share it.
     workers
         Processes that read patches; None: one for each core.
+    max_unbuilt_bytes
+        Memory for commits of histories that aren't built.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], workers: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        workers: int | None = None,
+        *,
+        max_unbuilt_bytes: int = MAX_UNBUILT_BYTES,
+    ) -> None:
         self.folder = Path(folder)
         repair_private_folder(self.folder, LOCK)
         self._workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
         self._open: LruCache[str, tuple[Stamp, History]] = LruCache(_MAX_OPEN)
         self._unbuilt: LruCache[tuple[str, ...], CommitReader] = LruCache(
-            _MAX_UNBUILT_BYTES,
+            max_unbuilt_bytes,
             weigh=lambda unbuilt: unbuilt.memory_bytes,
             on_evict=lambda key, _: self._crowded_out.add(key[0]),
         )

@@ -20,15 +20,9 @@ from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.repos import ObjectReader, Repository, packed_objects
 from sourcelight.repos.processes.file_list import FileList, list_files
 
-_FIRST_BYTES, _MAX_BYTES = 512 * 1024, 16 * 1024 * 1024
-"""Bytes of the first file range, so that its rows come soon, and of the largest; each is twice the one before."""
-
-_MAX_FILES = 4096
 _MIN_BUDGET_BYTES, _MAX_BUDGET_BYTES = 128 << 20, 2 << 30
 _MEMORY_FRACTION = 8
 _MISSING_SIZE = -1
-_MIN_OBJECTS = 10_000
-"""Objects of a repository below which reading its directories here takes less time than starting git."""
 
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
 
@@ -38,6 +32,32 @@ _NO_TEXT, _UNREADABLE = -1, -2
 _NOT_READ = -3
 
 ReadSizes = Callable[[bytes], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """Sizes of what is read at once, and from which git reads it.
+
+    Parameters
+    ----------
+    first_bytes, max_bytes
+        Bytes of the first file range, so that its rows come soon, and of the largest; each is twice the one before.
+    max_files
+        Files of a range.
+    min_git_objects
+        Objects of a repository below which reading its directories in this process takes less time than starting git.
+    min_git_bytes
+        Bytes below which reading contents in this process takes less time than starting git.
+    """
+
+    first_bytes: int = 512 << 10
+    max_bytes: int = 16 << 20
+    max_files: int = 4096
+    min_git_objects: int = 10_000
+    min_git_bytes: int = 1 << 20
+
+
+DEFAULT_READS = ReadLimits()
 
 
 class RangeTexts:
@@ -94,6 +114,8 @@ class UnindexedCommit:
         The commit, 40 hex digits.
     max_file_size
         Bytes above which a file is matched by its name only.
+    limits
+        Sizes of its file ranges.
 
     Raises
     ------
@@ -101,11 +123,14 @@ class UnindexedCommit:
         If the commit can't be read, or its tree exceeds the limits.
     """
 
-    def __init__(self, target: Target, commit: CommitId, max_file_size: int) -> None:
+    def __init__(
+        self, target: Target, commit: CommitId, max_file_size: int, limits: ReadLimits = DEFAULT_READS
+    ) -> None:
+        self.limits = limits
         self.repository = target.repository
         self.commit = commit
         self.limit = document_limit(max_file_size)
-        files = _list_files(target.repository, commit)
+        files = _list_files(target.repository, commit, limits.min_git_objects)
         self._paths, self._ids = files.paths, files.blob_ids
         self._sizes = files.sizes
         self.text_bytes = sum(size for size in files.sizes if size is not None and size <= self.limit)
@@ -162,11 +187,11 @@ class UnindexedCommit:
 
     def _measure_range(self, read_size: ReadSizes) -> FileRange | None:
         first = self._file_ranges[-1].end if self._file_ranges else 0
-        allowed = min(_FIRST_BYTES << min(len(self._file_ranges), 16), _MAX_BYTES)
+        allowed = min(self.limits.first_bytes << min(len(self._file_ranges), 16), self.limits.max_bytes)
         sizes: list[int] = []
         remaining = allowed
         # Large files are not read, so they fill no file range.
-        files = slice(first, first + _MAX_FILES)
+        files = slice(first, first + self.limits.max_files)
         for blob_id, listed_size in zip(self._ids[files], self._sizes[files], strict=True):
             size = read_size(blob_id) if listed_size is None else listed_size
             sizes.append(_MISSING_SIZE if size is None else size)
@@ -216,9 +241,12 @@ class UnindexedCommits:
     max_bytes
         Bytes of text to keep; each search rereads the rest. None: an eighth of the memory of this
         machine, and at most 2 GiB.
+    limits
+        Sizes of their file ranges.
     """
 
-    def __init__(self, max_bytes: int | None = None) -> None:
+    def __init__(self, max_bytes: int | None = None, limits: ReadLimits = DEFAULT_READS) -> None:
+        self._limits = limits
         self._max_bytes = _budget_bytes() if max_bytes is None else max_bytes
         self._bytes: dict[tuple[str, str], int] = {}
         self._commits: dict[tuple[str, str], UnindexedCommit] = {}
@@ -229,7 +257,7 @@ class UnindexedCommits:
         key = target.repository.key, commit
         cached = self._commits.get(key)
         if cached is None:
-            read = UnindexedCommit(target, commit, max_file_size)
+            read = UnindexedCommit(target, commit, max_file_size, self._limits)
             with self._guard:
                 cached = self._commits.setdefault(key, read)
         return cached
@@ -259,9 +287,9 @@ class UnindexedCommits:
             self._bytes.clear()
 
 
-def _list_files(repository: Repository, commit: CommitId) -> FileList:
+def _list_files(repository: Repository, commit: CommitId, min_git_objects: int) -> FileList:
     """List the files of a commit; raises `RepositoryError`."""
-    is_large = repository.kind == "git" and packed_objects(repository) >= _MIN_OBJECTS
+    is_large = repository.kind == "git" and packed_objects(repository) >= min_git_objects
     files = list_files(repository, commit) if is_large else None
     if files is None:
         with ObjectReader(repository) as reader:

@@ -14,9 +14,6 @@ from sourcelight.engines.storage import worker_pool
 from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.processes.blob_process import BlobProcess
 
-_MIN_PROCESS_BYTES = 1 << 20
-"""Bytes below which reading them in this process takes less time than starting git."""
-
 # Elsewhere the memory of a process can't be limited, and an object may expand to any size.
 _HAS_LIMITS = sys.platform == "linux"
 
@@ -58,7 +55,7 @@ class FileRangeReader:
         texts = RangeTexts(commit.sizes(file_range, mask))
         # The first range of a large commit is small, but those behind it need the process too.
         size = max(sum(texts.sizes.values()), commit.text_bytes if mask is None else 0)
-        if _HAS_LIMITS and commit.repository.kind == "git" and size >= _MIN_PROCESS_BYTES:
+        if _HAS_LIMITS and commit.repository.kind == "git" and size >= commit.limits.min_git_bytes:
             self._read_with_git(commit.repository, texts)
         self._read_in_process(commit, texts)
         snapshot = commit.open(file_range, texts)

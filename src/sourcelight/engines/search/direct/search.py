@@ -12,7 +12,7 @@ from itertools import groupby
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells import CellDocument
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.search.direct.commit import UnindexedCommit, UnindexedCommits
+from sourcelight.engines.search.direct.commit import DEFAULT_READS, ReadLimits, UnindexedCommit, UnindexedCommits
 from sourcelight.engines.search.direct.reader import FileRangeReader
 from sourcelight.engines.search.model import PreparedQuery, SearchOptions, SearchPart, Target, TextQuery, prepare
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
@@ -34,13 +34,13 @@ class DirectSearch:
     ----------
     store
         Searches those that have one.
-    max_bytes
+    max_bytes, limits
         As of `UnindexedCommits`.
     """
 
-    def __init__(self, store: IndexStore, max_bytes: int | None = None) -> None:
+    def __init__(self, store: IndexStore, max_bytes: int | None = None, limits: ReadLimits = DEFAULT_READS) -> None:
         self._store = store
-        self._commits = UnindexedCommits(max_bytes)
+        self._commits = UnindexedCommits(max_bytes, limits)
 
     def search(
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
-from sourcelight.engines.search.model import UnitNumbers
+from sourcelight.engines.search.model import DEFAULT_BATCHES, BatchLimits, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
 from sourcelight.engines.search.scan.spans import Spans, concatenate_spans
@@ -14,8 +14,7 @@ from sourcelight.engines.search.scan.spans import Spans, concatenate_spans
 MAX_CACHED_UNITS, MAX_CACHED_SPANS = 4096, 20_000
 """Candidates and spans that are cached per pattern (0.5 MB at most): a repeated search then reads no text."""
 
-# 64 units are about 1 MB: scanned in less than a millisecond, and enough for a first screen of rows.
-_FIRST_BATCH_UNITS, _MIN_BATCH_UNITS, _MAX_BATCH_UNITS, _GROWTH = 64, 4, 8192, 4
+_MIN_BATCH_UNITS, _GROWTH = 4, 4
 
 LAST_BATCH_FACTOR = 2
 """Remaining units, in batches, that are taken at once: a small last batch costs as much as a full one."""
@@ -91,17 +90,21 @@ class BatchSizer:
     """Number of units of the next batch: few at first, four times as many after each fast batch.
 
     With `expects_one_batch` the first batch is large enough for most searches. A search that has more units starts
-    small all the same, and sets `has_many`.
+    small all the same, and sets `has_many`. `units` are those of the first batch, by default as in `limits`.
     """
 
-    units: int = field(default_factory=lambda: _FIRST_BATCH_UNITS)
+    units: int = 0
     expects_one_batch: bool = False
+    limits: BatchLimits = DEFAULT_BATCHES
     has_many: bool = False
+
+    def __post_init__(self) -> None:
+        self.units = self.units or self.limits.first_units
 
     def start(self, total_units: int) -> None:
         """Set the size of the first batch of a search with `total_units`."""
         if self.expects_one_batch and total_units > LAST_BATCH_FACTOR * self.units:
-            self.units, self.has_many = _FIRST_BATCH_UNITS, True
+            self.units, self.has_many = self.limits.first_units, True
         self.expects_one_batch = False
 
     def adapt(self, taken_s: float) -> None:
@@ -109,7 +112,7 @@ class BatchSizer:
         if taken_s > _MAX_BATCH_S:
             self.units = max(_MIN_BATCH_UNITS, int(self.units * _TARGET_S / taken_s))
         elif taken_s < _TARGET_S / 2:
-            self.units = min(self.units * _GROWTH, _MAX_BATCH_UNITS)
+            self.units = min(self.units * _GROWTH, self.limits.max_units)
 
 
 def batch_end(position: int, cumulative_bytes: Int64Array, total_bytes: int, max_units: int) -> int:

@@ -16,7 +16,15 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, TermPattern, UnitNumbers
+from sourcelight.engines.search.model import (
+    DEFAULT_BATCHES,
+    BatchLimits,
+    DocumentNumbers,
+    FileNumbers,
+    PreparedQuery,
+    TermPattern,
+    UnitNumbers,
+)
 from sourcelight.engines.search.scan.batches import (
     MAX_CACHED_UNITS,
     BatchSizer,
@@ -44,9 +52,6 @@ _PROBED_RANGES = 16
 _FIRST_PROBE_UNITS, _PROBE_GROWTH = 64, 4
 """Units in which a first match is searched for at once, and how many times more are taken next."""
 
-_MAX_BATCH_DOCUMENTS = 16_384
-"""Documents of a batch where a document may be a row by its path alone, without a candidate unit."""
-
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_UNITS, _NO_DOCUMENTS, _NO_FILES = UnitNumbers(_EMPTY), DocumentNumbers(_EMPTY), FileNumbers(_EMPTY)
 
@@ -70,13 +75,20 @@ class CorpusSearch:
     """One query over a corpus; methods and iterators raise `ScanStopped` when `stopped` returns True.
 
     Where files of several languages share a document and structures are searched for, `twins` search what is left out
-    here. With `among`, these files are searched and no others.
+    here. With `among`, these files are searched and no others. `limits` are those of its batches.
     """
 
     def __init__(
-        self, corpus: Corpus, prepared: PreparedQuery, stopped: Stopped, *, among: FileSelection | None = None
+        self,
+        corpus: Corpus,
+        prepared: PreparedQuery,
+        stopped: Stopped,
+        *,
+        among: FileSelection | None = None,
+        limits: BatchLimits = DEFAULT_BATCHES,
     ) -> None:
         self.corpus = corpus
+        self._max_documents = limits.max_documents
         self.prepared = prepared
         self.stopped = stopped
         # Before any read: a mapped file that became shorter raises SIGBUS, which ends the process.
@@ -88,7 +100,9 @@ class CorpusSearch:
         if structure is not None:
             if among is None:
                 self.selection, *other_selections = split_by_language(corpus, self.selection, structure.language)
-                self.twins = [CorpusSearch(corpus, prepared, stopped, among=other) for other in other_selections]
+                self.twins = [
+                    CorpusSearch(corpus, prepared, stopped, among=other, limits=limits) for other in other_selections
+                ]
             self.structures = StructureScan(corpus, self.selection, structure.language)
         self.path_spans: list[PathSpans | None] = [
             None
@@ -189,7 +203,7 @@ class CorpusSearch:
             end_document = corpus.documents if end_position >= len(all_units) else int(documents[end_position - 1]) + 1
             # Documents that match without a unit become rows too, so their number limits a batch as well.
             if self._has_rows_without_units:
-                end_document = min(end_document, first_document + _MAX_BATCH_DOCUMENTS)
+                end_document = min(end_document, first_document + self._max_documents)
             # A batch ends between documents, so it takes the rest of its last document's units too.
             next_position = int(documents.searchsorted(end_document))
             # The time of a small last batch is ignored: it doesn't predict the cost of a full one.
@@ -270,7 +284,7 @@ class CorpusSearch:
         if self.prepared.is_single:
             # Few paths need no smaller batches: their rows come with the batch of their documents.
             spans = self.path_spans[0]
-            return spans is not None and len(spans.file) > _MAX_BATCH_DOCUMENTS
+            return spans is not None and len(spans.file) > self._max_documents
         # A tree that needs the content of some term, such as `A AND NOT B`, has no rows without a unit.
         return self.prepared.may_match(self.has_path_matches.__getitem__)
 
