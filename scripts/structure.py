@@ -218,12 +218,16 @@ def duplicate_classes() -> dict[str, list[str]]:
 
 def probes() -> list[str]:
     """Return each `getattr(x, "name", default)` and `hasattr(x, "name")` that asks an object what it can do."""
-    return [
-        f"{module.name}:{node.lineno} {ast.unparse(node)}"
-        for module in modules()
-        for node in module.nodes[ast.Call]
-        if _is_probe(node)
-    ]
+    return [f"{name}:{node.lineno} {ast.unparse(node)}" for name, node in _probe_calls()]
+
+
+def probed_names() -> set[tuple[str, str]]:
+    """Return the module and the name of each of `probes`."""
+    return {(name.removeprefix("sourcelight."), str(node.args[1].value)) for name, node in _probe_calls()}
+
+
+def _probe_calls() -> Iterator[tuple[str, Any]]:
+    return ((module.name, node) for module in modules() for node in module.nodes[ast.Call] if _is_probe(node))
 
 
 def _is_probe(node: ast.Call) -> bool:

@@ -24,6 +24,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
 from sourcelight.display.frames import facts as frames
 from sourcelight.display.frames.export import MatchWriter, text_or_path
+from sourcelight.display.frames.sql import SqlTables, sql_tables
 from sourcelight.display.frames.tables import explode, matches_table, to_pandas, to_polars
 from sourcelight.display.notebook import ProgressChoice, SearchState
 from sourcelight.display.notebook.call_state import ManyState
@@ -423,6 +424,22 @@ class SearchResult:
 
         view = self._view()
         return {"text/plain": result_text(view), "text/html": result_html(view)}
+
+
+@sql_tables.register
+def sql_tables_of_result(result: SearchResult) -> SqlTables:
+    """Return the tables that a result has in SQL."""
+    return SqlTables(
+        result.arrow,
+        result.attrs,
+        lambda: {
+            "repositories": result.repositories,
+            "skipped": result.skipped,
+            "alerts": result.alerts,
+            "filters": result.filters,
+            "progress": result.progress,
+        },
+    )
 
 
 def metadata(attrs: dict[str, str | int]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.search.queries import QueryText, query_text
-from sourcelight.client.search.result import SearchResult, metadata
+from sourcelight.client.search.result import SearchResult, metadata, sql_tables_of_result
 from sourcelight.client.search.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError
@@ -19,6 +19,7 @@ from sourcelight.core.markup import count_of, escape, one_line
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import NAME, SEARCHES
 from sourcelight.display.frames.export import MatchWriter
+from sourcelight.display.frames.sql import SqlTables, sql_tables
 from sourcelight.display.frames.tables import rows_table, to_pandas
 from sourcelight.display.notebook.call_state import ManyState
 from sourcelight.display.notebook.views import LinkResolver
@@ -117,6 +118,12 @@ class ManyResult(SearchResult):
         table = f'<table aria-label="Searches"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
         searches = f'<div class="sl-result"><div class="sl-scroll">{table}</div></div>'
         return {"text/plain": repr(self), "text/html": f"{searches}{result_html(self._view())}"}
+
+
+@sql_tables.register
+def _(result: ManyResult) -> SqlTables:
+    tables = sql_tables_of_result(result)
+    return replace(tables, frames=lambda: {**tables.frames(), "searches": result.searches})
 
 
 def _with_name(name: str, table: Table) -> Table:

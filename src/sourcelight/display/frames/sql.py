@@ -7,8 +7,10 @@ untrusted text can't read more than these tables.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 from sourcelight.core.arguments import checks_arguments
@@ -26,9 +28,24 @@ _SHUT: dict[str, Any] = {
     "python_enable_replacements": False,
     "temp_directory": "",
 }
-_PARTS = ("repositories", "skipped", "alerts", "filters", "progress", "searches")
 _SLICE_S = 0.1
 _UNWIND_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTables:
+    """The tables of a result: `matches` (Arrow), its `attrs`, and further DataFrames, made when they are asked for."""
+
+    matches: Any
+    attrs: Mapping[str, Any]
+    frames: Callable[[], Mapping[str, Frame]]
+
+
+@singledispatch
+def sql_tables(value: object) -> SqlTables | None:
+    """Return the tables of a result; None for a table of another package. Classes of results register themselves."""
+    del value
+    return None
 
 
 @checks_arguments
@@ -97,7 +114,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         )
         raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(arrow_tables)) from exc
     frame = _frame(arrow_result)
-    attrs = [getattr(table, "attrs", {}) for table in (result, *tables.values())]
+    attrs = [_attrs(table) for table in (result, *tables.values())]
     # Without a result: if any table is cut, so is the result of the statement.
     source = attrs[0] if result is not None else min(attrs[1:], key=lambda frame_attrs: "cut" not in frame_attrs)
     frame.attrs = {**source, "sql": query[:2_000]}
@@ -107,10 +124,16 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
 def _tables_of(result: Any) -> dict[str, Any]:
     if result is None:
         return {}
-    tables = {"matches": _arrow("result", result)}
-    if hasattr(result, "arrow"):
-        tables |= {name: _part(name, getattr(result, name)) for name in _PARTS if hasattr(result, name)}
-    return tables
+    parts = sql_tables(result)
+    further = {} if parts is None else {name: _part(name, frame) for name, frame in parts.frames().items()}
+    return {"matches": _arrow("result", result), **further}
+
+
+def _attrs(table: Any) -> Mapping[str, Any]:
+    """Return the attributes of a result or a DataFrame; tables of Arrow and polars have none."""
+    parts = sql_tables(table)
+    attrs: Mapping[str, Any] = getattr(table, "attrs", {}) if parts is None else parts.attrs
+    return attrs
 
 
 def _part(name: str, frame: Any) -> Any:
@@ -126,8 +149,8 @@ def _arrow(name: str, table: Any) -> Any:
 
     if isinstance(table, pa.Table):
         return table
-    if isinstance(arrow_table := getattr(table, "arrow", None), pa.Table):
-        return arrow_table
+    if (parts := sql_tables(table)) is not None:
+        return parts.matches
     if hasattr(table, "to_arrow"):
         return table.to_arrow()
     if hasattr(table, "columns") and hasattr(table, "index"):

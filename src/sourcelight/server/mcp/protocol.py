@@ -168,7 +168,9 @@ async def serve_after(
         answered_id = first.answered_id
         async with write, from_server:
             async for answer in from_server:
-                if answered_id is not None and getattr(answer.message, "id", None) == answered_id:
+                message = answer.message
+                replies_to = message.id if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) else None
+                if answered_id is not None and replies_to == answered_id:
                     answered_id = None
                     continue
                 await write.send(answer)
