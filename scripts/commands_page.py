@@ -60,7 +60,7 @@ def parameters(callback: Callable[..., Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def page() -> str:
-    """The whole text of the page."""
+    """Return the whole text of the page."""
     return INTRODUCTION + "".join(_section(name, callback) for name, callback in commands())
 
 
@@ -82,7 +82,7 @@ def _annotated(hint: Any) -> tuple[Any, Any]:
 
 
 def _values(kind: Any) -> str:
-    """What an option takes: the choices, or the kind."""
+    """Return the choices of an option, or its kind."""
     if get_origin(kind) is list:
         kind = get_args(kind)[0]
     if isinstance(kind, type) and issubclass(kind, StrEnum):

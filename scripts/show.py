@@ -31,7 +31,7 @@ def sample_fleet() -> Path:
 
 
 def fresh_notebook() -> Path:
-    """A copy of the quickstart to play with; a copy that the reader changed stays as it is."""
+    """Copy the quickstart to play with; a copy that the reader changed stays as it is."""
     shipped, copy, former = ROOT / "notebooks" / QUICKSTART, FOLDER / QUICKSTART, FOLDER / ".shipped.ipynb"
     if not shipped.exists():
         raise SystemExit(f"{shipped} is missing: make it with scripts/notebooks")

@@ -60,7 +60,7 @@ def on_page_content(content: str, page: Page, **_: Any) -> str:
 
 
 def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
-    """The Markdown of a notebook, and its pictures by name; what is HTML waits in `_OUTPUTS`."""
+    """Return the Markdown of a notebook, and its pictures by name; HTML waits in `_OUTPUTS`."""
     notebook = nbformat.read(path, as_version=4)
     outputs = _OUTPUTS[f"notebooks/{path.stem}.md"] = []
     pictures: dict[str, bytes] = {}
@@ -89,7 +89,7 @@ def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
 
 
 def _about(notebook: nbformat.NotebookNode, cell: nbformat.NotebookNode) -> str:
-    """What stands above a cell: the last heading."""
+    """Return the last heading above a cell."""
     heading = "Figure"
     for item in notebook.cells:
         if item is cell:
@@ -103,6 +103,6 @@ def _place(number: int) -> str:
 
 
 def _from_top(link: re.Match[str]) -> str:
-    """A link of a page at the top of the repository, as it goes from docs/."""
+    """Return a link of a page at the top of the repository as docs/ has it."""
     before, target, after = link.groups()
     return f"{before}{target.removeprefix('docs/')}{after}"

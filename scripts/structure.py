@@ -93,6 +93,12 @@ _ARRAY = re.compile(r"NDArray\[")
 _TYPE_ALIAS = getattr(ast, "TypeAlias", ast.AST)  # of Python 3.12; no node is a bare AST
 _QUESTION = re.compile(r"(?:What|Where|Who|Whose|How|Why|Which) [a-z`][^?\n]{8,}(?:\n|\.$|\.\Z)")
 
+_FRAGMENT = re.compile(
+    r"(?:About|All|An?|Any|As|Each|Every|Everyone|Everything|First|For|It|Last|Maximum|Never|None|Nothing|The|These|This"
+    r"|Those|Two|Up|When|Where|Whether)\b|(?!Warn)[A-Z]\w* of |[`(\d]"
+)
+"""Starts of a function's summary that is a noun phrase or a clause; ruff knows few nouns and takes others for verbs."""
+
 _QUERY = """
 import sys
 import tempfile
@@ -405,6 +411,21 @@ def question_summaries() -> list[str]:
     ]
 
 
+def fragments() -> list[str]:
+    """Return summaries of functions, properties aside, that don't begin with a verb."""
+    functions = (
+        (module.name, node)
+        for module in modules()
+        for node in (*module.nodes[ast.FunctionDef], *module.nodes[ast.AsyncFunctionDef])
+        if not _is_property(node)
+    )
+    return [
+        f"{name}:{node.lineno} {text.splitlines()[0]}"
+        for name, node in functions
+        if (text := ast.get_docstring(node)) and _FRAGMENT.match(text)
+    ]
+
+
 def import_share() -> float:
     """Return the share of lines that belong to import statements, in percent."""
     spans: Iterator[int] = (
@@ -552,6 +573,7 @@ def measures() -> dict[str, Any]:
         "array aliases outside core.arrays": len(array_aliases()),
         "phrases of older texts": len(relapses()),
         "summaries that begin with a question word": len(question_summaries()),
+        "summaries of functions without a verb": len(fragments()),
         "comment lines, %": round(comment_share(), 2),
         "comment lines and texts of constants, %": round(comment_share(constants=True), 2),
         **{f"comment lines in {room}, %": round(comment_share(room), 2) for room in COMMENTED},
@@ -577,6 +599,7 @@ LISTS: dict[str, Callable[[], list[str]]] = {
     "arrays": array_aliases,
     "relapses": relapses,
     "summaries": question_summaries,
+    "fragments": fragments,
     "cycles": lambda: [" ".join(circle) for circle in cycles()],
 }
 

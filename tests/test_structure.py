@@ -235,6 +235,10 @@ def test_summaries_name_the_thing() -> None:
     assert structure.question_summaries() == []
 
 
+def test_summaries_of_functions_begin_with_a_verb() -> None:
+    assert structure.fragments() == []
+
+
 def test_texts_avoid_phrases_of_older_ones() -> None:
     assert len(phrases := structure.relapses()) <= MAX_PHRASES, phrases
 

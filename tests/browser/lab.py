@@ -22,8 +22,6 @@ from urllib.parse import urlsplit
 
 import nbformat
 
-from display.front_end import say
-
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 _WITHOUT_GRAMMARS = Path(__file__).resolve().parent.parent / "without_grammars"
 _FLAGS = [
@@ -308,6 +306,8 @@ _EXPLORER = """async () => {
 
 def show_explorer(page: Any, explorer: Any) -> None:
     """The explorer's own program in a page, with its kernel here: what JupyterLab does, without JupyterLab."""
+    # Imported here: scripts that draw pictures import this module from its directory.
+    from display.front_end import say
 
     def ask(message: str) -> str:
         sent: list[Any] = []

@@ -81,7 +81,7 @@ def register(client: Any) -> None:
 
 
 def unregister(client: Any) -> None:
-    """It was closed."""
+    """Remove a client that was closed."""
     with _lock:
         _clients.pop(client, None)
 

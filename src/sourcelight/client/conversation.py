@@ -333,7 +333,7 @@ class DeepSearchAnswer:
         return text_or_path(answer_page(self._view()), path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that is known of the answer, ready for JSON."""
+        """Return everything that is known of the answer, ready for JSON."""
         return {**self._attributes, "turns": [list(turn) for turn in self._turns]}
 
     def _view(self) -> AnswerView:

@@ -53,7 +53,7 @@ class ServiceEndpoint(Protocol):
     """A service over HTTP, with its own tools and files."""
 
     async def advertised_tools(self) -> Mapping[str, AdvertisedTool]:
-        """Tools of all MCP endpoints of the service, by name."""
+        """Return the tools of all MCP endpoints of the service, by name."""
 
     async def call_advertised(
         self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None

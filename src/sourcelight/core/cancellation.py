@@ -226,7 +226,7 @@ class ScanStopped(Exception):
 
 
 def never() -> bool:
-    """Never stop a scan."""
+    """Return False: nothing stops the scan."""
     return False
 
 

@@ -49,7 +49,7 @@ def is_limiting(item: Skipped) -> bool:
 
 
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:
-    """Reasons why a finished answer is incomplete; empty if nothing is missing.
+    """Return the reasons why a finished answer is incomplete; empty if nothing is missing.
 
     Forks and archived repositories that the query did not ask for, repositories without a commit, and files that match
     by name only because they are binary or large, are shown but do not limit the answer.
@@ -60,7 +60,7 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
 
 
 def failures(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
-    """Reports of the service about the end of a search: alerts of kind error, and error events."""
+    """Return what the service reports about the end of a search: alerts of kind error, and error events."""
     messages = [a.text for a in alerts if a.kind == "error"]
     messages += [e for e in errors if not any(e in s for s in messages)]
     return tuple(dict.fromkeys(messages))
@@ -113,7 +113,7 @@ def status_of(
     display: int = -1,
     errors: tuple[str, ...] = (),
 ) -> tuple[Status, tuple[str, ...]]:
-    """Status of a finished search, and why it is incomplete."""
+    """Return the status of a finished search, and why it is incomplete."""
     if problems := failures(alerts, errors):
         return "failed", problems
     part = requested_part(query, pattern_type, matches, skipped, display=display)
@@ -126,7 +126,7 @@ def status_of(
 
 
 def call_status(*, complete: bool, rows: int, limit: int | None) -> Status:
-    """Status of a finished tool call; `limit` is the caller's limit of rows."""
+    """Return the status of a finished tool call; `limit` is the caller's limit of rows."""
     if complete:
         return "complete"
     return "partial" if limit is not None and rows >= limit else "limited"

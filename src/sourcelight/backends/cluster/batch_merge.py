@@ -64,7 +64,7 @@ def _in_all(cuts: list[Cut]) -> tuple[list[Any], Int64Array, Int64Array]:
 
 
 def _is_range(indices: Int64Array, size: int) -> bool:
-    """Whether indices are all of so many in order."""
+    """Return whether indices are ``0, 1, …`` up to a size."""
     return len(indices) == size and bool((indices == np.arange(size)).all())
 
 

@@ -101,7 +101,7 @@ class ClusterConnection:
         return newest
 
     def holders(self, of: Generation | None = None) -> dict[str, tuple[WorkerInfo, ...]]:
-        """For each repository of a generation, by default the newest, the workers that hold its shard."""
+        """Return the workers that hold the shard of each repository of a generation, by default of the newest."""
         generation = of or self.generation
 
         async def list_holders() -> dict[str, tuple[WorkerInfo, ...]]:
@@ -188,7 +188,7 @@ class ClusterSnapshot:
         return catalog_of(self.generation)
 
     def holders(self) -> dict[str, tuple[WorkerInfo, ...]]:
-        """For each repository of the generation the workers that hold its shard."""
+        """Return the workers that hold the shard of each repository of the generation."""
         return self.fleet.holders(self.generation)
 
 

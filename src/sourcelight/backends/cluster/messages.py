@@ -102,7 +102,7 @@ class WorkerRequest:
 
 @functools.cache
 def versions() -> str:
-    """Versions that must be equal on both sides, because they exchange Arrow data and Python values."""
+    """Return the versions that must be equal on both sides, because they exchange Arrow data and Python values."""
     import pyarrow as pa
 
     python = ".".join(map(str, sys.version_info[:2]))

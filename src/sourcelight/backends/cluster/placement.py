@@ -66,7 +66,7 @@ def ranking(shard: ShardId, workers: Sequence[str]) -> list[str]:
 
 
 def _rank(shards: Sequence[ShardId], workers: Sequence[str]) -> Iterator[list[int]]:
-    """For each shard the places of the workers by their weight, the highest first."""
+    """Return the places of the workers for each shard, by their weight, the highest first."""
     of_worker = _hashes(workers)
     for start in range(0, len(shards), _AT_ONCE):
         weights = _mix(_hashes(shards[start : start + _AT_ONCE])[:, None] ^ of_worker[None, :])

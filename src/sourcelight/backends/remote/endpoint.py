@@ -201,13 +201,13 @@ class Credential(Protocol):
     """Makes the ``Authorization`` header of each request, fresh when it is sent."""
 
     async def authorization(self) -> Secret | None:
-        """Value of the header; None without a credential."""
+        """Return the value of the header; None without a credential."""
 
     async def renew(self, refused: Secret) -> Secret | None:
-        """The next value to try after a service refused one, or None."""
+        """Return the next value to try after a service refused one, or None."""
 
     def redact(self, text: str) -> str:
-        """`text` without any secret of this credential that a service may have quoted back."""
+        """Remove from a text every secret of this credential that a service may have quoted back."""
 
 
 class TokenCredential:
@@ -230,11 +230,11 @@ class TokenCredential:
         return None if self._token is None else Secret(f"{self._scheme} {self._token.reveal()}")
 
     async def renew(self, refused: Secret) -> Secret | None:  # noqa: ARG002 - the protocol's
-        """None: there is one token only."""
+        """Return None: there is one token only."""
         return None
 
     def redact(self, text: str) -> str:
-        """`text` without the token."""
+        """Remove the token from a text."""
         return hide(text, self._token)
 
 

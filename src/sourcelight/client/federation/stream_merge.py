@@ -146,7 +146,7 @@ _MAX_NAMED = 20
 
 
 def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[SuggestedFilter, ...]:
-    """Suggested filters, their counts added up, in the order of the wire.
+    """Return suggested filters with the sums of their counts, in the order of the wire.
 
     A row that several services send counts once for each of them. If there is such a row, or without `is_complete`, no
     count is marked as exhaustive.

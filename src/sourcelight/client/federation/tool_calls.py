@@ -306,7 +306,7 @@ def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mappin
 
 
 def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
-    """Attributes beside the rows: lists and dicts of all services, others from the first one."""
+    """Return the attributes beside the rows: lists and dicts of all services, others from the first one."""
     attributes = dict(answers[0].attributes)
     for answer in answers[1:]:
         for key, value in answer.attributes.items():
@@ -323,7 +323,7 @@ def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -
 
 
 def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:
-    """For people who write under several names with one address, all names, by each of them."""
+    """Return all names of people who write under several with one address, by each of these names."""
     texts: dict[Pair, dict[str, None]] = {}
     for answer in answers:
         if {"author", "author_email"} <= set(answer.table.column_names):

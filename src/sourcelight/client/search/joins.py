@@ -201,7 +201,7 @@ async def _ask(
     ask: Callable[[tuple[str, str, list[str]]], Awaitable[ToolResult]],
     observer: CallObserver | None = None,
 ) -> tuple[list[ToolResult | None], list[str]]:
-    """Answers in order, requested a few at a time; None, with a notice, for a file without one."""
+    """Return answers in order, requested a few at a time; None, with a notice, for a file without one."""
     gate = asyncio.Semaphore(_AT_ONCE)
     notices: list[str] = []
     done = 0

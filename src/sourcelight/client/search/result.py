@@ -223,7 +223,7 @@ class SearchResult:
         return to_pandas(explode(self.arrow), columns_of("spans"), self.attrs)
 
     def explore(self) -> Explorer:
-        """Explorer of the rows: filters by repository, language, place and text, sorts, shows the lines around.
+        """Return an explorer of the rows: filters by repository, language, path and text, orders, and lines of context.
 
         A widget that handles 100,000 rows; outside of a notebook, it has the text of this result.
         """
@@ -232,7 +232,7 @@ class SearchResult:
         return explorer(ResultSource(self, self._view(), self._answerer, self._loop))
 
     def facets(self) -> FacetPanel:
-        """Panel with the suggested filters as check boxes: `query` includes the checked ones, `search()` runs it.
+        """Return a panel with the suggested filters as check boxes: `query` has the checked ones, `search()` runs it.
 
         Several of one kind are alternatives. Outside of a notebook it is a text; `filters` is the table.
         """
@@ -314,7 +314,7 @@ class SearchResult:
         return self._answerer
 
     def to_polars(self) -> Any:
-        """`matches` as a polars DataFrame; needs polars."""
+        """Return `matches` as a polars DataFrame; needs polars."""
         return to_polars(self.arrow)
 
     def to_parquet(self, target: str | os.PathLike[str] | IO[bytes]) -> None:

@@ -99,7 +99,7 @@ def _is_header(lines: list[str], position: int) -> bool:
 
 
 def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
-    """Fenced text that `read_diff` reads back to `lines`, and the position of each of them."""
+    """Return fenced text that `read_diff` reads back to `lines`, and the position of each of them."""
     out, positions = [DIFF_FENCE], []
     path = None
     for run in _runs(lines):

@@ -151,7 +151,7 @@ CallObserver = Callable[[ToolProgress], None]
 
 
 def repository_url(base_url: str, repository: str, commit: str = "") -> str:
-    """Address of a repository, optionally at a commit; relative to the service if `base_url` is empty."""
+    """Return the address of a repository, optionally at a commit; relative to the service if `base_url` is empty."""
     return f"{base_url}/{quote(repository, safe='/ ()@').replace(' ', '%20')}{'@' + commit if commit else ''}"
 
 
@@ -212,7 +212,7 @@ def place_text(url: str) -> str:
 
 
 def file_url(base_url: str, repository: str, commit: str, path: str, lines: tuple[int, int] | None = None) -> str:
-    """Address of a file at a commit, with the lines `lines` (first and last, 1-based) if given."""
+    """Return the address of a file at a commit, with the lines `lines` (first and last, 1-based) if given."""
     url = f"{repository_url(base_url, repository, commit)}/-/blob/{quote(path)}"
     return url if lines is None else f"{url}?L{lines[0]}-{lines[1]}"
 

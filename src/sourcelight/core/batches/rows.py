@@ -67,7 +67,7 @@ class MatchRows:
         return to_filled(integers, 0).astype(np.int64)
 
     def lists(self, name: str) -> tuple[Int64Array, Int64Array]:
-        """Number of elements in the list of each row (0 for null), and all elements."""
+        """Return the number of elements in the list of each row (0 for null), and all elements."""
         if name not in self:
             return np.zeros(len(self), np.int64), np.zeros(0, np.int64)
         column = self.batch.column(name)
@@ -182,7 +182,7 @@ class MatchRows:
         return MatchRows(batch)
 
     def spans(self) -> int:
-        """Number of matches in the rows."""
+        """Return the number of matches in the rows."""
         return int(self.lists("start")[0].sum()) if "start" in self else 0
 
     def halve(self) -> tuple[MatchRows, MatchRows]:

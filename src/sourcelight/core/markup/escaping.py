@@ -38,7 +38,7 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def one_line(text: str, width: int) -> str:
-    """`visible` text on one line of at most `width` characters; an ellipsis marks truncation."""
+    """Return `visible` text on one line of at most `width` characters; an ellipsis marks truncation."""
     line = visible(text[: width + 1]).replace("\n", "\u240a").replace("\t", " ")
     return line if len(line) <= width else line[: max(width - 1, 0)] + "\u2026"
 

@@ -79,7 +79,7 @@ def code_html(text: str, language: str) -> str:
 
 
 def code_tokens(text: str, language: str) -> list[Token]:
-    """Comments, strings, numbers and keywords of a text, in order, as (start, end, class letter); none when unknown."""
+    """List comments, strings, numbers and keywords of a text in order, as (start, end, letter); none if unknown."""
     family = _FAMILY_OF.get(language.lower())
     if family is None or len(text) > _MAX_CHARS:
         return []

@@ -78,7 +78,7 @@ _GLOB = re.compile(r"[*?\[]")
 
 
 def file_pattern(text: str) -> str:
-    """RE2 of a path prefix (whole names of folders) or of a glob.
+    """Return the RE2 of a path prefix (whole names of directories) or of a glob.
 
     In a glob ``*`` and ``?`` stay within one name and ``**`` goes over folders; one without a slash is for names in
     any folder, and one that begins with a slash counts from the top.
@@ -96,7 +96,7 @@ def file_pattern(text: str) -> str:
 
 
 def glob_regexp(text: str) -> str:
-    """RE2 of a glob, without anchors: ``*`` and ``?`` stay within one name, ``**`` goes over directories."""
+    """Return the RE2 of a glob, without anchors: ``*`` and ``?`` stay in one name, ``**`` goes over directories."""
     out = []
     position = 0
     while position < len(text):

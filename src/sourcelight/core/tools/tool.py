@@ -243,7 +243,7 @@ class Tool(Generic[A]):
 
 @cache
 def _parts(arguments: type[Arguments]) -> tuple[tuple[str, bool], ...]:
-    """Wire names of the arguments that ask for a part of the rows, and whether each is a cursor."""
+    """Return the wire names of arguments that ask for a part of the rows, and whether each is a cursor."""
     hints = get_type_hints(arguments, include_extras=True)
     parts = []
     for name in msgspec.structs.fields(arguments):
@@ -258,7 +258,7 @@ _BOUNDS = frozenset({"minimum", "maximum", "minLength"})
 
 @cache
 def _names_marked(arguments: type[Arguments], marker: Literal["own", "plain"]) -> frozenset[str]:
-    """Wire names of the arguments with a mark: ``own`` are taken and not advertised, ``plain`` need no description."""
+    """Return the wire names of arguments with a mark: ``own`` are not advertised, ``plain`` need no description."""
     hints = get_type_hints(arguments, include_extras=True)
     fields = msgspec.structs.fields(arguments)
     return frozenset(field.encode_name for field in fields if marker in _Shape.of(hints[field.name]).extra)

@@ -256,7 +256,7 @@ def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
 
 
 def display_limit(display: int, total: int) -> Skipped:
-    """`total` matches were counted, but only `display` were returned, as requested."""
+    """Report that `total` matches were counted, but only `display` returned, as requested."""
     return Skipped(
         reason="display",
         title="display limit hit",

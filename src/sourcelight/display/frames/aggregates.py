@@ -50,7 +50,7 @@ class MatchCounter:
             self._parts = [self._sum(pa.concat_tables(self._parts))]
 
     def _new(self, files: Any, keys: Sequence[str]) -> list[int]:
-        """For each group of rows 1 if it is of a file that was not counted before, else 0."""
+        """Return 1 for each group of rows that is of a file that was not counted before, else 0."""
         new_counts = []
         for path, *key in zip(files["path"].to_pylist(), *(files[name].to_pylist() for name in keys), strict=True):
             file_count = len(self._files)

@@ -78,7 +78,7 @@ def categorical(values: Any) -> Any:
 
 
 def _occurring(column: Any) -> tuple[Any, Any]:
-    """Codes of a dictionary array (-1 for null), and the categories that they number."""
+    """Return the codes of a dictionary array (-1 for null), and the categories that they number."""
     import numpy as np
     import pyarrow as pa
 
@@ -93,7 +93,7 @@ def _occurring(column: Any) -> tuple[Any, Any]:
 
 
 def _categories(dictionary: Any) -> Any:
-    """Dtype of categories; raises ValueError where they are not distinct, or null."""
+    """Return the dtype of categories; raises ValueError where they are not distinct, or null."""
     import pandas as pd
 
     if len(dictionary) <= _FEW:

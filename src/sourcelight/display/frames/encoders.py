@@ -64,7 +64,7 @@ def write_json_lines(table: Any, file: IO[bytes]) -> None:
 
 
 def column_values(column: Any) -> list[Any]:
-    """Python values of a column; lists and dictionaries in a way that makes no Arrow scalar per row."""
+    """Return a column's Python values; of lists and dictionaries without an Arrow scalar per row."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -142,7 +142,7 @@ class JsonLines:
         write_json_lines(shown_table([batch], self._first), self._file)
 
     def finish(self, metadata: Mapping[str, str]) -> None:
-        """Nothing belongs at the end."""
+        """Write nothing: the form has no end."""
 
 
 class Csv:

@@ -175,7 +175,7 @@ def table_schema(columns: Iterable[Column]) -> Any:
 
 
 def pandas_dtype(column: Column) -> str:
-    """Dtype of a column in pandas; numbers and truth values that can be null use the nullable dtypes."""
+    """Return a column's dtype in pandas; numbers and truth values that can be null use the nullable dtypes."""
     dtype = _DTYPES.get(column.type)
     if dtype is not None:
         return dtype

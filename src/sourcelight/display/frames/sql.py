@@ -223,7 +223,7 @@ def _column(values: Any) -> Any:
 
 
 def _nest(values: Any) -> Any:
-    """Lists of integers or text in the dtype of frames; what pandas could not read from a file again as objects."""
+    """Return lists of integers or text in the dtype of frames, and what pandas can't read from a file as objects."""
     import pandas as pd
     import pyarrow as pa
 

@@ -73,7 +73,7 @@ def current_shell() -> Any:
 
 
 def variable_of(value: object) -> str:
-    """Name of the reader's variable that holds `value`; empty for none."""
+    """Return the name of the reader's variable that holds `value`; empty for none."""
     names = getattr(current_shell(), "user_ns", {})
     return next(
         (n for n, candidate in list(names.items()) if candidate is value and n.isidentifier() and n[0] != "_"), ""

@@ -80,7 +80,7 @@ def _status(snapshot: ProgressSnapshot) -> Node:
 
 
 def _notices(snapshot: ProgressSnapshot) -> Node:
-    """Skipped work and alerts; empty without any."""
+    """Draw skipped work and alerts; empty without any."""
     if not snapshot.notices:
         return ""
     items = []

@@ -74,7 +74,7 @@ def headline(view: ResultView) -> str:
 
 
 def statements(view: ResultView) -> Iterator[tuple[str, str]]:
-    """(severity, text) of every reason, skipped item and alert, each once."""
+    """Yield (severity, text) of every reason, skipped item and alert, each once."""
     seen_texts: set[str] = set()
     for item in view.skipped:
         text = f"{item.reason}: {item.title}" if item.title else item.reason
@@ -103,7 +103,7 @@ def service_text(service: ServiceStatus) -> str:
 
 
 def location_text(row: dict[str, Any]) -> str:
-    """``repository@revision/path:line`` of a row, as far as it has these."""
+    """Return ``repository@revision/path:line`` of a row, as far as it has these."""
     text = row["repository"] or ""
     if row["revision"]:
         text += f"@{row['revision']}"
@@ -191,7 +191,7 @@ def result_page(view: ResultView, origin: str) -> str:
 
 
 def _contents(view: ResultView, hint: str) -> str:
-    """Banner, rows, and how many there are of all, with `hint` behind."""
+    """Draw banner, rows, and how many there are of all, with `hint` behind."""
     rows = first_rows(view.batches, view.page)
     chunked = any(row["chunk"] is not None for row in rows)
     body = _chunks(rows, view.links) if chunked else _table(rows, view.links)

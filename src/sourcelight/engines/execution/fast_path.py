@@ -337,7 +337,7 @@ def _key(request: SearchRequest, shape: str, viewer: Viewer) -> _ShapeKey:
 
 
 def _is_answerable(plan: Plan) -> bool:
-    """Whether a plan asks only for all files with some literals."""
+    """Return whether a plan asks only for all files with some literals."""
     alternative = plan.alternative
     if alternative.pattern is None or not plan.targets or not can_vary(plan):
         return False

@@ -65,13 +65,13 @@ def amount(n: int) -> str:
 
 
 def names(items: Collection[str], limit: int = 10) -> str:
-    """Up to `limit` items as a Markdown list, then dots."""
+    """Return up to `limit` items as a Markdown list, then dots."""
     lines = [f"- `{item}`" for item in sorted(items)[:limit]]
     return "\n".join(lines + (["- ..."] if len(items) > limit else []))
 
 
 def timed_out(repositories: list[str], limit_s: float | None, unsent: Collection[str] = ()) -> Skipped:
-    """These repositories were not, or not wholly, searched in time; of `unsent` not all that was found was written."""
+    """Report repositories that were not searched wholly in time; of `unsent`, some matches were not written."""
     after = f" within {limit_s:g} s" if limit_s is not None else ""
     unwritten = f"\nThese have matches that the time limit left out:\n{names(sorted(unsent))}"
     return Skipped(
@@ -85,7 +85,7 @@ def timed_out(repositories: list[str], limit_s: float | None, unsent: Collection
 
 
 def longer_timeout(limit_s: float | None) -> str:
-    """About twice `limit_s`, at least two seconds, as a ``timeout:`` value."""
+    """Return about twice `limit_s`, at least two seconds, as a ``timeout:`` value."""
     return f"{max(2, round(2 * (limit_s or 10)))}s"
 
 
@@ -98,7 +98,7 @@ def left_out(forks: list[str], archived: list[str]) -> Iterator[Skipped]:
 
 
 def _forks_left_out(repositories: list[str]) -> Skipped:
-    """Forks that the query did not ask for."""
+    """Report forks that the query did not ask for."""
     return Skipped(
         reason="repository-fork",
         title=f"{amount(len(repositories))} forked",
@@ -108,7 +108,7 @@ def _forks_left_out(repositories: list[str]) -> Skipped:
 
 
 def _archived_left_out(repositories: list[str]) -> Skipped:
-    """Archived repositories that the query did not ask for."""
+    """Report archived repositories that the query did not ask for."""
     return Skipped(
         reason="excluded-archive",
         title=f"{amount(len(repositories))} archived",

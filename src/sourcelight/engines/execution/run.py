@@ -82,7 +82,7 @@ class SearchExecution:
         yield from self._closing(limit, allowed_s)
 
     def _match_events(self, limit: int) -> Iterator[Event]:
-        """Visible matches and progress; ends after `limit` matches."""
+        """Yield visible matches and progress; end after `limit` matches."""
         display = self.task.request.display
         # `display` bounds what is sent and `count:` what is found: the search continues and counts what it no longer
         # sends.
@@ -135,7 +135,7 @@ class SearchExecution:
         return self._new([values[c] for c in codes])
 
     def _new(self, names: Sequence[str]) -> tuple[RepositoryInfo, ...]:
-        """Information about repositories that was not sent before."""
+        """Return information about repositories that was not sent before."""
         new = [name for name in names if name not in self._introduced]
         self._introduced.update(new)
         info = self.source.summary.infos

@@ -130,7 +130,7 @@ def common_languages(patterns: Iterable[StructurePattern]) -> tuple[str, ...]:
 
 
 def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
-    """Languages in which patterns of code were not searched for, or not surely as meant, and why."""
+    """Return the languages in which patterns of code were not searched for, or not surely as meant, and why."""
     for pattern in patterns:
         left_out = [(name, reason) for name, reason in pattern.problems if name not in pattern.languages]
         doubtful = [(name, reason) for name, reason in pattern.problems if name in pattern.languages]

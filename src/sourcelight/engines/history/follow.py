@@ -136,7 +136,7 @@ class _PathWalk:
         return number in names.files or bool(names.directories and self._inside_of(names.directories)[number])
 
     def _directories_before(self, commit: int, renames: list[tuple[int, int]], names: _PathNames) -> frozenset[bytes]:
-        """Directories that were renamed to one of `names` by a commit."""
+        """Return the directories that a commit renamed to one of `names`."""
         moved: dict[bytes, dict[bytes, int]] = {}
         for old, new in renames:
             old_name, new_name = self._layout.names[old], self._layout.names[new]

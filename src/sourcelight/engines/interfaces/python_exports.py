@@ -235,7 +235,7 @@ class PythonExports:
     def _list_inherited(
         self, class_: _Definition, name: str, module: str, *, with_public: bool = False
     ) -> list[tuple[str, PublicSymbol]]:
-        """Public members that a class gets from internal classes of the repository, as members of its own.
+        """Return the public members that a class gets from internal classes of the repository, as its own.
 
         Members of public bases, if wanted, are marked: `listed_in` is the base.
         """
@@ -263,7 +263,7 @@ class PythonExports:
         return {item.name.split(".")[1] for item in self._symbols_of(class_.path)[class_.name] if "." in item.name}
 
     def _listing_of(self, definition: _Definition) -> str:
-        """Module and name where a definition is public by itself, so that its members are listed there; or empty."""
+        """Return module and name where a definition is public by itself and its members are listed; or empty."""
         path = definition.path
         is_listed = is_public_path(path) and not is_test(path) and definition.name in self._exports_of(path)
         return f"{module_of(path)}.{definition.name}" if is_listed else ""

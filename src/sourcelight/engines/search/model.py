@@ -303,7 +303,7 @@ class PreparedQuery:
 
 
 def prepare(query: TextQuery) -> PreparedQuery:
-    """Number the terms of a query; equal terms get one number."""
+    """Assign numbers to the terms of a query; equal terms get one number."""
     numbers: dict[FileTerm, int] = {}
     visible: set[int] = set()
 

@@ -134,7 +134,7 @@ class SmallSearch:
         return units if units is not None and len(units) <= self.limits.units else None
 
     def _is_absent(self, pattern: CompiledPattern, units: UnitNumbers) -> bool:
-        """Whether units without a match have none in another case either."""
+        """Return whether units without a match have none in another case either."""
         if not len(units):
             return True
         if pattern.kind == "regexp":

@@ -24,7 +24,7 @@ class Conversations(Protocol):
         """
 
     def read(self, identifier: str, context: ToolContext) -> ToolResult:
-        """Questions and answers of a conversation that the viewer may read; table ``conversation``."""
+        """Return questions and answers of a conversation that the viewer may read; table ``conversation``."""
 
     def follow_up(
         self, identifier: str, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = ""

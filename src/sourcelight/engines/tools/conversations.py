@@ -104,7 +104,7 @@ def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Sources with the keys that every client knows, and of citations how their check ended."""
+    """Return sources with the keys that every client knows, and of citations how their check ended."""
     return [
         {name: source.get(name, "") for name in ("type", "label", "link")}
         | {name: source[name] for name in ("repository", "commit", "role", "status") if source.get(name)}

@@ -51,7 +51,7 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
 
 
 def resolver_for(backend: Backend) -> LinkResolver:
-    """Resolver of links for the repositories of a backend."""
+    """Return the resolver of links for the repositories of a backend."""
     return call(links_of, backend)
 
 

@@ -162,7 +162,7 @@ def table(options: Sequence[MagicOption]) -> str:
 
 
 def replace_variables(text: str, names: Sequence[str], variables: Mapping[str, object], magic: str) -> str:
-    """`text` with ``{name}`` replaced by the variable's value as text, for the `names` alone; all else stays.
+    """Replace ``{name}`` in `text` by the variable's value as text, for the `names` alone; all else stays.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class ClientChoice:
         return value
 
     def names(self) -> tuple[str, ...]:
-        """Variables that hold an open client, the newest client first."""
+        """Return the variables that hold an open client, the newest client first."""
         clients = [(name, value) for name, value in list(self._variables.items()) if isinstance(value, Client)]
         ages = [(age(client), name) for name, client in clients if not name.startswith("_")]
         return tuple(name for position, name in sorted(ages, reverse=True) if position >= 0)

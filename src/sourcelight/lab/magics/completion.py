@@ -58,7 +58,7 @@ class Completer:
             self.shell.Completer.custom_matchers.remove(self._matcher)
 
     def complete(self, code: str, line: int, column: int) -> dict[str, Any]:
-        """Completions at a position in a cell, in the form of IPython's matchers."""
+        """Return completions at a position in a cell, in the form of IPython's matchers."""
         lines = code.split("\n")
         before = "\n".join([*lines[:line], lines[line][:column]])
         cell = _CELL.match(before)

@@ -122,6 +122,6 @@ def _prefix_ids(svg: str, prefix: str) -> str:
 
 
 def _colors(theme: Theme) -> dict[str, str]:
-    """Colors of a theme by the name of their CSS variable."""
+    """Return the colors of a theme by the names of their CSS variables."""
     colors = {variable: str(getattr(theme, name)) for name, variable in _VARIABLES.items()}
     return colors | {f"series-{number}": color for number, color in enumerate(theme.series, 1)}

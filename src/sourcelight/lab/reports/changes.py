@@ -249,7 +249,7 @@ def _span(commits: Frame, started: Any) -> Span:
 
 
 def _api_section(api: Frame, link: LinkOf) -> Section:
-    """Public symbols that differ; what breaks callers comes first."""
+    """Make the section of public symbols that differ; what breaks callers comes first."""
     if not len(api):
         return Section("Public symbols", "")
     columns = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",

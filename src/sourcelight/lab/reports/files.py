@@ -246,7 +246,7 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
 
 
 def _co_authors(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
-    """Co-authors of commits, each once a commit, the commit's own author left out."""
+    """Return the co-authors of commits, each once a commit, without the commit's author."""
     names: dict[Pair, Pair] = {}
     if all_people is not None:
         pairs = zip(all_people["author"].astype("str"), all_people["author_email"].astype("str"), strict=True)

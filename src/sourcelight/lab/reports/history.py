@@ -63,7 +63,7 @@ def fitting_period(commits: Frame) -> str:
 
 
 def total(frame: Frame, column: str) -> tuple[int | None, str]:
-    """Sum of a column and what it leaves out; None when no row has a value."""
+    """Return the sum of a column and what it leaves out; None when no row has a value."""
     has_value = frame[column].notna()
     if len(frame) and not has_value.any():
         return None, NOT_PROVIDED
@@ -163,13 +163,13 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTa
 
 
 def _ends(starts: Frame, period: str) -> list[Any]:
-    """Ends of periods, excluded, in UTC."""
+    """Return the ends of periods, excluded, in UTC."""
     steps = starts.dt.tz_convert(None).dt.to_period(PERIODS[period])
     return list((steps + 1).dt.start_time.dt.tz_localize("UTC"))
 
 
 def _over_time(commits: Frame, period: str, span: Span) -> Figure:
-    """Bars of commits by period, or by a longer period if they don't fit on a page."""
+    """Draw bars of commits by period, or by a longer period if they don't fit on a page."""
     import pandas as pd
 
     dates = commits["period"].dt.tz_convert(None)
@@ -242,7 +242,7 @@ def change_sizes(commits: Frame) -> Figure:
 
 
 def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 12) -> Figure:
-    """Bars of added and removed lines for the first rows of a frame."""
+    """Draw bars of added and removed lines for the first rows of a frame."""
     top = frame.head(limit)
     labels = [str(value) for value in top[column]]
     repositories = [str(name) for name in frame["repository"].unique()] if "repository" in frame else []
@@ -287,7 +287,7 @@ def notices_of(frames: Sequence[Frame | None]) -> list[str]:
 
 
 def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
-    """Answers about one subject, whose notices name it because they don't apply to the whole report."""
+    """Return answers about one subject, whose notices name it because they don't apply to the whole report."""
     renamed = []
     for frame in frames:
         if frame is not None:
@@ -311,7 +311,7 @@ def _with_notices(frame: Frame, notices: list[str]) -> Frame:
 
 
 def limited_notices(frames: Sequence[Frame | None]) -> list[str]:
-    """Notices on what answers lack, without those on how they count."""
+    """Return notices on what answers lack, without those on how they count."""
     limited = [frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"]
     return [notice for notice in notices_of(limited) if not is_rule(notice)]
 

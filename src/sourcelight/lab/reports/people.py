@@ -185,7 +185,7 @@ def _people(commits: Frame) -> Frame:
 
 
 def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
-    """Two tables: who joined, and who left."""
+    """Make a section of two tables: who joined, and who left."""
     time = duration_text(comparison.days)
     span = f"{date_text(comparison.start)} to {date_text(comparison.end)}"
     keys = ("author", "author_email")

@@ -85,7 +85,7 @@ class CommitFiles:
                     yield FileDifference(prefix + name, blob, other_blob)
 
     def _entries(self, tree: bytes | None) -> _Folder:
-        """Mode and object of each entry of a directory; nothing for None, and where it can't be read."""
+        """Return mode and object of each entry of a directory; nothing for None, and where it can't be read."""
         if tree is None:
             return {}
         return self._folders.get_or_make(

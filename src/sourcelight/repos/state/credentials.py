@@ -98,7 +98,7 @@ class AccessToken:
     last_used_at: int | None
 
     def state(self, now_s: float) -> str:
-        """``active``, ``expired`` or ``revoked``."""
+        """Return ``active``, ``expired`` or ``revoked``."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now_s else "active"

@@ -174,7 +174,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._finish_head()
 
     def _is_short(self) -> bool:
-        """Whether the shortcut may answer: a GET of its path, and nothing else going on at this connection."""
+        """Return whether the shortcut may answer: a GET of its path, with no other request on this connection."""
         shortcut = self._shortcut
         return (
             shortcut is not None

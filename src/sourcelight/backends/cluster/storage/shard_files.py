@@ -216,7 +216,7 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
 
 
 def _object_files(objects: Path, limit: int) -> Iterator[Path]:
-    """Packs and loose objects, including alternates."""
+    """Return packs and loose objects, including alternates."""
     for folder in sorted(objects.iterdir()):
         if folder.name == "pack":
             yield from (path for path in sorted(folder.iterdir()) if path.suffix in _PACKED)

@@ -65,7 +65,7 @@ def host_of(address: str) -> str:
 
 
 def security_of(tls: Mapping[str, str] | None) -> Any:
-    """Dask's security settings from the files ``ca``, ``cert`` and ``key``; None without any."""
+    """Return Dask's security settings from the files ``ca``, ``cert`` and ``key``; None without any."""
     if not tls:
         return None
     missing_keys = [name for name in ("ca", "cert", "key") if not tls.get(name)]
@@ -82,7 +82,7 @@ def security_of(tls: Mapping[str, str] | None) -> Any:
 
 
 def dask_client(scheduler: str, tls: Mapping[str, str] | None) -> Any:
-    """Dask's own client of a scheduler; raises `WorkersUnreachable`."""
+    """Open Dask's own client of a scheduler; raises `WorkersUnreachable`."""
     require_distributed()
     from distributed import Client
 

@@ -28,7 +28,7 @@ _MAX_ENGINES = 8
 
 @functools.cache
 def formats() -> str:
-    """The formats of shards that this version writes and reads."""
+    """Return the formats of shards that this version writes and reads."""
     from sourcelight.engines.history.store.folder import FORMAT as HISTORY_FORMAT
     from sourcelight.engines.search.ranking.terms.subject_table import subject_rules
     from sourcelight.engines.search.ranking.terms.term_table import rules

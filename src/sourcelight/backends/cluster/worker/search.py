@@ -292,6 +292,6 @@ def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancel
 
 
 def viewer_of(order: WorkerRequest) -> Viewer:
-    """For whom: the repositories of the order are all that exist."""
+    """Return for whom an order is: the repositories that it names are all that exist."""
     names = frozenset(order.names)
     return Viewer(order.viewer, sees_private=False, granted=names, only=names)

@@ -111,7 +111,7 @@ class OAuthCredential:
         return self._header()
 
     def redact(self, text: str) -> str:
-        """`text` without tokens."""
+        """Remove tokens from a text."""
         tokens = self._tokens
         client = self._client.client_secret if self._client else None
         return hide(text, *((tokens.access, tokens.refresh) if tokens else ()), client, self._options.client_secret)

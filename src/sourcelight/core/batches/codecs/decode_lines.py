@@ -159,7 +159,7 @@ class _ChunkLines:
         return texts.take(pa.array(np.arange(0, len(bounds), 2)))
 
     def length(self, line: Int64Array) -> Int64Array:
-        """Code points of each line."""
+        """Return the number of code points of each line."""
         return self.points.before(self.end[line]) - self.points.before(self.start[line])
 
     def size(self, line: Int64Array) -> Int64Array:
@@ -167,7 +167,7 @@ class _ChunkLines:
         return self.end[line] - self.start[line]
 
     def byte(self, line: Int64Array, point: Int64Array) -> Int64Array:
-        """Code points into each line as bytes."""
+        """Convert code points into each line to bytes."""
         if self.points.ascii:
             return point
         start = self.start[line]

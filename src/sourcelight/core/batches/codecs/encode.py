@@ -120,7 +120,7 @@ def _in_halves(
 
 
 def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Runs of whole files with about as much text as one event should hold."""
+    """Yield runs of whole files with about as much text as one event should hold."""
     # 64: bytes of JSON around the text of a row, roughly.
     size = rows.text_bytes(chunks="chunk" in rows) + 64
     ends = np.cumsum(size)[[file_end - 1 for _, file_end in files]]

@@ -214,7 +214,7 @@ class Lexer:
         return None
 
     def _code_end(self, start: int, *, with_strings: bool) -> int | None:
-        """As `code_end`; 0 for a group of the query, None where brackets don't close."""
+        """Return as `code_end` does; 0 for a group of the query, None where brackets don't close."""
         text, position = self.text, start
         brackets: list[tuple[str, bool]] = []  # with each, whether terms of the query may be in it
         while (position := _end(_CODE, text, position)) < len(text):

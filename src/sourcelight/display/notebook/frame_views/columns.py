@@ -70,7 +70,7 @@ _COUNTED_ROWS = 100_000
 
 @lru_cache(maxsize=256)
 def table_of(names: tuple[str, ...]) -> str:
-    """Name of the largest documented table whose columns are all among `names`; empty for none."""
+    """Return the name of the largest documented table whose columns are all in `names`; empty for none."""
     present = set(names)
     full_tables = [(len(columns), table) for table, columns in _SHOWN_TABLES.items() if present.issuperset(columns)]
     return max(full_tables)[1] if full_tables else ""

@@ -75,7 +75,7 @@ def _title(content: FileContent) -> str:
 
 
 def _bounds(content: FileContent) -> tuple[int, int]:
-    """First and last line displayed."""
+    """Return the first and last line displayed."""
     total = len(content.lines)
     if not content.first:
         return 1, min(PAGE, total)

@@ -24,7 +24,7 @@ from sourcelight.core.markup import escape, link, own_address
 
 
 def lab_path(file: str) -> str:
-    """Path of a file at the Jupyter server that started this kernel; empty when it does not show the file."""
+    """Return a file's path at the Jupyter server that started this kernel; empty when it does not show the file."""
     root = _root(os.environ.get("JPY_PARENT_PID", ""))
     real = os.path.realpath(file)
     if not root or not real.startswith(root.rstrip(os.sep) + os.sep):
@@ -36,7 +36,7 @@ def lab_path(file: str) -> str:
 
 @lru_cache(maxsize=1)
 def _root(server: str) -> str:
-    """Root folder of the server with this process id, which started this kernel; empty when there is none."""
+    """Return the root directory of the server with this process id, which started this kernel; empty without one."""
     if not server.isdigit():
         return ""
     try:
@@ -49,7 +49,7 @@ def _root(server: str) -> str:
 
 
 def relative_to_notebook(file: str) -> str:
-    """Relative address of a file, seen from the running notebook; it can't be read as one with a scheme."""
+    """Return a file's address relative to the running notebook; it can't be read as one with a scheme."""
     notebook = os.environ.get("JPY_SESSION_NAME", "")
     directory = os.path.dirname(notebook) if os.path.isabs(notebook) else os.getcwd()  # noqa: PTH109, PTH120, PTH117
     relative = os.path.relpath(os.path.realpath(file), os.path.realpath(directory)).replace(os.sep, "/")
@@ -136,7 +136,7 @@ class LinkResolver:
     services: Mapping[str, str] = field(default_factory=dict)
 
     def repository(self, name: str) -> str:
-        """Address of a repository; empty when none is known."""
+        """Return the address of a repository; empty when none is known."""
         return self.hosts.get(name) or (repository_url(self.base_url, name) if self.base_url and name else "")
 
     def of(self, row: Mapping[str, Any]) -> tuple[Link, ...]:
@@ -202,12 +202,12 @@ class LinkResolver:
         return tuple(self.file(repository, commit, path, int(match["line"] or 0)))
 
     def request(self, repository: str, number: int) -> str:
-        """Address of a pull or merge request at the code host; empty when none is known."""
+        """Return the address of a pull or merge request at the code host; empty when none is known."""
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         return base + host.request.format(n=number) if host is not None and host.request else ""
 
     def person(self, repository: str, commit: str, address: str) -> str:
-        """Address of the code host's list of someone's commits up to a commit; empty when none is known."""
+        """Return the address of the code host's list of someone's commits up to a commit; empty when none is known."""
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         if host is None or not host.person or not commit or not address:
             return ""

@@ -100,7 +100,7 @@ def cut_window(
 
 
 def text_runs(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> list[TextRun]:
-    """`text`, truncated if long, as (text, marked) pairs with hidden characters made visible.
+    """Return `text`, truncated if long, as (text, marked) pairs with hidden characters made visible.
 
     Spans may overlap and come in any order; parts outside of the text are ignored.
     """

@@ -244,7 +244,7 @@ def _title(row: Mapping[str, Any]) -> str:
 
 
 def _about(row: Mapping[str, Any]) -> str:
-    """Author and date of a commit; kind of a definition; the cell of a line of a notebook."""
+    """Describe a commit by author and date, a definition by kind, a line of a notebook by its cell."""
     cell = f"cell {row['cell']} ({row['cell_kind']}), line {row['cell_line']}" if row["cell"] else ""
     if row["author"]:
         when = f"{row['author_date']:%Y-%m-%d %H:%M} UTC" if row["author_date"] else ""

@@ -52,7 +52,7 @@ class FileEvidence:
         return f", {self.cells}" if self.cells else lines
 
     def link(self, base_url: str = "") -> str:
-        """Address of the lines."""
+        """Return the address of the lines."""
         return file_url(base_url, self.repository, self.commit, self.path, (self.begin_line, self.end_line))
 
     @property
@@ -84,7 +84,7 @@ class CommitEvidence:
         return f"{self.repository}@{self.commit[:12]}"
 
     def link(self, base_url: str = "") -> str:
-        """Address of the commit."""
+        """Return the address of the commit."""
         return f"{repository_url(base_url, self.repository)}/-/commit/{self.commit}"
 
     @property

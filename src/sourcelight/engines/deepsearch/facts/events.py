@@ -122,7 +122,7 @@ def _find_commit(work: Work) -> Fact | None:
 
 
 def _find_people(work: Work) -> Fact:
-    """Everyone with commits, most commits first."""
+    """Return everyone with commits, most commits first."""
     fact = count_commits(work)
     table = fact.tables[1]
     if not table.rows:

@@ -36,7 +36,7 @@ def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
 
 
 def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
-    """Requested repositories or revisions that don't exist, or can't be indexed."""
+    """Report requested repositories or revisions that don't exist, or can't be indexed."""
     visible = [f"{name}: {reason}" for name, reason in sorted(reasons.items())[:_MAX_IN_TITLE]]
     extra = ["…"] if len(reasons) > len(visible) else []
     for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons):
@@ -103,7 +103,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
 
 
 def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
-    """Clones whose history ends early or lacks objects; `repositories` maps names to the kind of clone."""
+    """Report clones whose history ends early or lacks objects; `repositories` maps names to the kind of clone."""
     message = (
         "These clones are incomplete. In a shallow clone, the oldest commits may seem to add every file; "
         "a partial clone may lack files and directories"

@@ -73,7 +73,7 @@ class CodeOwners:
             raise PatternError("CODEOWNERS", "its rules need more than 64 MiB") from exc
 
     def owners(self, path: str) -> tuple[str, ...]:
-        """Owners of the file at `path`, as written in CODEOWNERS; empty when it has no owner."""
+        """Return the owners of the file at `path`, as written in CODEOWNERS; empty when it has none."""
         return tuple(dict.fromkeys(owner.name for owner in self.owners_of(path)))
 
     def owners_of(self, path: str) -> tuple[Owner, ...]:
@@ -135,7 +135,7 @@ def _words(line: str) -> list[re.Match[str]]:
 
 
 def _regexp(pattern: str) -> str:
-    """RE2 text that matches the whole of each path that `pattern` covers."""
+    """Return RE2 text that matches the whole of each path that `pattern` covers."""
     # As in .gitignore, which CODEOWNERS follows: a slash inside ties the pattern to the directory of the file,
     # otherwise it matches at any depth.
     anchored = "/" in pattern.rstrip("/")

@@ -209,7 +209,7 @@ class Tally:
         return count
 
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[SuggestedFilter, ...]:
-        """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
+        """Return suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
         if self._paths:
             paths, sums = zip(*self._paths, strict=True)
             self._by_exclude.update(_excludes(pa.concat_arrays(paths), np.concatenate(sums)))
@@ -354,7 +354,7 @@ def _by_count(item: SuggestedFilter) -> tuple[int, str]:
 
 
 def _weigh(column: Any, counts: Any, *, keep_zero: bool = False) -> dict[str, int]:
-    """Sum of `counts` by the value of a dictionary column; values that do not occur are left out."""
+    """Add up `counts` by the value of a dictionary column; values that do not occur are left out."""
     codes = _codes(column)
     values = column.dictionary.to_pylist()
     seen = codes >= 0

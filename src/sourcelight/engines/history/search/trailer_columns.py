@@ -23,12 +23,12 @@ _NO_TEXTS: tuple[str, ...] = ()
 
 
 def co_author_texts(history: History, commits: CommitNumbers) -> Column:
-    """Lists of the ``Co-authored-by`` trailers of commits, as ``Name <address>``."""
+    """Return the lists of the ``Co-authored-by`` trailers of commits, as ``Name <address>``."""
     return _people_texts(history, commits, CO_AUTHORS)
 
 
 def reviewer_texts(history: History, commits: CommitNumbers) -> Column:
-    """Lists of the people whom trailers of commits name as reviewers, as ``Name <address>``."""
+    """Return the lists of the people whom trailers of commits name as reviewers, as ``Name <address>``."""
     return _people_texts(history, commits, REVIEWERS)
 
 
@@ -115,14 +115,14 @@ def agent_column(history: History, commits: Any) -> Column:
 
 
 def agent_trace_texts(history: History, commits: CommitNumbers) -> Column:
-    """Lists of what names assistants in commits."""
+    """Return the lists of the texts that name assistants in commits."""
     traces = commit_agents(history).traces
     lists = [traces.get(commit, _NO_TEXTS) for commit in commits.tolist()]
     return pa.array(lists, pa.list_(pa.string()))
 
 
 def _people_texts(history: History, commits: CommitNumbers, tokens: frozenset[str]) -> Column:
-    """Lists of the people of the trailers of commits with one of some tokens."""
+    """Return the lists of the people in trailers of commits with one of some tokens."""
     name = "|".join(sorted(tokens))
 
     def people_of(commit: int) -> Iterable[str]:

@@ -259,7 +259,7 @@ def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) ->
 def number_texts(
     groups: Sequence[tuple[UInt8Array, _Ints]],
 ) -> tuple[list[NDArray[np.int32]], UInt8Array, _Ints]:
-    """Number the distinct texts of groups of texts, in order of first occurrence.
+    """Assign numbers to the distinct texts of groups of texts, in order of first occurrence.
 
     Each group is bytes and the offsets of its texts. Returns the numbers for each group, then bytes and offsets of the
     distinct texts.
@@ -297,7 +297,7 @@ def _codes(indices: Any) -> NDArray[np.int32]:
 def _number_in_python(
     groups: Sequence[tuple[UInt8Array, _Ints]],
 ) -> tuple[list[NDArray[np.int32]], UInt8Array, _Ints]:
-    """Number few texts: importing Arrow would take longer."""
+    """Assign numbers to few texts: importing Arrow would take longer."""
     text_numbers: dict[bytes, int] = {}
     codes = []
     for texts, offsets in groups:

@@ -322,7 +322,7 @@ class RustRules:
         return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:  # noqa: ARG002 - there are no overloads
-        """Rust has no overloads."""
+        """Return None: Rust has no overloads."""
         return None
 
     def lookup_outside(

@@ -45,14 +45,14 @@ def pattern_of(
 def any_of(
     call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
 ) -> tuple[AnyPattern, ...]:
-    """Any of some texts; nothing for no texts. `one_line` as for `pattern_of`."""
+    """Return a pattern for any of some texts; none for no texts. `one_line` is as for `pattern_of`."""
     if not texts:
         return ()
     return (AnyPattern(tuple(pattern_of(call, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
 
 
 def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> ChangedFileFilter:
-    """Any of some globs or path prefixes; with `regexp`, RE2 found anywhere in the path."""
+    """Return a pattern for any of some globs or path prefixes; with `regexp`, for RE2 found anywhere in the path."""
     if not files:
         return ChangedFileFilter()
     if regexp:

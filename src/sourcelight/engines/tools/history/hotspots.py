@@ -230,7 +230,7 @@ def _gather_coupling(arguments: CouplingArguments, context: ToolContext) -> Part
 def _pairs(
     snapshot: OpenedHistory, arguments: CouplingArguments, dates: Dates, context: ToolContext
 ) -> tuple[list[tuple[Any, ...]], int]:
-    """Pairs of files of one repository, and how many commits have too many files to count."""
+    """Return pairs of files of one repository, and how many commits have too many files to count."""
     min_commits, degree = _thresholds(arguments)
     max_files = arguments.max_files or _LARGE
     history = snapshot.history

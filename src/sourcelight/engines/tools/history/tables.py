@@ -62,7 +62,7 @@ def constant(value: Any, rows: int, kind: Any) -> Array:
 
 
 def join(name: str, parts: Sequence[Table]) -> Table:
-    """Tables of one kind, one behind the other, equal values with equal codes."""
+    """Concatenate tables of one kind; equal values get equal codes."""
     if not parts:
         return table(name, {}, 0)
     return pa.concat_tables(parts).unify_dictionaries().combine_chunks() if len(parts) > 1 else parts[0]
@@ -80,7 +80,7 @@ def compact(rows: Table) -> Table:
 
 
 def times(seconds: Any) -> Array:
-    """Instants of seconds since 1970."""
+    """Return seconds since 1970 as instants."""
     return pa.array(np.asarray(seconds, np.int64) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
 
 
@@ -93,13 +93,13 @@ def dictionary_column(values: Sequence[str], codes: Any) -> Array:
 
 
 def oids(history: History, commits: Any) -> list[str]:
-    """40 hex digits of commits."""
+    """Return the 40 hex digits of commits."""
     text = np.ascontiguousarray(history.commits.oid[commits]).tobytes().hex()
     return [text[index : index + 40] for index in range(0, len(text), 40)]
 
 
 def people(history: History, identities: Any) -> tuple[Array, Array, BoolArray]:
-    """Mailmapped names and addresses of identities by number, and whether they are bots."""
+    """Return mailmapped names and addresses of identities by number, and whether they are bots."""
     identity_table = history.identities
     persons = identity_table.person[identities]
     return (
@@ -121,7 +121,7 @@ def bots(history: History, identities: Any) -> BoolArray:
 
 
 def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
-    """For each commit its files, additions and deletions, and whether some of these are not known."""
+    """Return the files, additions and deletions of each commit, and whether some of these are not known."""
 
     def make() -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
         changes, starts = history.changes, history.commits.change_starts
@@ -137,7 +137,7 @@ def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArr
 
 
 def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolArray]:
-    """1-based line of each row in its file (the old one, for a removed line), and whether it was removed."""
+    """Return the 1-based line of each row in its file (the old one if it was removed), and whether it was removed."""
     blocks = history.blocks
     # The block of a row is the last block that starts at or before it.
     index = np.searchsorted(blocks.row, rows, side="right") - 1
@@ -179,7 +179,7 @@ def period_of(call: str, by: Sequence[str]) -> str | None:
 
 
 def group(keys: Sequence[Int64Array]) -> tuple[Int64Array, list[Int64Array]]:
-    """Number the distinct combinations of keys; gives the number of each row, and the keys of each number, sorted."""
+    """Assign numbers to the combinations of keys; return the number of each row, and the sorted keys of each."""
     codes = np.zeros(len(keys[0]), np.int64)
     for key in keys:
         values, positions = np.unique(key, return_inverse=True)
@@ -193,13 +193,13 @@ def group(keys: Sequence[Int64Array]) -> tuple[Int64Array, list[Int64Array]]:
 
 
 def total(codes: Int64Array, weights: Any, groups: int) -> Int64Array:
-    """Sum of weights in each group."""
+    """Add up the weights in each group."""
     # `bincount` sums in float64, which is exact below 2**53.
     return np.bincount(codes, np.asarray(weights, np.float64), groups).round().astype(np.int64)
 
 
 def bounds(codes: Int64Array, values: Any, groups: int) -> tuple[Int64Array, Int64Array]:
-    """Least and greatest value of each group; there is one in each."""
+    """Return the least and greatest value of each group; there is one in each."""
     lowest = np.full(groups, np.iinfo(np.int64).max)
     highest = np.full(groups, np.iinfo(np.int64).min)
     np.minimum.at(lowest, codes, values)

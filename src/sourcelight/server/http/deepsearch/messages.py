@@ -70,7 +70,7 @@ class ConversationAccess:
     external_url: str = ""
 
     def base_of(self, request: Request) -> str:
-        """Address of the service, as the caller sees it."""
+        """Return the address of the service, as the caller sees it."""
         return self.external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
     def enter(self, request: Request) -> ConversationRequest:

@@ -87,7 +87,7 @@ class PageAccess:
         return context, await form_of(request)
 
     def base_of(self, request: Request) -> str:
-        """Address of the service, as the reader sees it."""
+        """Return the address of the service, as the reader sees it."""
         return self._external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
     def turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:

@@ -165,7 +165,7 @@ class TsAnnotations(TsNames):
         return []
 
     def _mapped_members(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
-        """``[K in keyof T]: …`` has the members of ``T``."""
+        """Return the members of ``T``, which ``[K in keyof T]: …`` has."""
         clause = next((c for c in node.named_children if c.type == "mapped_type_clause"), None)
         kind = clause.child_by_field_name("type") if clause is not None else None
         if kind is None or kind.type != "index_type_query":

@@ -252,7 +252,7 @@ class TsLookup:
         return followed, "import" if is_elsewhere or imports else rule
 
     def _through_require(self, ref: TsRef) -> TsRef:
-        """``const { a } = require("./b")`` is an import."""
+        """Read ``const { a } = require("./b")`` as an import."""
         binding = ref.binding
         if binding is None or binding.kind != "variable" or len(binding.steps) != 1 or binding.steps[0].kind != "key":
             return ref

@@ -274,7 +274,7 @@ def _of_expression(model: TsModel, value: Node) -> TsBinding:
 
 
 def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
-    """Exports by assignment: ``exports.a =``, ``module.exports =``."""
+    """Yield exports by assignment: ``exports.a =``, ``module.exports =``."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if node.type != "assignment_expression" or left is None or right is None or left.type != "member_expression":
         return

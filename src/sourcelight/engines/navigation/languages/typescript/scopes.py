@@ -343,7 +343,7 @@ def unquote(node: Node) -> bytes:
 
 
 def _hoisted_variables(body: Node) -> Iterator[TsBinding]:
-    """Variables of ``var`` below a function's body, in inner blocks too."""
+    """Return the variables of ``var`` below a function's body, in inner blocks too."""
     # Variables at the top of a program are declared there already; a function's own are read with its block.
     pending = [child for child in body.named_children if body.type != "program" or child.type != "variable_declaration"]
     while pending:

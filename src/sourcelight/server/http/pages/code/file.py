@@ -171,7 +171,7 @@ def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
 
 
 def _line_colors(lines: Sequence[str], path: str) -> list[list[Token]]:
-    """Colours of each line; none for lines so long that looking for them would take a while."""
+    """Return the colors of each line; none for lines so long that looking for them would take a while."""
     if sum(map(len, lines)) > _MAX_COLORED_CHARS:
         return [[] for _ in lines]
     return line_tokens(lines, language_of(path))
