@@ -14,7 +14,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.execution.advice.notices import named_only
+from sourcelight.engines.execution.advice.skipped_items import named_only
 from sourcelight.engines.execution.results.ranking import FileRanker
 from sourcelight.engines.search.definition_lookup import RankedDefinitions
 from sourcelight.engines.search.model import SearchPart

@@ -22,7 +22,7 @@ from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITOR
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution.advice import notices
+from sourcelight.engines.execution.advice import skipped_items
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.plan import Plan, make_plan
 from sourcelight.engines.execution.plan_cache import NO_PLANS, stands, summary_of
@@ -270,11 +270,11 @@ class ClusterSource:
             n: attempts for n, attempts in (self.accounting.skipped or {}).items() if n not in self._late_repositories
         }
         yield from unanswered_items(skipped, shown_names)
-        yield from notices.not_indexed(self._problems())
+        yield from skipped_items.not_indexed(self._problems())
         yield from scope_items(self._scope, self.summary, gaps.without_history, gaps.unread, gaps.shallow)
         if self.task.viewer.sees_private:
-            yield from notices.unreadable(self.cluster.catalog.skipped)
-        yield from notices.named_only(gaps.name_only, gaps.missing, gaps.unread_cells)
+            yield from skipped_items.unreadable(self.cluster.catalog.skipped)
+        yield from skipped_items.named_only(gaps.name_only, gaps.missing, gaps.unread_cells)
 
     def _problems(self) -> dict[str, str]:
         """Return repositories in scope whose last build failed, with the reason.

@@ -33,7 +33,7 @@ from sourcelight.core.query.shapes import fill_text, has_stand_in, split_query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import protocol
-from sourcelight.engines.execution.advice import notices
+from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
@@ -244,7 +244,7 @@ class FastPath:
             events.append(Filters(filters))
         skipped = shape.skipped
         if shape.worktrees:
-            skipped += tuple(notices.changed_worktrees(self._repositories.changes.count(shape.worktrees)))
+            skipped += tuple(skipped_items.changed_worktrees(self._repositories.changes.count(shape.worktrees)))
         events.append(
             Progress(
                 done=True,

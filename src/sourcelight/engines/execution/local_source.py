@@ -14,7 +14,7 @@ from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.core.query import Filter
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution.advice import notices
+from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.indexes.background import under_way
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
@@ -204,7 +204,7 @@ class LocalSource:
         if not self.repositories.worktree:
             cached = self.cached_plan
             at_head = self.scoper.at_head(self.summary.searched.values()) if cached is None else cached.worktrees
-            skipped += notices.changed_worktrees(self.repositories.changes.count(at_head))
+            skipped += skipped_items.changed_worktrees(self.repositories.changes.count(at_head))
         pipeline = self.pipeline
         return SourceReport(
             timed_out,
@@ -306,7 +306,7 @@ class LocalSource:
         """Index revisions that never were, and yield how far that is."""
         targets = self.scoper.unindexed_targets(scopes)
         if targets:
-            notice = notices.IndexingNotice(targets)
+            notice = skipped_items.IndexingNotice(targets)
             for _ in run_in_thread(
                 lambda cancellation: self.scoper.index(targets, progress=notice.note, cancellation=cancellation),
                 self.task.cancellation,
@@ -349,13 +349,15 @@ class LocalSource:
         if unread := self._pending.intersection(self.failed):
             yield repositories.indexing.missing(sorted(unread))
             self.failed = {name: reason for name, reason in self.failed.items() if name not in unread}
-        yield from notices.not_indexed({n: reason for n, reason in (self.failed | failures).items() if n in targets})
+        yield from skipped_items.not_indexed(
+            {n: reason for n, reason in (self.failed | failures).items() if n in targets}
+        )
         commits = self.commits
         yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
         if self.task.viewer.sees_private:
-            yield from notices.unreadable(repositories.catalog.skipped)
-            yield from notices.removed_repositories(repositories.removed_repositories)
-        yield from notices.named_only(self.unread_files(), self.missing_names(), self.unread_cells)
+            yield from skipped_items.unreadable(repositories.catalog.skipped)
+            yield from skipped_items.removed_repositories(repositories.removed_repositories)
+        yield from skipped_items.named_only(self.unread_files(), self.missing_names(), self.unread_cells)
 
 
 def _is_plain(plan: Plan) -> bool:

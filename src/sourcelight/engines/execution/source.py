@@ -10,7 +10,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.advice import notices
+from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.pipeline import limit_of
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.plan_cache import PlanSummary
@@ -158,11 +158,11 @@ def scope_items(
         By repository: why its history can't be read, its unread commits, and why it ends early.
     """
     # One order for both sources, so that answers of a cluster equal those of one machine.
-    yield from notices.unsearchable(scope.unsearchable | scope.invalid)
-    yield from notices.without_history(without_history)
-    yield from notices.unread_commits(unread)
-    yield from notices.cut_histories(shallow)
-    yield from notices.replaced_item(summary.replaced)
+    yield from skipped_items.unsearchable(scope.unsearchable | scope.invalid)
+    yield from skipped_items.without_history(without_history)
+    yield from skipped_items.unread_commits(unread)
+    yield from skipped_items.cut_histories(shallow)
+    yield from skipped_items.replaced_item(summary.replaced)
     yield from unread_patterns(summary.structures)
 
 

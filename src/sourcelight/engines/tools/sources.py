@@ -11,7 +11,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
-from sourcelight.engines.execution.advice.notices import unreadable
+from sourcelight.engines.execution.advice.skipped_items import unreadable
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.repos import WORKTREE, Repository, resolve, worktree_status

@@ -1,0 +1,222 @@
+"""Items of ``skipped`` in the progress of a search: the parts that an answer leaves out, with their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sourcelight.core.batches.events import IndexProgress
+from sourcelight.core.markup import count_of
+from sourcelight.core.wire.events import Skipped
+from sourcelight.engines.execution.protocol import amount, names
+from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.cells.reader import CELL_NOTICES, UNREAD
+from sourcelight.engines.search.definition_lookup import UNRANKED
+from sourcelight.repos import SkippedRepository
+
+_MAX_LISTED = 10
+_MAX_IN_TITLE = 2
+_MAX_TITLE_CHARS = 160
+
+
+def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
+    """Return repositories that could not be indexed, with the reason."""
+    message = "These repositories could not be indexed and were not searched, or only as they were before"
+    return _skipped_item("repository-missing", "not indexed", message, failures)
+
+
+def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
+    """Report requested repositories or revisions that don't exist, or can't be indexed."""
+    visible = [f"{name}: {reason}" for name, reason in sorted(reasons.items())[:_MAX_IN_TITLE]]
+    extra = ["…"] if len(reasons) > len(visible) else []
+    for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons):
+        title = f"{item.title} ({'; '.join([*visible, *extra])})"
+        # A key has the typed revision, and a reason may quote it: both can have any length.
+        yield replace(item, title=title if len(title) <= _MAX_TITLE_CHARS else f"{title[:_MAX_TITLE_CHARS]}…")
+
+
+def _skipped_item(reason: str, subject: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
+    """Yield one item that counts the names and lists some of them with their reasons; nothing without names."""
+    if of_names:
+        items = [f"- `{name}`: {text}" for name, text in sorted(of_names.items())[:_MAX_LISTED]]
+        yield Skipped(reason, f"{amount(len(of_names))} {subject}", "\n".join([f"{message}:", *items]), "warn")
+
+
+@dataclass(slots=True)
+class IndexingNotice:
+    """Revisions that are being made searchable, and how far that is."""
+
+    targets: Sequence[Target]
+    latest: IndexProgress | None = None
+
+    def note(self, progress: IndexProgress) -> None:
+        """Record the builder's newest report; called from its thread."""
+        # A single assignment: the thread of the search reads it without a lock.
+        self.latest = progress
+
+    def item(self) -> Skipped:
+        """Return the item that ``skipped`` has while the work continues."""
+        far = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
+        return Skipped(
+            reason="revision-indexing",
+            title=f"{amount(len(self.targets))} indexing",
+            message=f"These revisions are searched for the first time{far}:\n"
+            + names([f"{target.repository.name}@{target.revision}" for target in self.targets]),
+        )
+
+
+def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
+    """Return repositories whose commits could not be searched, with the reason."""
+    message = "The commits of these repositories were not searched"
+    return _skipped_item("history-missing", "without history", message, failures)
+
+
+def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
+    """Return the item for commits whose changes are missing (a partial clone), too large or unreadable.
+
+    `commits` has the number of such commits by repository, and the hashes of some.
+    """
+    if commits:
+        total = sum(count for count, _ in commits.values())
+        commits_with_gaps = count_of(total, "commit")
+        meaning = f"Some changes of {commits_with_gaps} were not read. They are missing, too large, or in broken cells:"
+        items = [
+            f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
+            for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]
+        ]
+        yield Skipped(
+            reason="history-incomplete",
+            title=f"{amount(total)} {'commit' if total == 1 else 'commits'} read in part",
+            message="\n".join([meaning, *items, *(["- ..."] if len(commits) > _MAX_LISTED else [])]),
+            severity="warn",
+        )
+
+
+def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
+    """Report clones whose history ends early or lacks objects; `repositories` maps names to the kind of clone."""
+    message = (
+        "These clones are incomplete. In a shallow clone, the oldest commits may seem to add every file; "
+        "a partial clone may lack files and directories"
+    )
+    return _skipped_item("history-incomplete", "incomplete", message, repositories)
+
+
+def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
+    """Yield the item for objects that ``refs/replace`` replaces: searches and other calls read the originals."""
+    if objects:
+        total = sum(objects.values())
+        yield Skipped(
+            reason="objects-replaced",
+            title=count_of(total, "replaced object"),
+            message=f"`refs/replace` replaces {count_of(total, 'object')}. The search read the originals:\n"
+            f"{names(list(objects))}",
+        )
+
+
+def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
+    """Yield directories with a repository that can't be searched. Only for the owner, because paths are local.
+
+    A repository without commits gets a separate item, because an answer lacks nothing of it.
+    """
+    empty = [item for item in items if item.reason == "empty"]
+    faulty = [item for item in items if item.reason != "empty"]
+    if faulty:
+        yield Skipped(
+            reason="repository-unreadable",
+            title=f"{amount(len(faulty))} unreadable",
+            message="These directories could not be searched:\n"
+            + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MAX_LISTED]),
+            severity="warn",
+        )
+    if empty:
+        yield Skipped(
+            reason="repository-empty",
+            title=f"{amount(len(empty))} empty",
+            message=f"These repositories have no commit yet:\n{names([item.path for item in empty])}",
+        )
+
+
+def removed_repositories(repositories: Sequence[str]) -> Iterator[Skipped]:
+    """Yield repositories that were deleted, or renamed, since they were opened."""
+    if repositories:
+        yield Skipped(
+            reason="repository-gone",
+            title=f"{amount(len(repositories))} removed",
+            message=f"These repositories have been removed since they were opened:\n{names(list(repositories))}",
+            severity="warn",
+        )
+
+
+def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
+    """Yield files of work trees that differ from HEAD, which was searched."""
+    files = sum(files_by_repository.values())
+    if files:
+        yield Skipped(
+            reason="worktree-changes",
+            title=f"{amount(files)} changed {'file' if files == 1 else 'files'}",
+            message=f"{files:,} modified, deleted or untracked files of work trees were not searched; HEAD was. "
+            f"Open with worktree=True to search them:\n{names(list(files_by_repository))}",
+        )
+
+
+_NOT_THERE = "are not in this clone, or can't be read, so their content was not searched"
+_FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
+    "binary": ("document-binary", "binary files", "have a NUL byte", "info"),
+    "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
+    "missing": ("document-missing", "files missing", _NOT_THERE, "warn"),
+    "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
+    UNRANKED: (
+        "symbols-pending",
+        "files ranked without definitions",
+        "have not been parsed yet, so the same limit may select other matches later",
+        "warn",
+    ),
+    **UNREAD_STRUCTURES,
+    **CELL_NOTICES,
+    "symbols-incomplete": (
+        "symbols-incomplete",
+        "files parsed in part",
+        "were too large, too slow or too broken to be parsed in full",
+        "info",
+    ),
+}
+"""Reason, noun, description and severity of each kind of files that were not read, in the order of display."""
+
+
+def named_only(
+    counts: Mapping[str, Mapping[str, int]],
+    missing: Mapping[str, Sequence[str]] | None = None,
+    unread_cells: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+) -> Iterator[Skipped]:
+    """Yield the items for files that were matched only by name, or without all of their definitions.
+
+    `missing` and `unread_cells` have the names of some of them, by repository.
+    """
+    affected: dict[str, dict[str, int]] = {}
+    for name, of_repository in counts.items():
+        for key, files in of_repository.items():
+            if files:
+                affected.setdefault(key, {})[name] = files
+    # In the order of the table. The counts come in the order of repositories, which differs between searches.
+    for key, (reason, noun, label, severity) in _FILE_MEANINGS.items() if affected else ():
+        if key not in affected:
+            continue
+        files = sum(affected[key].values())
+        tail = " and were matched by name only" if key in {"binary", "too-large"} else ""
+        title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
+        message = f"Files that {label}{tail}: {files:,}, in\n{names(affected[key])}"
+        paths_of = missing if key == "missing" else {}
+        if key in UNREAD and unread_cells:
+            paths_of = {name: paths[key] for name, paths in unread_cells.items() if key in paths}
+        if paths_of:
+            examples = [f"{name}: {text}" for name in sorted(paths_of) for text in paths_of[name]][:files]
+            title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
+            title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
+            message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])
+        yield Skipped(reason=reason, title=title, message=message, severity=severity)
+
+
+def _short(text: str) -> str:
+    """Return a name in a title: its end is more specific than its beginning."""
+    return text if len(text) <= _MAX_TITLE_CHARS else f"\u2026{text[1 - _MAX_TITLE_CHARS :]}"
