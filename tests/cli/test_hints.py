@@ -33,6 +33,18 @@ def test_no_repository_and_what_to_try_are_said(
     assert "try: " in capsys.readouterr().err
 
 
+def test_no_match_names_what_was_not_searched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repo = make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
+    repo.git("worktree", "add", "-q", "-b", "side", "../one-side")
+    (tmp_path / "src" / "one" / "a.txt").write_text("uncommitted\n", "utf-8")
+    assert main(["search", "uncommitted", str(tmp_path / "src")]) == 1
+    output = capsys.readouterr().err
+    assert "not searched: 1 changed file; add --worktree to search work trees\n" in output
+    assert "not searched: 1 linked work tree\n" in output
+    assert main(["search", "uncommitted", str(tmp_path / "src"), "--worktree"]) == 0
+    assert "not searched" not in capsys.readouterr().err
+
+
 def test_a_missing_revision_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
     assert main(["search", "repo:one@nope x", str(tmp_path / "src")]) == 2

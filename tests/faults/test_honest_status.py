@@ -111,6 +111,18 @@ def test_a_repository_without_a_commit_is_told_and_leaves_an_answer_whole(tmp_pa
         assert "no commit yet" in result.skipped["message"].iloc[0]
 
 
+def test_a_linked_work_tree_is_named_and_leaves_an_answer_whole(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "repositories" / "one")
+    repo.commit({"a.txt": "needle\n"})
+    repo.git("worktree", "add", "-q", "-b", "side", "../one-side")
+    with sl.open(tmp_path / "repositories", index_dir=tmp_path / "index") as code:
+        result = code.search("needle")
+        assert (result.status, result.match_count, code.count("needle")) == ("complete", 1, 1)
+        (item,) = result.skipped[["reason", "title", "severity", "message"]].to_numpy().tolist()
+        assert item[:3] == ["worktree-linked", "1 linked work tree", "info"]
+        assert str(tmp_path / "repositories" / "one-side") in item[3]
+
+
 def test_a_damaged_index_is_built_anew(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src" / "one").commit({"a.txt": "needle\n" * 100})
     open_engine([tmp_path / "src"], index=tmp_path / "index")

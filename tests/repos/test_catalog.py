@@ -46,8 +46,17 @@ def test_the_home_folder_and_git_folders_may_be_given(tmp_path: Path, monkeypatc
 def test_linked_work_trees_are_one_repository(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "app", {"a": "1"})
     repo.git("worktree", "add", "-q", "-b", "side", "../app-side")
-    (repository,) = Catalog.open([tmp_path]).repositories
+    catalog = Catalog.open([tmp_path])
+    (repository,) = catalog.repositories
     assert repository.worktree == str(tmp_path / "app")
+    (linked,) = catalog.skipped
+    assert (linked.path, linked.reason) == (str(tmp_path / "app-side"), "linked")
+    assert str(tmp_path / "app") in linked.message
+    catalog.refresh()
+    assert catalog.skipped == (linked,)
+    # Two ways to the same directory leave out nothing.
+    (tmp_path / "again").symlink_to(tmp_path / "app")
+    assert Catalog.open([tmp_path / "app", tmp_path / "again"]).skipped == ()
 
 
 def test_a_linked_work_tree_alone_is_read_at_its_own_head(tmp_path: Path) -> None:

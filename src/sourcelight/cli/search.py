@@ -34,7 +34,7 @@ from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
-    from sourcelight.core.wire.events import Alert
+    from sourcelight.core.wire.events import Alert, Skipped
     from sourcelight.display.notebook.state import ProgressSnapshot
 
 
@@ -257,7 +257,10 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     # A limit with -n stops the rows, while the service counts on; its count is then the larger one.
     total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
     _say_alerts(state.alerts, state.reasons)
-    return _finish(command, state.status, state.reasons, printer.rows, total)
+    status = _finish(command, state.status, state.reasons, printer.rows, total)
+    if not total and state.progress:
+        _say_unsearched(state.progress[-1].skipped)
+    return status
 
 
 def _export(client: Client, query: str, output_format: str, command: SearchCommand) -> int:
@@ -293,6 +296,14 @@ def _say_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
             say(alert.text)
         for proposal in alert.proposed_queries:
             say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
+
+
+def _say_unsearched(skipped: Iterable[Skipped]) -> None:
+    """Print what an answer without a match leaves out by design: the text may be there."""
+    for item in skipped:
+        if item.severity == "info":
+            hint = "; add --worktree to search work trees" if item.reason == "worktree-changes" else ""
+            say(f"not searched: {item.title}{hint}")
 
 
 def _say_partial_file(client: Client, command: SearchCommand) -> None:

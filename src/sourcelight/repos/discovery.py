@@ -71,7 +71,7 @@ class Discovery:
     repositories
         One entry per git directory, by the real path of its shared part; the main work tree is preferred.
     skipped
-        Directories that can't be read and broken ``.git`` files.
+        Directories that can't be read, broken ``.git`` files, and linked work trees beside another one.
     folders
         Directories outside of work trees, with their time stamps: new repositories may appear in them.
     settings
@@ -226,7 +226,11 @@ class Discovery:
     def _put(self, repository: DiscoveredRepository) -> None:
         previous = self.repositories.get(repository.git_common_dir, repository)
         # Linked work trees share one set of objects and refs, and so are one repository with one index.
-        best = min(previous, repository, key=_preference)
+        best, other = sorted((previous, repository), key=_preference)
+        if other.git_dir not in (best.git_dir, best.git_common_dir):
+            # Its HEAD may be another commit, which nobody would miss in an answer that doesn't say so.
+            message = f"it is a linked work tree of {best.worktree or best.git_dir}; open it alone to search its HEAD"
+            self.skipped.append(SkippedRepository(other.worktree, "linked", message))
         self.repositories[repository.git_common_dir] = replace(best, is_named=previous.is_named or repository.is_named)
 
     def add(self, repository: DiscoveredRepository) -> None:

@@ -17,7 +17,7 @@ UNKNOWN_LENDER = "\0"
 RepositoryKey = NewType("RepositoryKey", str)
 """Identity of a repository on this machine, safe as a file name. It isn't the name, which a service may show."""
 
-Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "gone", "outside"]
+Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "gone", "outside", "linked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRepository:
-    """A directory that looks like a repository but can't be searched, and the reason."""
+    """A directory that looks like a repository but isn't searched, and the reason."""
 
     path: str
     reason: Reason

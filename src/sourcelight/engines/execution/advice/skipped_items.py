@@ -115,12 +115,14 @@ def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
 
 
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
-    """Yield directories with a repository that can't be searched. Only for the owner, because paths are local.
+    """Yield directories with a repository that isn't searched. Only for the owner, because paths are local.
 
-    A repository without commits gets a separate item, because an answer lacks nothing of it.
+    A repository without commits gets a separate item, because an answer lacks nothing of it. So does a linked work
+    tree, because its repository is searched.
     """
     empty = [item for item in items if item.reason == "empty"]
-    faulty = [item for item in items if item.reason != "empty"]
+    linked = [item for item in items if item.reason == "linked"]
+    faulty = [item for item in items if item.reason not in {"empty", "linked"}]
     if faulty:
         yield Skipped(
             reason="repository-unreadable",
@@ -134,6 +136,13 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
             reason="repository-empty",
             title=f"{amount(len(empty))} empty",
             message=f"These repositories have no commit yet:\n{names([item.path for item in empty])}",
+        )
+    if linked:
+        yield Skipped(
+            reason="worktree-linked",
+            title=f"{amount(len(linked))} linked work {'tree' if len(linked) == 1 else 'trees'}",
+            message="The HEAD of their main work tree was searched. Open these directories alone to search theirs:\n"
+            + names([item.path for item in linked]),
         )
 
 
