@@ -28,9 +28,9 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
 from sourcelight.engines.deepsearch.lookups.manifests import (
     MANIFESTS,
     OTHER_MANIFESTS,
+    PARTLY_READ,
     PLATFORM,
     PLUGIN,
-    READABLE_OTHERS,
     Requirement,
     has_part,
     is_same,
@@ -89,7 +89,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         return None  # the repository itself
     texts = FileTexts(work.context)
     queries: list[str] = []
-    manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, READABLE_OTHERS)))
+    manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, PARTLY_READ)))
     selection = _select(work, manifests_of_all, question)
     if selection is None:
         return None
@@ -336,7 +336,7 @@ def _manifests_with_word(rows: Sequence[Mapping[str, Any]], word: str) -> set[st
 
     Those can't prove a "no". A manifest without the word lists nothing of its name, also if it can't be read whole.
     """
-    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}|{READABLE_OTHERS}")
+    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}|{PARTLY_READ}")
     # A program may read its list from a text file, with an entry on each line.
     entry = re.compile(rf"\s*{re.escape(word)}(?![\w-])", re.IGNORECASE)
     return {

@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     select_manifests,
 )
 from sourcelight.engines.deepsearch.lookups.manifests import (
-    READABLE_OTHERS,
+    PARTLY_READ,
     RUNTIME_CLAIMS,
     ManifestField,
     can_require,
@@ -54,7 +54,7 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
     """
     texts = FileTexts(work.context)
     queries: list[str] = []
-    further_files = _MAKEFILES if kind == "target" else READABLE_OTHERS
+    further_files = _MAKEFILES if kind == "target" else PARTLY_READ
     every = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
     manifests = select_manifests(work, [manifest for manifest in every if manifest.rank <= 1], owner)
     if manifests is None or len(work.inquiry.pins) > 1:
@@ -180,7 +180,7 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
     queries: list[str] = []
     if runtime == "dotnet" and re.search(r"\bsdk\b", work.inquiry.question, re.IGNORECASE) is not None:
         return _find_sdk(work, texts, notes)
-    every = own_first(work, list(list_manifests(work, texts, notes, queries, READABLE_OTHERS)))
+    every = own_first(work, list(list_manifests(work, texts, notes, queries, PARTLY_READ)))
     selected = select_manifests(work, [manifest for manifest in every if can_require(manifest.path, runtime)], owner)
     many_repositories = len(work.inquiry.pins) > 1
     statements: list[Statement] = []

@@ -1,19 +1,19 @@
 """Manifests of packages: what they list, and the version of a language that they require.
 
-Nothing is searched here: `dependencies` of the room above does that. Start with `formats`, which reads all of them;
-`further_formats` and
-`other_formats` have those that are read line by line, and `fields` the rest of a manifest.
+Nothing is searched here: `dependencies` of the room above does that. Start with `formats`, which reads all of them.
+`line_formats` has those that are read line by line, `partial_formats` those that may list more than what is read, and
+`fields` the rest of a manifest.
 """
 
 from sourcelight.engines.deepsearch.lookups.manifests.fields import ManifestField, package_name, read_fields
 from sourcelight.engines.deepsearch.lookups.manifests.formats import (
+    PARTLY_READ,
     READ_WHOLE,
-    READABLE_OTHERS,
     lists_by_reference,
     read_requirements,
     requirements_rank,
 )
-from sourcelight.engines.deepsearch.lookups.manifests.other_formats import BY_NAME, PLATFORM, PLUGIN
+from sourcelight.engines.deepsearch.lookups.manifests.partial_formats import BY_NAME, PLATFORM, PLUGIN
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
     Requirement,
     has_part,
@@ -33,9 +33,9 @@ __all__ = [
     "BY_NAME",
     "MANIFESTS",
     "OTHER_MANIFESTS",
+    "PARTLY_READ",
     "PLATFORM",
     "PLUGIN",
-    "READABLE_OTHERS",
     "READ_WHOLE",
     "RUNTIME_CLAIMS",
     "ManifestField",

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.further_formats import FURTHER_READERS
-from sourcelight.engines.deepsearch.lookups.manifests.other_formats import (
+from sourcelight.engines.deepsearch.lookups.manifests.line_formats import LINE_READERS
+from sourcelight.engines.deepsearch.lookups.manifests.partial_formats import (
     BY_NAME,
-    OTHER_READERS,
+    PARTIAL_READERS,
     PLATFORM,
     maven_plugins,
 )
@@ -116,7 +116,7 @@ def lists_by_reference(path: str, lines: Sequence[str]) -> bool:
     name = path.rpartition("/")[2]
     if name.endswith((".gradle", ".gradle.kts")):
         return any(_BY_ALIAS.match(line[:500]) for line in lines)
-    return re.search(READ_WHOLE, name) is None and re.search(READABLE_OTHERS, path) is not None
+    return re.search(READ_WHOLE, name) is None and re.search(PARTLY_READ, path) is not None
 
 
 def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> int:
@@ -320,10 +320,10 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     (r"^setup\.py$", _setup_py),
     (r"^pom\.xml$", _pom),
     (r"^build\.gradle(?:\.kts)?$", _gradle),
-    *FURTHER_READERS,
-    *OTHER_READERS,
+    *LINE_READERS,
+    *PARTIAL_READERS,
 )
-READABLE_OTHERS = (
+PARTLY_READ = (
     r"(^|/)(Chart\.ya?ml|[\w.-]+\.versions\.toml|Pipfile|vcpkg\.json|(Julia)?Project\.toml|shard\.yml|conanfile\.(txt|py)"
     r"|CMakeLists\.txt|[\w.-]+\.cmake|meson\.build|[\w.-]+\.podspec|Podfile|Cartfile|project\.clj|deps\.edn|rebar\.config"
     r"|[\w.-]+\.opam|dune-project|[\w.-]+\.nimble|packages\.config|paket\.dependencies|MODULE\.bazel|deno\.jsonc?|jsr\.json"

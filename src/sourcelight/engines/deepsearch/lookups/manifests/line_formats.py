@@ -181,7 +181,7 @@ def _cpanfile(lines: Sequence[str]) -> Iterator[Requirement]:
             yield Requirement(match["name"], match["version"] or "", " ".join(filter(None, (phase, kind))), number)
 
 
-FURTHER_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
+LINE_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^Package(?:@swift-[\d.]+)?\.swift$", _swift),
     (r"^mix\.exs$", _mix),
     (r"\.cabal$", _cabal),

@@ -190,7 +190,7 @@ def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
 
 
 _VERSION_CALL = r"(?:\s*,\s*[\"'](?P<version>[^\"']*)[\"'])?"
-OTHER_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
+PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^Chart\.ya?ml$", _chart),
     (r"\.versions\.toml$", _catalog),
     (r"^Pipfile$", _pipfile),
