@@ -13,8 +13,8 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS
 from sourcelight.engines.deepsearch.places.subject import Subject
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 _MAX_ROWS = 5_000
@@ -35,7 +35,19 @@ option setting parameter constant variable file code class function library proj
 """
 _FRAME = frozenset(map(stem, _FRAME_TEXT.split()))
 """Words around the name of a value rather than of it."""
-_EXACT, _LITERALLY, _IN_DEFAULTS, _AROUND = 0.5, 0.15, 0.25, 0.4
+# The score is the share of the words of a question that a name has, 0 to 1, plus these.
+_EXACT_NAME = 2.0
+"""Score of a name that the question spells like the code: above any sum of the others."""
+_PRECISION = 0.5
+"""Part of the share that a name keeps only as far as its own words are those of the question."""
+_LITERAL_VALUE = 0.15
+"""For a value that can be read on the line, rather than a call."""
+_DEFAULT_NAME = 0.25
+"""For a name with "default" in it, if the question asks for one."""
+_SURROUNDINGS = 0.4
+"""For each share of the words that the owner of the name or the path has, and the name lacks."""
+_CHANGE = 0.2
+"""Against a member of another object, which is changed there and has its first value elsewhere."""
 _CERTAIN = 0.9
 """Score of a name above which no name with fewer words is looked for."""
 
@@ -119,11 +131,10 @@ def _score(subject: Subject, match: re.Match[str], total: float, exact: frozense
     owner, _, key = match["key"].rpartition(".")
     value = match["value"]
     is_literal = _LITERAL.match(value) is not None
-    # A member of another object is changed there, and has its first value elsewhere.
-    changes = 0.2 if owner and owner.lower() not in {"self", "this", "@", "cls"} and match["sign"] == "=" else 0.0
+    is_change = match["sign"] == "=" and owner.lower() not in {"", "self", "this", "@", "cls"}
+    malus = _CHANGE if is_change else 0.0
     if key in exact:
-        # A name that the question spells like the code.
-        return 2.0 + (_LITERALLY if is_literal else 0.0) - changes
+        return _EXACT_NAME + (_LITERAL_VALUE if is_literal else 0.0) - malus
     present = subject.terms_in(key)
     surrounding_terms = (subject.terms_in(owner) | of_path) - present
     share = sum(subject.weights[term] for term in present if term not in _FRAME) / total
@@ -132,8 +143,8 @@ def _score(subject: Subject, match: re.Match[str], total: float, exact: frozense
     parts = [part for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", key) if len(part) > 1]
     unasked = [part for part in parts if not subject.terms_in(part) and stem(part.lower()) not in _FRAME]
     precision = 1.0 - len(unasked) / max(len(parts), 1)
-    score = share * (1.0 - _EXACT + _EXACT * precision)
-    score += _AROUND * sum(subject.weights[term] for term in surrounding_terms if term not in _FRAME) / total
-    score += _LITERALLY if is_literal else 0.0
-    score += _IN_DEFAULTS if subject.asks_default and "default" in key.lower() else 0.0
-    return score - changes
+    score = share * (1.0 - _PRECISION + _PRECISION * precision)
+    score += _SURROUNDINGS * sum(subject.weights[term] for term in surrounding_terms if term not in _FRAME) / total
+    score += _LITERAL_VALUE if is_literal else 0.0
+    score += _DEFAULT_NAME if subject.asks_default and "default" in key.lower() else 0.0
+    return score - malus
