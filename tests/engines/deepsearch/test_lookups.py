@@ -12,9 +12,9 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.lookups.manifests import is_same, read_requirements, read_runtime
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.source.class_heads import Subtype, read_subtype
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 from sourcelight.engines.deepsearch.source.values import parameters_of, value_of
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer

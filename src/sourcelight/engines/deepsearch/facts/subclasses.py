@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.question.request import Term
 from sourcelight.engines.deepsearch.source.class_heads import MAX_ATTRIBUTE_LINES, Subtype, opening_of, read_subtype
+from sourcelight.engines.deepsearch.source.line_kinds import is_outside_comments
 from sourcelight.engines.search import Target
 
 # Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
@@ -225,7 +226,7 @@ def find_filled_heads(
         for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), notes)
         if row["type"] == "content"
         and _is_filled(row, names)
-        and is_outside_comments(texts, work, row)
+        and is_code(texts, work, row)
         and not any(
             row["repository"] == repository
             and row["path"] == path
@@ -242,10 +243,9 @@ def _is_filled(row: Mapping[str, Any], names: str) -> bool:
     return language in PROGRAMMING_LANGUAGES and re.search(pattern, row["line"] or "") is not None
 
 
-def is_outside_comments(texts: FileTexts, work: Work, row: Mapping[str, Any]) -> bool:
+def is_code(texts: FileTexts, work: Work, row: Mapping[str, Any]) -> bool:
     """Return whether the line of a row is outside of comments."""
     target = work.inquiry.pins.of(row["repository"])
-    if target is None or re.match(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|<!--)", row["line"] or "") is not None:
+    if target is None:
         return False
-    before = "\n".join(texts.lines(target, row["path"])[: row["line_number"] - 1])
-    return before.rfind("/*") <= before.rfind("*/")
+    return is_outside_comments(row["line"] or "", texts.lines(target, row["path"])[: row["line_number"] - 1])

@@ -57,12 +57,7 @@ from sourcelight.engines.deepsearch.lookups.initial_values import (
 from sourcelight.engines.deepsearch.lookups.members import find_members
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
-from sourcelight.engines.deepsearch.lookups.uses import (
-    find_configured,
-    find_example,
-    find_key_uses,
-    find_tests,
-)
+from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest

@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations, head_at
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 

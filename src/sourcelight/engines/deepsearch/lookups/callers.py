@@ -40,7 +40,7 @@ from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.callees import call_graph, is_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS, IMPORT
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT
 
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3

@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.facts.kinds import kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.subclasses import is_outside_comments
+from sourcelight.engines.deepsearch.facts.subclasses import is_code
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
@@ -88,12 +88,7 @@ def _find_traits(
     for row in run_searches(work, searches, notes):
         target, line = work.inquiry.pins.of(row["repository"]), row["line"] or ""
         match = _IMPL.match(line) if len(line) <= _MAX_IMPL else None
-        if (
-            target is None
-            or match is None
-            or rank_of(row["path"]) != location.rank
-            or not is_outside_comments(texts, work, row)
-        ):
+        if target is None or match is None or rank_of(row["path"]) != location.rank or not is_code(texts, work, row):
             continue
         subject = re.match(r"&?\s*(?:'\w+\s+)?(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:[<{]|where\b|$)", match["type"])
         trait = _without_parameters(match["trait"])

@@ -22,9 +22,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, language_at
 from sourcelight.engines.deepsearch.lookups.uses import (
-    DOCUMENTS,
     FUNCTIONS,
-    VARIABLE,
     definition_around,
     holder_of,
     is_code,
@@ -32,6 +30,7 @@ from sourcelight.engines.deepsearch.lookups.uses import (
     quote_around,
     state_use,
 )
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS, VARIABLE
 from sourcelight.engines.deepsearch.source.values import parameters_of
 
 _CHECKED = re.compile(r"[\"']([A-Za-z_]\w*)[\"']\s+(?:not\s+)?in\s+(?:os\.)?environ\b")

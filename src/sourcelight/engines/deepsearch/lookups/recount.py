@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.class_heads import ClassHead, read_class_heads, without_brackets
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
 Location: TypeAlias = tuple[str, str, int]
@@ -41,9 +42,6 @@ _WITH_KEYWORD = {
 """Languages in which a line that defines such a thing begins with a word for it."""
 _OF_BODIES = frozenset({"class", "struct"})
 """Kinds that a keyword, a name and a body define in C++."""
-_WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})
-"""Languages in which a text between backquotes may go over several lines."""
-_COMMENT = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 
 
 def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str]] | None:
@@ -62,29 +60,7 @@ def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str
 def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, from 1, without comments and multi-line strings."""
     target = work.inquiry.pins.of(repository)
-    language = language_of(path)
-    until = ""
-    for number, line in enumerate(() if target is None else texts.lines(target, path), 1):
-        if until:
-            until = "" if until in line else until
-            continue
-        if language == "Perl" and re.match(r"__(?:END|DATA)__\s*$|=[a-z]", line) is not None:
-            # Documentation ends with its own mark, and what follows the end of a program is text.
-            until = "=cut" if line.startswith("=") else "\0"
-            continue
-        if _COMMENT.match(line) is None:
-            yield number, line
-        if language in _WITH_TEMPLATES and _COMMENT.match(line) is None and line.count("`") % 2:
-            until = "`"
-        else:
-            until = "-}" if language == "Haskell" and line.count("{-") > line.count("-}") else _find_end(line)
-
-
-def _find_end(line: str) -> str:
-    """Return what ends the comment or text that a line opens and leaves open; empty for none."""
-    if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
-        return "*/"
-    return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+    return lines_of_code(() if target is None else texts.lines(target, path), language_of(path))
 
 
 def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Location, ClassHead]) -> set[Location] | None:

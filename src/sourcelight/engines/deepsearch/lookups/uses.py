@@ -26,24 +26,12 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE, is_in_code_block
 from sourcelight.engines.symbols.definition_parser import Definition
 
-IMPORT = re.compile(
-    r"\s*(?:import|from|use|using|require(?:_relative)?|include|#\s*include|export\s+\{)\b|.*=\s*require\("
-)
-COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/\*|\*(?:[\s*/]|$)|--(?:\s|$)|;|\"\"\"|''')")
-"""The beginning of a comment; not an attribute of Rust (``#[``), a pointer (``*p``) or a decrement (``--i``)."""
 _EXAMPLES = re.compile(r"(^|/)(?:_?examples?|samples?|demos?|docs_src|tutorials?|cookbook)(/|[._-])", re.IGNORECASE)
-DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:changelog|changes|news)$", re.IGNORECASE)
 _LOGS = re.compile(r"(?:^|/)(?:changes|changelog|history|news|upgrading|release)[^/]*$|/changelogs?/", re.IGNORECASE)
 FUNCTIONS = frozenset({"function", "method", "constructor", "class"})
-_ENVIRONMENT = (
-    r"(?:(?:environ(?:\.get|\.setdefault|\.pop)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\("
-    r"|process\.env\[|env::var(?:_os)?\s*\(|GetEnvironmentVariable\s*\(|(?:get|fetch)_env!?\s*\(|\$_(?:ENV|SERVER)\s*\["
-    r"|\.environment\s*\[|(?:lookupEnv|getEnv)\s+|getEnvVarOwned\s*\([^,]*,)\s*[\"'`]|process\.env\.|\$ENV\{[\"']?)"
-)
-VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
-"""A variable of the environment by its name, and whether it is set there."""
 _KEY_FILES = r"\.(?:toml|ya?ml|json|jsonc|json5|ini|cfg|conf|properties|env)$|(^|/)\.[\w-]+rc$|(^|/)\.env"
 _AROUND_LINES = 24
 _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
@@ -334,12 +322,7 @@ def _is_in_code_block(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> b
     target = work.inquiry.pins.of(row["repository"])
     if target is None:
         return False
-    above = texts.lines(target, row["path"])[: row["line_number"] - 1]
-    if sum(line.lstrip().startswith(("```", "~~~")) for line in above) % 2:
-        return True
-    return row["line"].lstrip().startswith((">>>", "$ ")) or (
-        row["path"].endswith(".rst") and row["line"].startswith("    ") and "``" not in row["line"]
-    )
+    return is_in_code_block(row["line"], texts.lines(target, row["path"])[: row["line_number"] - 1], row["path"])
 
 
 def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence:

@@ -16,8 +16,8 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of, whole_name
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, split_name
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS, IMPORT, VARIABLE
 from sourcelight.engines.deepsearch.places.subject import Subject
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE
 
 _HEAD = re.compile(
     r"\s*(?:(?:@\w+|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|abstract|export|default"

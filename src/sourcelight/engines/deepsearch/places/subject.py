@@ -13,9 +13,9 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import HYPHENATED_LANGUAGES, whole_name
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, TOKEN, stem, terms_of
 

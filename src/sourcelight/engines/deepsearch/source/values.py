@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sourcelight.engines.deepsearch.source.line_kinds import HASH_COMMENTS, comment_end_at
+
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset(_PAIRS.values())
 _QUOTATION_MARKS = frozenset("\"'`")
@@ -14,9 +16,6 @@ _QUOTATION_MARKS = frozenset("\"'`")
 _MAX_LINES, _MAX_CHARS, _MAX_ITEMS = 60, 4_000, 200
 MAX_VALUE_LINES = 12
 _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)(\(?)")
-_HASH_COMMENTS = re.compile(
-    r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
-)
 # An equals sign that assigns, and isn't part of `==`, `<=`, `+=`, `=>` or `=~`.
 _ASSIGNED = re.compile(r"(?::=|\\\\|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
 _NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
@@ -65,7 +64,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
     open_brackets: list[str] = []
     out: list[str] = []
     count = 0
-    hashes = _HASH_COMMENTS.search(path) is not None
+    hashes = HASH_COMMENTS.search(path) is not None
     max_lines = MAX_VALUE_LINES if ends_with_line else _MAX_LINES
     for number in range(line, min(line + max_lines, len(lines))):
         text = lines[number]
@@ -75,7 +74,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             count += 1
             if count > _MAX_CHARS:
                 return None
-            comment_end = _comment_end(text, position, hashes=hashes)
+            comment_end = comment_end_at(text, position, hashes=hashes)
             if comment_end > position:
                 position = comment_end
                 continue
@@ -104,16 +103,6 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             return _Expression(text_so_far.strip(), number, len(text), "")
         out.append(" ")
     return None
-
-
-def _comment_end(text: str, position: int, *, hashes: bool) -> int:
-    """Return the position behind the comment that begins at one; the same position if none does."""
-    if text.startswith("#" if hashes else "//", position):
-        return len(text)
-    if not hashes and text.startswith("/*", position):
-        end = text.find("*/", position + 2)
-        return len(text) if end < 0 else end + 2
-    return position
 
 
 def _read_quoted(text: str, position: int) -> str | None:

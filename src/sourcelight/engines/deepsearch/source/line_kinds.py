@@ -1,0 +1,80 @@
+"""Kinds of lines by their words alone: comments, imports, documents, and the lines of a file that are code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+IMPORT = re.compile(
+    r"\s*(?:import|from|use|using|require(?:_relative)?|include|#\s*include|export\s+\{)\b|.*=\s*require\("
+)
+COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/\*|\*(?:[\s*/]|$)|--(?:\s|$)|;|\"\"\"|''')")
+"""The beginning of a comment; not an attribute of Rust (``#[``), a pointer (``*p``) or a decrement (``--i``)."""
+_NO_CODE = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
+"""A line without code. Lines of the preprocessor are none here, and docstrings are told by their quotation marks."""
+HASH_COMMENTS = re.compile(
+    r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
+)
+"""Paths of languages whose comments begin with a hash."""
+DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:changelog|changes|news)$", re.IGNORECASE)
+"""Paths of documents."""
+_ENVIRONMENT = (
+    r"(?:(?:environ(?:\.get|\.setdefault|\.pop)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\("
+    r"|process\.env\[|env::var(?:_os)?\s*\(|GetEnvironmentVariable\s*\(|(?:get|fetch)_env!?\s*\(|\$_(?:ENV|SERVER)\s*\["
+    r"|\.environment\s*\[|(?:lookupEnv|getEnv)\s+|getEnvVarOwned\s*\([^,]*,)\s*[\"'`]|process\.env\.|\$ENV\{[\"']?)"
+)
+VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
+"""A variable of the environment by its name, and whether it is set there."""
+_WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})
+"""Languages in which a text between backquotes may go over several lines."""
+
+
+def lines_of_code(lines: Iterable[str], language: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, from 1, without comments and multi-line strings."""
+    until = ""
+    for number, line in enumerate(lines, 1):
+        if until:
+            until = "" if until in line else until
+            continue
+        if language == "Perl" and re.match(r"__(?:END|DATA)__\s*$|=[a-z]", line) is not None:
+            # Documentation ends with its own mark, and what follows the end of a program is text.
+            until = "=cut" if line.startswith("=") else "\0"
+            continue
+        is_comment = _NO_CODE.match(line) is not None
+        if not is_comment:
+            yield number, line
+        if language in _WITH_TEMPLATES and not is_comment and line.count("`") % 2:
+            until = "`"
+        else:
+            until = "-}" if language == "Haskell" and line.count("{-") > line.count("-}") else _find_end(line)
+
+
+def _find_end(line: str) -> str:
+    """Return what ends the comment or text that a line opens and leaves open; empty for none."""
+    if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
+        return "*/"
+    return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+
+
+def is_outside_comments(line: str, above: Sequence[str]) -> bool:
+    """Return whether a line neither begins a comment nor is within a block comment of the lines above."""
+    text = "\n".join(above)
+    return _NO_CODE.match(line) is None and text.rfind("/*") <= text.rfind("*/")
+
+
+def comment_end_at(text: str, position: int, *, hashes: bool) -> int:
+    """Return the position behind the comment that begins at one; the same position if none does."""
+    if text.startswith("#" if hashes else "//", position):
+        return len(text)
+    if not hashes and text.startswith("/*", position):
+        end = text.find("*/", position + 2)
+        return len(text) if end < 0 else end + 2
+    return position
+
+
+def is_in_code_block(line: str, above: Sequence[str], path: str) -> bool:
+    """Return whether a line of a document is code: in a fence, typed at a prompt, or indented in reStructuredText."""
+    if sum(line_above.lstrip().startswith(("```", "~~~")) for line_above in above) % 2:
+        return True
+    is_indented = path.endswith(".rst") and line.startswith("    ") and "``" not in line
+    return is_indented or line.lstrip().startswith((">>>", "$ "))
