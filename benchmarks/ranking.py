@@ -76,9 +76,10 @@ class Space:
         """Let no commit vote whose subject is the first line of a question: it would measure itself."""
         if self.terms_index.subjects is not None:
             first = text.partition("\n")[0]
-            self.terms_index.subjects.is_voter = np.array(
-                [subject != first for subject in self.subjects], dtype=np.bool_
-            )
+            is_voter = np.array([subject != first for subject in self.subjects], dtype=np.bool_)
+            # The same array for the same commits: the table makes its sums for each new one.
+            if not np.array_equal(is_voter, self.terms_index.subjects.is_voter):
+                self.terms_index.subjects.is_voter = is_voter
 
     def functions_of(self, path: str) -> list[tuple[int, int]]:
         """Return first and last line of each function of a file."""
@@ -154,6 +155,7 @@ def methods_of(chunk_space: Space) -> Mapping[str, Callable[[], Method]]:
         "less imports": less(imported_short=0, imported_long=0),
         "less tests": less(tested=0),
         "less subjects": less(subjects=0),
+        "less changes": less(changes=0),
         "less comments": less(comments=0),
         "less best chunk": less(best_alone=0),
         "less weight of files": less(file_short=lists.file_long),

@@ -15,7 +15,12 @@ from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.vote_scores import scores_of_comments, scores_of_commits, scores_of_tests
+from sourcelight.engines.search.ranking.vote_scores import (
+    scores_of_changes,
+    scores_of_comments,
+    scores_of_commits,
+    scores_of_tests,
+)
 from sourcelight.engines.symbols import SymbolTable
 
 CHUNK = 1.0
@@ -164,7 +169,7 @@ def _further_lists(
     exchange: StatsExchange,
 ) -> dict[str, Float64Array]:
     """Return the lists that may raise a file independent of its words: by names, paths, tests, commits and comments."""
-    names = ("definitions", "mentioned", "names", "tests", "subjects", "comments")
+    names = ("definitions", "mentioned", "names", "tests", "subjects", "changes", "comments")
     lists: dict[str, Float64Array] = {name: np.zeros(collection.files) for name in names}
     by_length = weights.of_length(question.length)
     for name_index, name in enumerate(question.all_names):
@@ -184,10 +189,19 @@ def _further_lists(
         lists["names"] += by_length.definition_names * found_names
     if by_length.tested:
         lists["tests"] += by_length.tested * scores_of_tests(collection, words, top)
-    if by_length.subjects:
-        lists["subjects"] += by_length.subjects * scores_of_commits(collection, words, question, exchange)
+    quoted = 0.0
     if by_length.comments:
-        lists["comments"] += by_length.comments * scores_of_comments(collection, words, question, top, exchange)
+        in_comments = scores_of_comments(collection, words, question, top, exchange)
+        lists["comments"] += by_length.comments * in_comments
+        (quoted,) = exchange.maxima([float(in_comments.max(initial=0.0))])
+    # A comment that has the question word for word answers it, and commits could only distract from it.
+    commit_share = (1.0 - quoted) ** 2
+    if by_length.subjects:
+        by_commits = scores_of_commits(collection, words, question, exchange)
+        lists["subjects"] += commit_share * by_length.subjects * by_commits
+    if by_length.changes:
+        by_changes = scores_of_changes(collection, words, question, exchange)
+        lists["changes"] += commit_share * by_length.changes * by_changes
     return lists
 
 

@@ -34,6 +34,9 @@ class ListWeights:
         A test that is named after the file and matches the question, by its length: see `FEW`.
     subjects
         Commits that changed the file and whose subjects match the question, by its length as well.
+    changes
+        The subjects of all commits that changed the file, as one text, by the length of the question as well. The more
+        of the question a comment has word for word, the less these two count.
     comments
         A comment that has words of the question one after another, by its length as well.
     file_short, file_long
@@ -57,9 +60,10 @@ class ListWeights:
     definition_names: float = 0.4
     imported_short: float = 0.2
     imported_long: float = 0.1
-    best_alone: float = 2.0
+    best_alone: float = 1.5
     tested: float = 0.15
     subjects: float = 0.35
+    changes: float = 0.85
     comments: float = 1.5
     file_short: float = 1.5
     file_long: float = 0.6
@@ -103,6 +107,7 @@ class ListWeights:
             self.best_alone * sentence,
             self.tested * sentence,
             self.subjects * sentence,
+            self.changes * sentence,
             self.comments * sentence,
         )
 
@@ -118,6 +123,7 @@ class LengthWeights(NamedTuple):
     best_alone: float
     tested: float
     subjects: float
+    changes: float
     comments: float
 
 

@@ -31,6 +31,10 @@ _MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
 _TEST_NAME = re.compile(
     r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"
 )
+_TEST_PROJECT = re.compile(r"(?:[._-][Tt]ests|\.(?:Test|Specs?)|[a-z](?:Tests?|Specs))(?:/|$)")
+"""Directories of tests by the end of their name: `Tank.Tests`, `tank-tests`, `commonTest`. A library that helps to
+test, such as `tank-test`, isn't one."""
+
 _VENDORED_FOLDER = re.compile(
     r"(?:^|/)(?:vendor|vendored|_vendor|node_modules|third[_-]?party|deps|external|dist)(?:/|$)"
 )
@@ -82,10 +86,14 @@ def _folder_kinds(folder: str) -> FolderKinds:
         bool(_VENDORED_FOLDER.search(folder)),
         bool(_CHANGELOG_FOLDER.search(folder)),
         # Only the part before `src/main`, see `_MAIN_FOLDER`.
-        bool(_TEST_FOLDER.search(_MAIN_FOLDER.split(folder, maxsplit=1)[0])),
+        _holds_tests(_MAIN_FOLDER.split(folder, maxsplit=1)[0]),
         bool(_DOCS_FOLDER.search(folder)),
         bool(_ASIDE_FOLDER.search(folder)),
     )
+
+
+def _holds_tests(folder: str) -> bool:
+    return bool(_TEST_FOLDER.search(folder) or _TEST_PROJECT.search(folder))
 
 
 def _kind(folder: FolderKinds, name: str) -> int:

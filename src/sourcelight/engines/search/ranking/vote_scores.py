@@ -2,7 +2,8 @@
 
 Names of tests are sentences about behavior, often in the words of a question, where the code has other words. A test
 that a question matches votes for the file it is named after. Only the best chunks vote, which are the same with a limit
-and without one. Commits whose subjects match vote for the files that they changed.
+and without one. Commits whose subjects match vote for the files that they changed. All commits of a file together
+describe it, too: the words of a question may be in the subjects of several.
 
 A comment votes by consecutive words of the question: their order favors a comment that repeats the question over files
 with more of its words. Only comments are compared, since documents repeat such sentences.
@@ -130,6 +131,40 @@ def scores_of_commits(
     # Only now are the votes of all workers known, so the best file of all is 1 in each of them.
     (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
     return scores / greatest if greatest > 0.0 else scores
+
+
+MIN_CHANGES = 0.4
+"""Share of the best file's score below which the commits of a file don't count. It keeps the files to score few."""
+
+
+def scores_of_changes(
+    collection: ChunkCollection, words: WordScores, question: RankQuery, exchange: StatsExchange
+) -> Float64Array:
+    """Score files by the subjects of all commits that changed each, as a share of the best of all files.
+
+    Files without a word of the question have the score 0, and so have those below `MIN_CHANGES`. All parts of a ranking
+    exchange the best file, as for `scores_of_commits`.
+    """
+    scores: Float64Array = np.zeros(collection.files)
+    terms = {term: weight for term, weight in question.terms.items() if not term.startswith("=")}
+    for target, open_terms in enumerate(collection.open_terms):
+        table = open_terms.subjects
+        if table is None:
+            continue
+        values = table.path_scores(terms)
+        paths = values.nonzero()[0]
+        files = _file_numbers(open_terms.snapshot, table).take(paths)
+        in_view = (files >= 0).nonzero()[0]
+        placed, values = collection.file_numbers[target].take(files.take(in_view)), values.take(paths.take(in_view))
+        scores[placed[placed >= 0]] = values[placed >= 0]
+    if collection.chunks:
+        scores *= words.reached
+    (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
+    if greatest <= 0.0:
+        return scores
+    scores /= greatest
+    scores[scores < MIN_CHANGES] = 0.0
+    return scores
 
 
 def _voters(values: Float64Array) -> Int64Array:

@@ -7,11 +7,11 @@ scores are the same in every process.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array
 from sourcelight.engines.search.ranking.terms import tokenizer
 from sourcelight.engines.search.ranking.terms.message_index import MessageIndex
 from sourcelight.engines.symbols.table import SectionSource
@@ -19,6 +19,13 @@ from sourcelight.repos.processes.commit_subjects import CommitSubject
 
 FORMAT = 1
 """Raised by one whenever older tables can't be read by this code, or would be made of other commits."""
+
+
+_K1, _B = 1.2, 0.5
+"""The numbers of BM25, the same as for chunks."""
+
+_PathPostings: TypeAlias = Mapping[str, tuple[AnyArray, AnyArray]]
+"""For each term, the paths whose commits have it, and how much it adds to the score of each."""
 
 
 def subject_rules() -> str:
@@ -55,6 +62,7 @@ class SubjectTable:
         }
         self._index = MessageIndex(source.array("length").astype(np.float64), postings)
         self.is_voter: BoolArray = np.ones(len(self._index.lengths), dtype=np.bool_)
+        self._of_paths: tuple[BoolArray, _PathPostings] | None = None
 
     def scores(self, terms: Mapping[str, float]) -> Float64Array:
         """Score each commit by its subject."""
@@ -66,6 +74,53 @@ class SubjectTable:
         sizes = self._starts.take(commits + 1) - starts
         offsets = np.arange(int(sizes.sum())) - (sizes.cumsum() - sizes).repeat(sizes)
         return self._path_numbers.take(starts.repeat(sizes) + offsets), sizes
+
+    def path_scores(self, terms: Mapping[str, float]) -> Float64Array:
+        """Score each of `paths` by the subjects of all commits that changed it, as if they were one text."""
+        cached = self._of_paths
+        if cached is None or cached[0] is not self.is_voter:
+            # Threads that get here at once make the same postings.
+            cached = self._of_paths = self.is_voter, self._path_postings()
+        scores: Float64Array = np.zeros(len(self.paths))
+        for term, weight in terms.items():
+            posting = cached[1].get(term)
+            if posting is not None:
+                # The paths of a term are distinct, so none is added twice.
+                scores[posting[0]] += weight * posting[1]
+        return scores
+
+    def _path_postings(self) -> _PathPostings:
+        """Return BM25 over paths, whose texts are the subjects of their commits.
+
+        A commit of several paths says less about each: it counts as one divided by the square root of their number.
+        """
+        by_term = {term: posting for term, posting in self._index.postings.items() if not term.startswith("=")}
+        size = len(self.paths)
+        if not by_term or not size:
+            return {}
+        messages = [commits for commits, _ in by_term.values()]
+        commits = np.concatenate(messages)
+        term = np.arange(len(messages)).repeat([len(numbers) for numbers in messages])
+        votes = self.is_voter.take(commits).nonzero()[0]
+        paths, sizes = self.changed_paths(commits.take(votes))
+        # Term and path in one integer: equal ones are summed, and the order is that of posting lists.
+        keys, position = np.unique(term.take(votes).repeat(sizes) * size + paths, return_inverse=True)
+        counts = np.bincount(position, weights=(1.0 / np.sqrt(sizes)).repeat(sizes), minlength=len(keys))
+        changed, sizes = self.changed_paths(self.is_voter.nonzero()[0])
+        lengths = np.bincount(changed, weights=(1.0 / np.sqrt(sizes)).repeat(sizes), minlength=size)
+        described = int(np.count_nonzero(lengths))
+        norm = 1.0 - _B + _B * lengths / (float(lengths.sum()) / max(described, 1) or 1.0)
+        starts = np.searchsorted(keys, np.arange(len(messages) + 1) * size)
+        holding = np.diff(starts)
+        idf = np.log(1.0 + (described - holding + 0.5) / (holding + 0.5))
+        path = keys % size
+        frequency = counts / norm.take(path)
+        gains = (idf.take(keys // size) * (_K1 + 1.0) * frequency / (_K1 + frequency)).astype(np.float32)
+        path = path.astype(np.uint32)
+        return {
+            name: (path[start:end], gains[start:end])
+            for name, start, end in zip(by_term, starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+        }
 
 
 def subject_sections(
