@@ -107,8 +107,8 @@ def test_organizations_are_counted_once(report: Report, repository: Path) -> Non
 def test_the_summary_says_who_where_and_how_it_compares(report: Report) -> None:
     assert report.lead[0].startswith("4 people wrote 4 commits in ")
     assert (
-        "the first on 13 January 2023 and the last on 20 January 2023; bots wrote 1 more and 1 co-author"
-        in report.lead[0]
+        "the first on 13 January 2023 and the last on 20 January 2023; bots wrote 1 more commit and "
+        "1 person is named only as a co-author." in report.lead[0]
     )
     sentence = next(sentence for sentence in report.lead if "changed lines" in sentence)
     assert sentence.startswith(
@@ -265,5 +265,5 @@ def test_people_of_one_name_are_told_apart_in_the_lead(tmp_path: Path) -> None:
     ada, other_ada, ben = (share_text(count / 6) for _, count in authors.most_common())
     labels = f"Ada <ada@one.example> ({ada}), Ada <ada@two.example> ({other_ada}) and Ben ({ben})"
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
-        assert f"Most commits by people are by {labels}." in contributors(code, ownership=False).lead
+        assert f"Of the commits by people, most are by {labels}." in contributors(code, ownership=False).lead
         assert labels in sl.reports.file(code, "demo", "a.txt").lead[1]

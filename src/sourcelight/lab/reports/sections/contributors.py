@@ -261,10 +261,13 @@ def _who(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
     text = f"{wrote}, the first on {date_text(dates.min())} and the last on {date_text(dates.max())}"
     additions = []
     if bots:
-        additions.append(f"bots wrote {bots:,} more")
+        additions.append(f"bots wrote {count_of(bots, 'more commit')}")
     if people is not None:
         helpers = int(((people["commits"] == 0) & ~people["bot"].fillna(value=False).astype("bool")).sum())
-        additions += [f"{count_of(helpers, 'co-author')} wrote none"] if helpers else []
+        if helpers == 1:
+            additions.append("1 person is named only as a co-author")
+        elif helpers:
+            additions.append(f"{helpers:,} people are named only as co-authors")
     return f"{text}; {join_words(additions)}." if additions else f"{text}."
 
 
@@ -279,11 +282,11 @@ def _top_authors_text(commits: Frame) -> str:
     shares = shares_text(labels, counts.tolist(), float(len(human_commits)), _TOP)
     if not shares:
         return ""
-    text = f"Most commits by people are by {shares}"
+    text = f"Of the commits by people, most are by {shares}"
     if len(counts) <= _FIVE:
         return f"{text}."
     share = counts.head(_FIVE).sum() / len(human_commits)
-    return f"{text}; the five people with the most wrote {share_text(share)}."
+    return f"{text}; the top five people wrote {share_text(share)}."
 
 
 def _places_text(files: Frame | None) -> str:
