@@ -60,7 +60,7 @@ class ListWeights:
     definition_names: float = 0.4
     imported_short: float = 0.2
     imported_long: float = 0.1
-    best_alone: float = 1.5
+    best_alone: float = 2.0
     tested: float = 0.15
     subjects: float = 0.35
     changes: float = 0.85
@@ -107,7 +107,8 @@ class ListWeights:
             self.best_alone * sentence,
             self.tested * sentence,
             self.subjects * sentence,
-            self.changes * sentence,
+            # Squared: the histories of many files have the few words of a topic.
+            self.changes * sentence * sentence,
             self.comments * sentence,
         )
 
