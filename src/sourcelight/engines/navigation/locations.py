@@ -85,7 +85,7 @@ def line_of(text: bytes, offset: int) -> int:
     return text.count(b"\n", 0, offset) + 1
 
 
-def place_of(document: Document, start: int, end: int) -> SourceLocation:
+def location_of(document: Document, start: int, end: int) -> SourceLocation:
     """Return the location in the file of a name in a document's text."""
     return places_in(document, [(start, end)])[0]
 
@@ -268,7 +268,7 @@ def definition_rows(
     rows = []
     for rank, definition in enumerate(definitions, 1):
         document, text = definition.document, definition.document.text
-        location, lines = place_of(document, definition.start, definition.end), LineTable(text)
+        location, lines = location_of(document, definition.start, definition.end), LineTable(text)
         _note_truncated([location], workspace)
         definition_of_row = _definition_at(definition, workspace)
         own_line = line_of(text, definition.start)

@@ -109,7 +109,7 @@ class RequestedCommit:
         return self.repository.name
 
 
-def place_of(context: ToolContext, repo: str, revision: str = "") -> RequestedCommit:
+def requested_commit(context: ToolContext, repo: str, revision: str = "") -> RequestedCommit:
     """Find a repository that the viewer may see, at a revision; the default one is what searches read.
 
     Raises

@@ -30,7 +30,7 @@ from sourcelight.core.tools.files import (
     ListReposArguments,
     ReadFileArguments,
 )
-from sourcelight.engines.tools.context import RequestedCommit, ToolContext, clean_path, place_of
+from sourcelight.engines.tools.context import RequestedCommit, ToolContext, clean_path, requested_commit
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, total_beside, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, LineRange, read_lines
 from sourcelight.engines.tools.pages.items import ItemMark, TableItems
@@ -157,7 +157,7 @@ _MAX_ENTRIES = 1_000
 
 
 def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
-    target = place_of(context, arguments.repo, arguments.revision or "")
+    target = requested_commit(context, arguments.repo, arguments.revision or "")
     path = clean_path(arguments.path)
     first, last = arguments.start_line, arguments.end_line
     _check_order(first, last)
@@ -291,7 +291,7 @@ def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResult:
-    target = place_of(context, arguments.repo, arguments.revision or "")
+    target = requested_commit(context, arguments.repo, arguments.revision or "")
     path = clean_path(arguments.path or "")
     with ObjectReader(target.repository) as reader:
         entry = find_entry(reader, target.commit, path, target.revision)

@@ -260,9 +260,9 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
 
 
 def _call_row(call_site: CallSite) -> dict[str, Any]:
-    from sourcelight.engines.navigation.locations import cell_columns, file_line, line_of, name_of, place_of
+    from sourcelight.engines.navigation.locations import cell_columns, file_line, line_of, location_of, name_of
 
-    location = place_of(call_site.document, call_site.occurrence.start, call_site.occurrence.end)
+    location = location_of(call_site.document, call_site.occurrence.start, call_site.occurrence.end)
     caller, callee = call_site.caller, call_site.callee
     return {
         "depth": call_site.depth,
