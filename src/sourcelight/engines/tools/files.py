@@ -1,11 +1,7 @@
-"""Handlers of `read_file`, `list_files` and `list_repos`."""
+"""Handlers of `read_file` and `list_files`."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,142 +10,23 @@ from sourcelight.core.batches.results import (
     LAST_LINE_IS_OPEN,
     ToolResult,
     file_url,
-    repository_url,
-    time_text,
-    utc_time,
 )
 from sourcelight.core.errors import BinaryFile, PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import (
-    DEFAULT_PAGE,
     LIST_FILES,
-    LIST_REPOS,
     READ_FILE,
     ListFilesArguments,
-    ListReposArguments,
     ReadFileArguments,
 )
 from sourcelight.engines.tools.context import RequestedCommit, ToolContext, clean_path, requested_commit
-from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, total_beside, with_notices
+from sourcelight.engines.tools.handler import Handler, Rendered, number_lines, tail, total_beside, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, LineRange, read_lines
 from sourcelight.engines.tools.pages.items import ItemMark, TableItems
+from sourcelight.engines.tools.repositories import decode_cursor, encode_cursor
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
-
-
-def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
-    fragment = arguments.query.strip().casefold()
-    matches = sorted(
-        (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.info.name.casefold()),
-        key=lambda r: r.info.name,
-    )
-    # Sorted by name, and the cursor is a name: a page stays right when repositories are added or removed between two
-    # calls.
-    names = [repository.info.name for repository in matches]
-    after, before = _name_of(arguments.after, "after"), _name_of(arguments.before, "before")
-    start = 0 if after is None else bisect_right(names, after)
-    end = len(names) if before is None else max(bisect_left(names, before), start)
-    limit = arguments.limit or (DEFAULT_PAGE if context.served else None)
-    if limit is not None and end - start > limit:
-        # Without `after`, `before` asks for the page that ends there.
-        start, end = (end - limit, end) if before is not None and after is None else (start, start + limit)
-    page = [repository.info for repository in matches[start:end]]
-    table = table_of(
-        "repository_list",
-        len(page),
-        repository=[info.name for info in page],
-        repository_id=[info.id for info in page],
-        stars=[info.stars for info in page],
-        description=[info.description for info in page],
-        fork=[info.fork for info in page],
-        archived=[info.archived for info in page],
-        private=[info.private for info in page],
-        topics=[list(info.topics) for info in page],
-        last_fetched=[utc_time(info.last_fetched) for info in page],
-        commit=[info.commit or None for info in page],
-        url=[info.url or None for info in page],
-    )
-    has_next_page = end < len(names)
-    notices: tuple[str, ...] = ()
-    if has_next_page and limit is not None:
-        notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
-    info = {
-        "query": arguments.query,
-        "total": len(names),
-        "start_cursor": _cursor(page[0].name) if page else None,
-        "end_cursor": _cursor(page[-1].name) if page else None,
-        "has_previous_page": start > 0,
-        "has_next_page": has_next_page,
-    }
-    return ToolResult("repository_list", table, info, not has_next_page and not start, notices)
-
-
-def _cursor(name: str) -> str:
-    return base64.urlsafe_b64encode(f"1:{name}".encode()).decode().rstrip("=")
-
-
-def _name_of(cursor: str | None, argument: str, tool: str = "list_repos") -> str | None:
-    """Return the name that a cursor encodes; None without a cursor."""
-    if not cursor:
-        return None
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError):
-        text = ""
-    version, _, name = text.partition(":")
-    # The version is part of the cursor, so that its form can change while old cursors are refused.
-    if version != "1" or not name:
-        raise ToolError(
-            f"{tool}: {argument} is not a cursor of this tool; pass the one of an earlier answer unchanged",
-            tool=tool,
-            argument=argument,
-        )
-    return name
-
-
-def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
-    attributes = answer.attributes
-    rows = answer.table.to_pylist()
-    page = {
-        "startCursor": attributes["start_cursor"],
-        "endCursor": attributes["end_cursor"],
-        "hasPreviousPage": attributes["has_previous_page"],
-        "hasNextPage": attributes["has_next_page"],
-    }
-    payload = {
-        "repos": [
-            {
-                "name": row["repository"],
-                **({"description": row["description"]} if row["description"] else {}),
-                **({"stars": row["stars"]} if row["stars"] else {}),
-                "url": context.link(repository_url("", row["repository"])),
-                "private": row["private"],
-                "fork": row["fork"],
-                "archived": row["archived"],
-                "id": row["repository_id"],
-                **({"topics": row["topics"]} if row["topics"] else {}),
-                **({"lastFetched": time_text(row["last_fetched"])} if row["last_fetched"] else {}),
-                **({"commit": row["commit"]} if row["commit"] else {}),
-                **({"codeHostUrl": row["url"]} if row["url"] else {}),
-            }
-            for row in rows
-        ],
-        "pageInfo": page,
-        **total_beside(answer, "total", attributes["total"], len(rows)),
-        **tail(answer),
-    }
-    lines = "".join(f"{_repository_line(row)}\n" for row in rows) or NOTHING
-    if attributes["has_next_page"]:
-        lines += f"\n(more results available - pass after={attributes['end_cursor']} for the next page)\n"
-    return payload, lines
-
-
-def _repository_line(row: Mapping[str, Any]) -> str:
-    stars = f" [★{row['stars']}]" if row["stars"] else ""
-    description = " ".join(row["description"].split())
-    return f"{row['repository']}{stars}{' - ' if description else ''}{description}"
-
 
 MAX_SERVED_BYTES = 131_072
 """Maximum bytes of text in one served answer of `read_file`."""
@@ -326,7 +203,7 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
         "commit": target.commit,
         "path": entry.path,
         "total": total,
-        "end_cursor": _cursor(f"{target.commit}:{end}") if end < total else None,
+        "end_cursor": encode_cursor(f"{target.commit}:{end}") if end < total else None,
     }
     # A reader of pages stops at the page without a next one, so that page is complete even if others came before it.
     return ToolResult("files", table, attributes, not notices and (context.served or not start), notices)
@@ -334,7 +211,7 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
 
 def _position(cursor: str | None, commit: str, total: int) -> int:
     """Return the number of the first entry of a page."""
-    name = _name_of(cursor, "after", "list_files")
+    name = decode_cursor(cursor, "after", "list_files")
     if name is None:
         return 0
     cursor_commit, _, number = name.partition(":")
@@ -381,22 +258,8 @@ def _of_lines(part: ToolResult, full_result: ToolResult, start: ItemMark, end: I
     return replace(part, attributes={**part.attributes, **attributes})
 
 
-def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
-    """Correct the cursors of a part of a page, so that `after` and `before` continue where the part ends."""
-    names = part.table.column("repository").to_pylist()
-    attributes: dict[str, Any] = {}
-    if names:
-        attributes = {"start_cursor": _cursor(names[0]), "end_cursor": _cursor(names[-1])}
-    if start.item:
-        attributes["has_previous_page"] = True
-    if end.item < full_result.table.num_rows:
-        attributes["has_next_page"] = True
-    return replace(part, attributes={**part.attributes, **attributes})
-
-
 READ_FILE_HANDLER = Handler(READ_FILE, _read_file, _render_file, TableItems("lines", "line", adjust=_of_lines))
 HANDLERS: tuple[Handler[Any], ...] = (
     READ_FILE_HANDLER,
     Handler(LIST_FILES, _list_files, _render_files, TableItems("entries")),
-    Handler(LIST_REPOS, _list_repos, _render_repos, TableItems("repositories", adjust=_of_repositories)),
 )

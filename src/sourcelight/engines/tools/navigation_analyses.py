@@ -35,7 +35,7 @@ from sourcelight.engines.tools.navigation import (
     workspace_of,
 )
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace

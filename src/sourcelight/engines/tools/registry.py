@@ -113,9 +113,9 @@ def _modules(domain: str) -> tuple[ModuleType, ...]:  # noqa: PLR0911 - one of e
     # navigation.
     match domain:
         case "files":
-            from sourcelight.engines.tools import files, search
+            from sourcelight.engines.tools import files, repositories, search
 
-            return files, search
+            return files, repositories, search
         case "navigation":
             from sourcelight.engines.tools import navigation, navigation_analyses
 

@@ -29,7 +29,7 @@ from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, resolve
 
 CALL = "api_changes"

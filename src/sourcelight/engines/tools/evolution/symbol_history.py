@@ -35,7 +35,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.path_history import commit_columns
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "symbol_history"

@@ -22,7 +22,7 @@ from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, Repository, find_entry, resolve
 
 MAX_BLAME_BYTES = 16 << 20

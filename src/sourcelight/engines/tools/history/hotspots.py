@@ -40,7 +40,7 @@ from sourcelight.engines.tools.history.people.contributions import agent_commits
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import CommitTree, ObjectReader
 
 HOTSPOTS, COUPLING, BEHIND = "hotspots", "coupling", "commits_behind"

@@ -21,8 +21,7 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.diffs import DIFF_SEARCH_HANDLER
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import commit_heading
-from sourcelight.engines.tools.rows import Row, render_rows
+from sourcelight.engines.tools.rows import Row, commit_heading, render_rows
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
 CALL = "history_of"

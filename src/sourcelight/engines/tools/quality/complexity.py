@@ -26,7 +26,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.hotspots import commits_of_files
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, Repository
 
 CALL = "complexity"

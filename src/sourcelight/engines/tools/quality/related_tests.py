@@ -19,7 +19,7 @@ from sourcelight.engines.tools.history.hotspots import commits_beside
 from sourcelight.engines.tools.navigation import notices_of, workspace_of
 from sourcelight.engines.tools.navigation_analyses import project_of
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from sourcelight.engines.tools.history.people.contributions import (
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, period_of, total
 from sourcelight.engines.tools.pages.items import TableItems
-from sourcelight.engines.tools.row_texts import TEXTS
+from sourcelight.engines.tools.rows import TEXTS
 
 CALL = "contributors"
 _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")

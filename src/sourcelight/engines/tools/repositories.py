@@ -1,0 +1,150 @@
+"""Handler of `list_repos`, and the cursors of its pages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sourcelight.core.batches.results import ToolResult, repository_url, time_text, utc_time
+from sourcelight.core.errors import ToolError
+from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.files import DEFAULT_PAGE, LIST_REPOS, ListReposArguments
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, tail, total_beside
+from sourcelight.engines.tools.pages.items import ItemMark, TableItems
+
+
+def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
+    fragment = arguments.query.strip().casefold()
+    matches = sorted(
+        (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.info.name.casefold()),
+        key=lambda r: r.info.name,
+    )
+    # Sorted by name, and the cursor is a name: a page stays right when repositories are added or removed between two
+    # calls.
+    names = [repository.info.name for repository in matches]
+    after, before = decode_cursor(arguments.after, "after"), decode_cursor(arguments.before, "before")
+    start = 0 if after is None else bisect_right(names, after)
+    end = len(names) if before is None else max(bisect_left(names, before), start)
+    limit = arguments.limit or (DEFAULT_PAGE if context.served else None)
+    if limit is not None and end - start > limit:
+        # Without `after`, `before` asks for the page that ends there.
+        start, end = (end - limit, end) if before is not None and after is None else (start, start + limit)
+    page = [repository.info for repository in matches[start:end]]
+    table = table_of(
+        "repository_list",
+        len(page),
+        repository=[info.name for info in page],
+        repository_id=[info.id for info in page],
+        stars=[info.stars for info in page],
+        description=[info.description for info in page],
+        fork=[info.fork for info in page],
+        archived=[info.archived for info in page],
+        private=[info.private for info in page],
+        topics=[list(info.topics) for info in page],
+        last_fetched=[utc_time(info.last_fetched) for info in page],
+        commit=[info.commit or None for info in page],
+        url=[info.url or None for info in page],
+    )
+    has_next_page = end < len(names)
+    notices: tuple[str, ...] = ()
+    if has_next_page and limit is not None:
+        notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
+    info = {
+        "query": arguments.query,
+        "total": len(names),
+        "start_cursor": encode_cursor(page[0].name) if page else None,
+        "end_cursor": encode_cursor(page[-1].name) if page else None,
+        "has_previous_page": start > 0,
+        "has_next_page": has_next_page,
+    }
+    return ToolResult("repository_list", table, info, not has_next_page and not start, notices)
+
+
+def encode_cursor(name: str) -> str:
+    """Return the cursor behind an item with this name."""
+    return base64.urlsafe_b64encode(f"1:{name}".encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str | None, argument: str, tool: str = "list_repos") -> str | None:
+    """Return the name that a cursor encodes; None without a cursor."""
+    if not cursor:
+        return None
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        text = ""
+    version, _, name = text.partition(":")
+    # The version is part of the cursor, so that its form can change while old cursors are refused.
+    if version != "1" or not name:
+        raise ToolError(
+            f"{tool}: {argument} is not a cursor of this tool; pass the one of an earlier answer unchanged",
+            tool=tool,
+            argument=argument,
+        )
+    return name
+
+
+def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
+    attributes = answer.attributes
+    rows = answer.table.to_pylist()
+    page = {
+        "startCursor": attributes["start_cursor"],
+        "endCursor": attributes["end_cursor"],
+        "hasPreviousPage": attributes["has_previous_page"],
+        "hasNextPage": attributes["has_next_page"],
+    }
+    payload = {
+        "repos": [
+            {
+                "name": row["repository"],
+                **({"description": row["description"]} if row["description"] else {}),
+                **({"stars": row["stars"]} if row["stars"] else {}),
+                "url": context.link(repository_url("", row["repository"])),
+                "private": row["private"],
+                "fork": row["fork"],
+                "archived": row["archived"],
+                "id": row["repository_id"],
+                **({"topics": row["topics"]} if row["topics"] else {}),
+                **({"lastFetched": time_text(row["last_fetched"])} if row["last_fetched"] else {}),
+                **({"commit": row["commit"]} if row["commit"] else {}),
+                **({"codeHostUrl": row["url"]} if row["url"] else {}),
+            }
+            for row in rows
+        ],
+        "pageInfo": page,
+        **total_beside(answer, "total", attributes["total"], len(rows)),
+        **tail(answer),
+    }
+    lines = "".join(f"{_repository_line(row)}\n" for row in rows) or NOTHING
+    if attributes["has_next_page"]:
+        lines += f"\n(more results available - pass after={attributes['end_cursor']} for the next page)\n"
+    return payload, lines
+
+
+def _repository_line(row: Mapping[str, Any]) -> str:
+    stars = f" [★{row['stars']}]" if row["stars"] else ""
+    description = " ".join(row["description"].split())
+    return f"{row['repository']}{stars}{' - ' if description else ''}{description}"
+
+
+def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
+    """Correct the cursors of a part of a page, so that `after` and `before` continue where the part ends."""
+    names = part.table.column("repository").to_pylist()
+    attributes: dict[str, Any] = {}
+    if names:
+        attributes = {"start_cursor": encode_cursor(names[0]), "end_cursor": encode_cursor(names[-1])}
+    if start.item:
+        attributes["has_previous_page"] = True
+    if end.item < full_result.table.num_rows:
+        attributes["has_next_page"] = True
+    return replace(part, attributes={**part.attributes, **attributes})
+
+
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(LIST_REPOS, _list_repos, _render_repos, TableItems("repositories", adjust=_of_repositories)),
+)
