@@ -269,22 +269,30 @@ def odd_names(root: Path = SOURCE) -> list[str]:
 
 
 def limit_names(root: Path = SOURCE) -> list[str]:
-    """Return each constant below a directory that a superlative names; limits are ``MAX_…`` and ``MIN_…``."""
+    """Return each constant below a directory that a superlative names; limits are ``MAX_…`` and ``MIN_…``.
+
+    Constants that a call makes are no limits, such as the `Tool` of ``largest_files``.
+    """
     return [
         f"{path.relative_to(ROOT)}:{line} {name}"
         for path in sorted(root.rglob("*.py"))
         for name, line, _ in _names(path)[0]
-        if name.isupper() and not _SUPERLATIVES.isdisjoint(name.split("_"))
+        if name.isupper() and not _SUPERLATIVES.isdisjoint(name.split("_")) and name not in _names(path)[2]
     ]
 
 
 @cache
-def _names(path: Path) -> tuple[tuple[tuple[str, int, bool], ...], tuple[tuple[str, int], ...]]:
-    """Return the names that a file introduces, and the private ones that it uses, with their lines."""
+def _names(path: Path) -> tuple[tuple[tuple[str, int, bool], ...], tuple[tuple[str, int], ...], frozenset[str]]:
+    """Return the names that a file introduces, and the private ones that it uses, with their lines; and made objects.
+
+    Made objects are names that are assigned the value of a call.
+    """
     module = _by_path().get(path)
     # Parsed once for both. Trees of all files would take hundreds of megabytes to the end of a run of tests.
     nodes = module.nodes if module else _by_type(ast.parse(path.read_text("utf-8")))
-    return tuple(_introductions(nodes)), tuple(_private_uses(nodes))
+    calls = (node for node in nodes[ast.Assign] if isinstance(node.value, ast.Call))
+    made_objects = frozenset(target.id for node in calls for target in node.targets if isinstance(target, ast.Name))
+    return tuple(_introductions(nodes)), tuple(_private_uses(nodes)), made_objects
 
 
 @cache
@@ -309,7 +317,7 @@ def private_names(root: Path = ROOT / "tests") -> list[str]:
     """
     uses = []
     for path in sorted(root.rglob("*.py")):
-        introductions, private_uses = _names(path)
+        introductions, private_uses, _ = _names(path)
         local = {name for name, *_ in introductions}
         uses += [
             f"{path.relative_to(ROOT)}:{line} {name}"
