@@ -70,8 +70,8 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("which version of react does pier need as a peer?", ["lists `react` `>=18`"]),
         # Two functions are called main, and their callees differ.
         ("What does main call?", ["`main` in `queue.py` calls `push_all`"]),
-        # No grammar tells calls in a shell script from other words.
-        ("What calls capture_trace?", ["No call of `capture_trace` is certain, but other lines have the name"]),
+        # The first word of a command is a call.
+        ("What calls capture_trace?", ["`capture_trace` is called by name in `report` (line 6 of `lib/trace.sh`)"]),
         ("who added trace.sh", ["`lib/trace.sh` was added by Ada on"]),
         ("how many releases (tags) are there", ["**2** "]),
         ("Who wrote most of pier?", ["Ada wrote the most lines of `pier`", "under 2 addresses"]),

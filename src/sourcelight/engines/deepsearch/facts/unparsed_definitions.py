@@ -274,15 +274,22 @@ _CALL_FORMS: Mapping[str, str] = {
     "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
     "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
     "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",
+    # The first word of a command.
+    "Shell": (
+        r"(?:^\s*|[;&|({{!]\s*|\$\(\s*|`\s*|(?<!\S)(?:then|do|else|if|elif|while|until)\s+){name}(?=[\s;)&|`\"]|$)"
+    ),
 }
 """Forms of calls, by language; elsewhere a bracket follows the name."""
 _TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_SHELL_TEXTS = re.compile(r"\"(?:[^\"\\$`]|\\.|\$(?!\())*\"|'[^']*'")
+"""Texts of a shell that run no command."""
 
 
 def has_call(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has the form of a call, outside of texts and comments."""
     comment = r"\s--\s.*|\{-(?!#).*?-\}" if language in {"Haskell", "Lua", "Elm", "PureScript"} else r"\s(?://|#).*"
-    bare = re.sub(comment, "", _TEXTS.sub('""', line[:_MAX_CALL_LINE]))
+    texts = _SHELL_TEXTS if language == "Shell" else _TEXTS
+    bare = re.sub(comment, "", texts.sub('""', line[:_MAX_CALL_LINE]))
     escaped = re.escape(name)
     if language not in WITHOUT_BRACKETS:
         if re.match(r"\s*@\w", bare) and language == "Elixir":
@@ -318,69 +325,3 @@ def whole_name(name: str, language: str) -> str:
     """Return a pattern of a name as a whole in a language: where names have hyphens, none precedes or follows it."""
     letters = r"\w*!?-" if language in HYPHENATED_LANGUAGES else r"\w"
     return rf"(?<![{letters}]){re.escape(name)}(?![{letters}])"
-
-
-_LISP_HEAD = re.compile(r"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+(?:\^\S+\s+)*\(?(?P<name>[^\s()\"]+)")
-_LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
-_ELIXIR_HEAD = re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)")
-_C_HEAD = re.compile(
-    r"(?!(?:else|return|typedef|static_assert)\b)[A-Za-z_][\w \t*]*[\s*](?P<name>[A-Za-z_]\w*)\s*\([^;]*$"
-)
-_LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
-_MAX_FUNCTION_LINES, _MAX_HEAD_CHARACTERS = 5_000, 500
-
-
-def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: str) -> str:
-    """Return the name of the function around a line, by the form of the lines before it; empty if that is uncertain.
-
-    Parameters
-    ----------
-    lines
-        The lines of code of the file with their numbers, without those in comments and texts of several lines.
-    number
-        The line, from 1.
-    language
-        Its language: Elixir, a Lisp, or C and C++ where no grammar knows the function.
-    """
-    before = [line for index, line in lines if number - _MAX_FUNCTION_LINES < index <= number]
-    if language in _LISPS:
-        text = "\n".join(line for index, line in lines if index <= number)
-        blanked = _LISP_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text).split("\n")
-        # A form at the beginning of a line is no part of another one.
-        top = next((line for line in reversed(blanked) if line.startswith("(")), "")
-        head = _LISP_HEAD.match(top[:_MAX_HEAD_CHARACTERS])
-        return "" if head is None else head["name"]
-    if language == "Elixir":
-        return _by_indentation(before)
-    return _c_function(before) if language in {"C", "C++"} else ""
-
-
-def _c_function(before: Sequence[str]) -> str:
-    """Return the function whose head is the nearest line in the first column; empty if another line is there."""
-    for index in range(len(before) - 1, -1, -1):
-        line = before[index]
-        if not line.strip() or line[0] in " \t{#" or re.match(r"\w+:(?!:)", line) is not None:
-            continue
-        head = _C_HEAD.match(line) if len(line) <= _MAX_HEAD_CHARACTERS else None
-        # A declaration over several lines ends before a body begins.
-        next_sign = re.search(r"[{;]", "\n".join(before[index:]))
-        return head["name"] if head is not None and next_sign is not None and next_sign[0] == "{" else ""
-    return ""
-
-
-def _by_indentation(before: Sequence[str]) -> str:
-    """Return the name of the nearest function of Elixir that is indented less than the last of some lines."""
-    indentation = None
-    for line in reversed(before):
-        if not line.strip():
-            continue
-        width = len(line) - len(line.lstrip())
-        if indentation is not None and width >= indentation:
-            continue
-        head = _ELIXIR_HEAD.match(line[:_MAX_HEAD_CHARACTERS])
-        if head is not None:
-            return head["name"]
-        if re.match(r"\s*(?:defmodule|defimpl|defprotocol|test|describe)\b", line) is not None:
-            return ""
-        indentation = width
-    return ""

@@ -29,7 +29,6 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     PROGRAMMING_LANGUAGES,
     UNPARSED_LANGUAGES,
     WITHOUT_BRACKETS,
-    enclosing_function,
     has_call,
     is_parsed,
     is_unread_code,
@@ -40,6 +39,7 @@ from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.callees import call_graph, is_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
+from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT
 
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})

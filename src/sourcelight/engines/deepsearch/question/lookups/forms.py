@@ -141,9 +141,12 @@ _LOCATED = _patterns(
     rf"where(?:'s|\u2019s| is| are) the (?P<name>{_NAME}) (?P<kind>{KINDS})",
 )
 # "What calls parse_url?", "Where is parse_url called from?".
+_WITHIN = r"(?: (?:in|inside|within) (?:the )?(?P<owner>`[^`\n]+`|[\w./:-]+(?: [a-z][\w-]*){0,2}))?"
 _CALLERS = _patterns(
-    rf"(?:what|who|which (?:functions?|methods?|code|places?)) (?:calls?|invokes?) {_SUBJECT}",
-    rf"where (?:is|are) {_SUBJECT} (?:called|invoked)(?: from)?",
+    rf"(?:what|who|(?:which|what) (?:other )?[a-z]+) (?:calls?|invokes?) {_SUBJECT}{_WITHIN}",
+    rf"(?:from )?where (?:is|are|does|do) (?:it |we |they )?{_SUBJECT} (?:get )?(?:called|invoked)(?: from)?{_WITHIN}",
+    rf"where (?:do|does) (?:we|it|they|the code) (?:call|invoke) {_SUBJECT}{_WITHIN}",
+    rf"(?:by )?(?:what|who|which [a-z]+) (?:is|are) {_SUBJECT} (?:called|invoked)(?: (?:by|from))?{_WITHIN}",
     rf"(?:what|who) are the callers of {_SUBJECT}",
 )
 # "What is the value of MAX_RETRIES?". The last form, "What is X?", is tried after all others.
