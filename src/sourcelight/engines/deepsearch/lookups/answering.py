@@ -48,6 +48,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import (
 )
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import (
+    are_calls_in_scope,
     find_assigned_value,
     find_constant_of,
     find_initial_value,
@@ -55,6 +56,7 @@ from sourcelight.engines.deepsearch.lookups.initial_values import (
     is_in_scope,
 )
 from sourcelight.engines.deepsearch.lookups.members import find_members
+from sourcelight.engines.deepsearch.lookups.prose_values.answer import find_prose_value
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
@@ -66,16 +68,18 @@ from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
 from sourcelight.engines.search import Target
 
 _PLAIN_WORD = re.compile(r"[a-z]+")
+_WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No ")
 
 
 def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     """Answer a question by lines that prove the answer; None if it asks for none, or none proves it."""
     lookup = read_lookup(inquiry.scope.remaining_text or inquiry.question)
-    if lookup is None:
-        return None
     work = Work(FactRequest("lookup"), inquiry, emit)
     try:
-        finding = _find(lookup, work)
+        finding = _find(lookup, work) if lookup is not None else None
+        if finding is None or finding.is_negative or _WITHOUT_VALUE.match(finding.headline.text) is not None:
+            # Its own words may describe a value that no form of a question found.
+            finding = find_prose_value(work, [], []) or finding
         # A sentence without its proof is not stated: the ranking shows the places instead.
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
@@ -119,7 +123,8 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         is_left = find is not None and absence is not None and bool(absence.headline.evidence)
         return None if is_left and absence is not None and WITHIN_NAMES not in absence.headline.text else absence
     if find is not None:
-        return find(work, definitions, lookup.name, queries, notes)
+        finding = find(work, definitions, lookup.name, queries, notes)
+        return finding if lookup.kind != "callers" or are_calls_in_scope(finding, definitions, lookup.owner) else None
     finding = state_definitions(work, lookup.name, definitions, queries, notes)
     if lookup.kind == "existence" and is_of_kind(work, definitions[0], lookup.symbol_kind):
         finding.headline = Statement(f"Yes: {finding.headline.text}", finding.headline.evidence)

@@ -11,7 +11,7 @@ from typing import Any
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import Finding
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -201,6 +201,20 @@ def is_in_scope(path: str, container: str, scope: str) -> bool:
     return bool(words) and present.issuperset(words)
 
 
+def are_calls_in_scope(finding: Finding | None, definitions: Sequence[DefinitionLocation], scope: str) -> bool:
+    """Return whether a scope such as "the reader" is where a function is defined, or where all of its calls are."""
+    if finding is None or not scope:
+        return True
+    if all(is_in_scope(location.path, location.definition.container, scope) for location in definitions):
+        return True
+    lines = [item for statement in finding.details for item in statement.evidence if isinstance(item, FileEvidence)]
+    return (
+        bool(lines)
+        and len(finding.details) < MAX_DETAILS
+        and all(is_in_scope(line.path, " ".join(line.symbols), scope) for line in lines)
+    )
+
+
 def _state_one(
     work: Work, candidates: Sequence[ValueCandidate], queries: list[str], notes: list[str]
 ) -> Finding | None:
@@ -297,11 +311,11 @@ def _is_merged(lines: Sequence[str], index: int) -> bool:
         for letter in reversed(text if number != index else text[: len(text) - len(text.lstrip())]):
             depth += (letter in ")]}") - (letter in "([{")
             if depth < 0:
-                return _MERGED.search(text) is not None or _spreads(lines, index)
+                return _MERGED.search(text) is not None or spreads(lines, index)
     return False
 
 
-def _spreads(lines: Sequence[str], index: int) -> bool:
+def spreads(lines: Sequence[str], index: int) -> bool:
     """Return whether a literal continues, behind one of its lines, with what it takes over."""
     depth = 0
     for number in range(index, min(len(lines), index + _LITERAL_LINES)):

@@ -1,0 +1,161 @@
+"""Defaults that documentation states: option tables, docstrings, and comments such as ``(defaults to 5)``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.markup import code
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
+from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
+from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, has_word, words_in_name
+
+_MAX_ROWS, _MAX_LINE, _ITEM_LINES = 8_000, 400, 8
+_VALUE = (
+    r"(?:`{1,2}(?P<ticked>[^`\n]{1,60})`{1,2}|(?P<bare>\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'"
+    r"|-?\d[\w.]*(?:\s?(?:%|(?:ms|milliseconds|seconds?|minutes?|hours?|days?|bytes|characters?|KB|MB)(?!\w)))?"
+    r"|(?:true|false|none|nil|null|infinity|unlimited)(?!\w)))"
+)
+_STATED = (
+    re.compile(r"@default(?:[Vv]alue)?\s+`?(?P<ticked>[^\s`*][^`*\n]{0,60}?)`?\s*(?:\*/\s*)?$"),
+    re.compile(rf"\bdefaults?\b(?:\s+value)?\s*(?:is|are|to|=|:|of)?\s*(?:to|is|:|=)?\s*{_VALUE}", re.IGNORECASE),
+    re.compile(rf"{_VALUE},?\s*(?:\(?by\s+default|\(\s*(?:the\s+)?default\s*\))", re.IGNORECASE),
+)
+_PREFIX = r"^[\s#*/;%|!']{0,40}"
+"""Indents, marks of comments, and borders of tables."""
+_ITEM = re.compile(
+    rf"{_PREFIX}(?:[-+]\s+|(?:@param|:param|@arg)\s+(?:[\w.]{{1,40}}\s+(?=\w+:))?)?(?:\{{[^{{}}]{{0,60}}\}}\s*)?"
+    r"[\[`:*\"'{(]{0,4}(?:--?)?(?:[a-zA-Z]\w{0,40}\.){0,3}(?P<name>[A-Za-z_][\w-]{0,80})[\])`*\"'}=?]{0,4}"
+    r"(?P<mark>\s*(?:-{1,2}\s|:|\u2013|\u2014|\||=|$)|\s)"
+)
+_BEGINS = re.compile(rf"{_PREFIX}(?:[-+]\s|`|@param\b|:param\b|@arg\b|--\w)|^\s*\|")
+_BULLET = re.compile(r"\s*\*\s+\S")
+_MEMBER = re.compile(
+    r"\s*(?:readonly\s+|public\s+|private\s+|static\s+|export\s+)*(?P<name>[A-Za-z_]\w*)\s*[?!]?\s*[:=(]"
+)
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
+_LOGS = re.compile(
+    r"(?:^|/)(?:changes|changelog|history|news|upgrad\w+|release\w*|migrat\w+)[^/]*$|/changelogs?/", re.IGNORECASE
+)
+_NULL = re.compile(r"(?i:none|nil|null|undefined|nullptr|void 0|\[\]|\{\}|\"\"|'')")
+
+
+@dataclass(frozen=True, slots=True)
+class StatedDefault:
+    """A default that a line of documentation states for a name."""
+
+    name: str
+    value: str
+    begin_line: int
+    end_line: int
+    text: str
+
+
+def is_null(value: str) -> bool:
+    """Return whether a value only says that nothing is set."""
+    return _NULL.fullmatch(value) is not None
+
+
+def find_stated(
+    work: Work, texts: FileTexts, question: ValueQuestion, queries: list[str], notes: list[str]
+) -> list[ValueCandidate]:
+    """Return the defaults that documentation states for the setting of a question, if they are one value."""
+    searches = make_queries(work, r"case:no type:file /\bdefaults?\b|@default/")
+    queries += searches
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in rows if len(row["line"] or "") <= _MAX_LINE and not _LOGS.search(row["path"])]
+    if len(rows) > _MAX_ROWS:
+        return []
+    candidates: list[tuple[int, ValueCandidate]] = []
+    for row in rows:
+        path = row["path"]
+        is_document = language_of(path) in NO_CODE
+        if not any(pattern.search(row["line"]) for pattern in _STATED) or (rank_of(path) and not is_document):
+            continue
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None:
+            continue
+        work.inquiry.context.cancellation.check()
+        lines = texts.lines(target, path)
+        definitions = texts.definitions(target, path)
+        around = " ".join(
+            f"{definition.name} {definition.container}"
+            for definition in (definitions.definitions() if definitions is not None else ())
+            if definition.begin_line <= row["line_number"] <= definition.end_line
+        )
+        for stated in read_stated(lines, row["line_number"], is_document=is_document):
+            share = _share(question, stated, f"{path} {around}")
+            if not share:
+                continue
+            evidence = texts.evidence(
+                target, path, stated.begin_line, stated.end_line, "definition", 1.0, (stated.name,)
+            )
+            claim = f"The documentation says that the default of {code(stated.name)}"
+            rank = 1 if is_document else 0
+            candidate = ValueCandidate(stated.value, claim, path, [evidence], rank, row["repository"], "is")
+            candidates.append((share, candidate))
+    order = max(((share, -item.rank) for share, item in candidates), default=(0, 0))
+    best = [item for share, item in candidates if (share, -item.rank) == order]
+    return best if len({_bare(item.value) for item in best}) == 1 and not notes else []
+
+
+def _bare(value: str) -> str:
+    return value.strip("\"'`:").replace("_", "").casefold()
+
+
+def _share(question: ValueQuestion, stated: StatedDefault, around: str) -> int:
+    """Return how many words of a question the name has, plus one; 0 if the statement is about something else."""
+    share = len(question.words)
+    if stated.name not in question.names:
+        present = words_in_name(question, stated.name)
+        if present is None or (question.head and not present & question.head) or not present:
+            return 0
+        share = len(present)
+    text = f"{stated.text} {around}"
+    owners = [name for name in question.names if name != stated.name]
+    has_all = all(has_word(text, word) for word in question.words) and all(
+        re.search(rf"(?<!\w){re.escape(re.split(r'[.:#]', name)[-1])}(?!\w)", text) is not None for name in owners
+    )
+    return share + 1 if has_all else 0
+
+
+def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iterator[StatedDefault]:
+    """Yield what a line (from 1) says of the name that its item is about."""
+    text = lines[number - 1]
+    match = next((statement for pattern in _STATED if (statement := pattern.search(text)) is not None), None)
+    if match is None:
+        return
+    groups = match.groupdict()
+    value = (groups.get("ticked") or groups.get("bare") or "").strip().rstrip(".,;")
+    if not value:
+        return
+    start = number
+    while start > 1 and number - start < _ITEM_LINES and not _BEGINS.match(lines[start - 1]):
+        if is_document and _BULLET.match(lines[start - 1]):
+            break
+        if not lines[start - 2].strip(" \t*/#"):
+            break
+        start -= 1
+    item = _ITEM.match(lines[start - 1])
+    name, end = "", number
+    if item is not None and (item["mark"].strip() or lines[start - 1][: item.start("name")].strip(" \t*/#")):
+        name = item["name"]
+    elif not is_document:
+        # A comment is about the member below it.
+        for below in range(number, min(number + _ITEM_LINES, len(lines))):
+            if not _COMMENT.match(lines[below]) and lines[below].strip():
+                member = _MEMBER.match(lines[below])
+                name, end = (member["name"], below + 1) if member is not None else ("", number)
+                break
+        first = number
+        while first > 1 and number - first < _ITEM_LINES and _COMMENT.match(lines[first - 2] if first > 1 else ""):
+            first -= 1
+        start = min(start, first)
+    if name:
+        yield StatedDefault(name, value, start, end, "\n".join(lines[start - 1 : end]))

@@ -1,0 +1,329 @@
+"""Read a question for a value: which words its name has, and which words say where it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
+
+MAX_CHARACTERS, _MAX_WORDS = 300, 12
+_SKIPPED = re.compile(
+    r"\W*(?:why|who|whose|when|explain|describe|show|give|list|find|tell|how\s+(?:does|do|did|can|could|is|are|should"
+    r"|would|to|come)|where(?!.*\bdefault))\b"
+    r"|\W*what\s+(?:does|do|did)\b.*\b(?:call|calls|invoke|do|return|returns|raise|throw|inherit|extend|implement|import"
+    r"|mean|test|depend)\b"
+    r"|.*\b(?:differences?|differ|examples?|versus|vs)\b",
+    re.IGNORECASE,
+)
+"""Questions that no value of a single line answers."""
+_DEFAULT = re.compile(
+    r"\bdefaults?\b|\bout\s+of\s+the\s+box\b|\binitial(?:ly)?\b"
+    r"|\b(?:when|if|unless|without|until)\b.{0,120}\b(?:set|sets|setting|given|give|configur\w+|specif\w+|pass|passed"
+    r"|provid\w+|supplied|choose|chosen|told|tell|ask|asked|say|said|none|nothing|omit\w*|overrid\w+|otherwise|change"
+    r"|changed|touch|defin\w+)\b",
+    re.IGNORECASE,
+)
+_MAX_ASKED = re.compile(
+    r"\b(?:max(?:imum|imal(?:ly)?)?|at\s+most|up\s+to|largest|greatest|longest|limit\w*)\b", re.IGNORECASE
+)
+_MIN_ASKED = re.compile(r"\b(?:min(?:imum|imal(?:ly)?)?|at\s+least|smallest|shortest|lowest)\b", re.IGNORECASE)
+_MEASURED = re.compile(
+    r"\bhow\s+(long|big|large|wide|often|frequently|many|much|deep|deeply|high|tall|far|fast)\b", re.IGNORECASE
+)
+_ASKED = re.compile(
+    r"^\W*(?:and\s+|so\s+)?(?:(?:what|which|whats)(?:['\u2019]?s|\s+is|\s+are|\s+was|\s+does|\s+do|\s+will)?\s+"
+    r"|(?:is|are|does|do|will)\s+(?=.*\bdefault\b)|(?:up|down)\s+to\s+(?:what|which)\s+|(?:at|on|in|with|from|to|for)"
+    r"\s+(?:what|which)\s+|where\s+(?=.*\bdefault)|(?:the\s+)?(?=default\b|max|min)|how\s+(?=long|big|large|wide|often"
+    r"|freq|many|much|deep|high|tall|far|fast))",
+    re.IGNORECASE,
+)
+_OTHER_KINDS = re.compile(
+    r"^\W*(?:what|which)(?:['\u2019]s|\s+is|\s+are)?\s+(?:the\s+)?(?:(?:other|unit|public|latest|current|minimum|minimal"
+    r"|required|supported|first|last|main|oldest|newest)\s+)*(?:functions?|methods?|class(?:es)?|structs?|interfaces?|tests?|files?|commits?|versions?"
+    r"|licen[cs]es?|authors?|people|person|dependenc\w+|packages?|librar\w+|modules?|branch\w*|contributors?|types?"
+    r"|lines?|repositor\w+|repos?|languages?|subs?|subroutines?|macros?|callers?|release|frameworks?|purpose|role"
+    r"|signature|code)\b(?!\s+(?:name|pattern|size|type|length|limit|path|extension|mode))",
+    re.IGNORECASE,
+)
+"""Questions for something that has a name rather than a value."""
+_COUNTED = re.compile(r"\W*how\s+(?:many|much)\b", re.IGNORECASE)
+_HEAD = re.compile(
+    r"(?:\b(?:what|which)(?:['\u2019]?s)?\b|\bhow\s+(?:many|much)\b)\s*"
+    r"(?:(?:is|are|was|does|do|the|a|an|current|actual|exact|value|default|maximum|minimum|initial|of|for)\s+)*"
+    r"(?P<head>.*?)"
+    r"(?=\s+(?:of|for|in|on|to|at|by|when|if|unless|does|do|did|is|are|was|has|have|can|may|will|must|should|that|with"
+    r"|from|per|between|before|after|set|used|inside|within)\b|\W*$)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(
+    r"`(?P<quoted>[^`\n]{1,80})`|(?<![\w/.-])(?P<flag>--[a-z][\w-]*)"
+    r"|(?P<name>[@$]?[A-Za-z_][\w$]*(?:(?:\.|::|->|\#)[A-Za-z_][\w$]*)*(?:\(\))?)"
+)
+_MARKED = re.compile(r"_\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|\.|::|->|\#|\(\)|[@$]")
+"""A mark of a name of code: an underscore, capitals inside, or a separator."""
+_FRAME_TEXT = """
+default defaults value values set sets setting settings use uses used using have has give given gives take takes taken
+get gets got make makes made do does done run runs work works apply applied happen happens choose chosen option options
+parameter parameters argument arguments flag flags key keys constant constants variable variables field fields property
+attribute attributes file files class function method module library project program command number amount count
+times time seconds second milliseconds millisecond minutes minute hours bytes byte percent percentage enabled enable
+disabled disable on off true false initial initially allowed possible configured configure specify specified pass
+passed provide provided nothing none anything something otherwise unless told tell want need without change changed
+current currently actually exactly exact name called call named long big large wide often many much deep high tall far
+fast frequently maximum minimum max min maximal minimal most least largest smallest limit limits up down kind sort of
+it its one ones there here be being else user users define defined say says case
+"""
+_FRAME = frozenset(_FRAME_TEXT.split())
+"""Words of the form of a question: a name may have them, but needs none."""
+_NOUNS_TEXT = """
+option options parameter parameters argument arguments flag flags key keys constant constants variable variables field
+fields property attribute attributes file files class function method module command number amount count time times
+seconds second milliseconds minutes hours bytes percent percentage name case kind user users library project program
+"""
+_NOUNS = frozenset(_NOUNS_TEXT.split())
+_MEASURES: Mapping[str, str] = {
+    "long": "timeout duration delay interval ttl age period expiry length lifetime wait seconds secs ms millis time",
+    "big": "size length limit capacity bytes max len", "large": "size length limit capacity bytes max len",
+    "wide": "width columns cols", "often": "interval frequency period freq every", "frequently": "interval frequency",
+    "many": "max limit count num size attempts number maximum n nr total", "much": "max limit size length bytes amount",
+    "deep": "depth max level nesting levels", "deeply": "depth max level nesting", "high": "height max",
+    "tall": "height", "far": "distance max", "fast": "speed rate interval",
+}  # fmt: skip
+_UNITS = frozenset(
+    [
+        "ms",
+        "msec",
+        "millis",
+        "milliseconds",
+        "sec",
+        "secs",
+        "seconds",
+        "minutes",
+        "mins",
+        "hours",
+        "days",
+        "bytes",
+        "kb",
+        "mb",
+        "percent",
+        "pct",
+        "num",
+        "number",
+        "count",
+        "default",
+        "def",
+        "dflt",
+        "initial",
+        "init",
+        "value",
+        "val",
+        "config",
+        "cfg",
+        "conf",
+        "setting",
+        "settings",
+        "option",
+        "options",
+        "opt",
+        "opts",
+        "const",
+        "k",
+        "m",
+    ]
+)
+"""Parts of names that say how a value is measured or used, rather than what it is."""
+_SHORT_FORMS: Mapping[str, str] = {
+    "separator": "sep delim delimiter", "delimiter": "sep delim separator", "column": "col", "directory": "dir folder",
+    "folder": "dir directory", "number": "num", "length": "len", "maximum": "max", "minimum": "min",
+    "message": "msg", "environment": "env", "buffer": "buf", "index": "idx", "source": "src", "command": "cmd",
+    "temporary": "tmp temp", "character": "char chr", "address": "addr", "configuration": "config cfg conf",
+    "parameter": "param", "argument": "arg", "position": "pos", "error": "err", "request": "req",
+    "response": "resp res", "connection": "conn", "extension": "ext", "attribute": "attr", "function": "func fn",
+    "language": "lang", "repetition": "repeat", "retry": "attempt", "attempt": "retry tries", "colour": "color",
+    "color": "colour", "destination": "dest dst", "background": "bg", "foreground": "fg", "wait": "timeout delay",
+    "automatically": "auto", "automatic": "auto", "password": "passwd pwd", "string": "str", "spaces": "indent",
+    "indentation": "indent", "indent": "indentation", "concurrent": "concurrency", "parallel": "parallelism",
+    "url": "uri endpoint", "host": "hostname", "verbosity": "verbose", "level": "lvl", "image": "img", "picture": "pic",
+    "button": "btn", "object": "obj", "previous": "prev", "random": "rand", "version": "ver", "expire": "ttl expiry",
+    "expiration": "ttl expiry expires", "frequency": "freq", "multiplier": "mult factor", "nested": "nesting depth",
+    "status": "code",
+}  # fmt: skip
+_MIN_SHORT, _MIN_ALIKE, _MAX_ENDING = 3, 4, 3
+
+
+@dataclass(frozen=True, slots=True)
+class ValueQuestion:
+    """A question for a value.
+
+    Attributes
+    ----------
+    words
+        What its name, or the code and comments around it, must have: lower case, without grammar and frame.
+    further
+        Its other nouns, such as "variables" and "seconds", which a name may have or not.
+    repository_words
+        Words of the names of the searched repositories, which a name may have, too.
+    head
+        The words of the value itself: its name has at least one of them, if there are any.
+    names
+        Names of code in the question, as they are written.
+    nouns
+        Further words that a name may have, by what is measured: of "how long", such as ``timeout``.
+    is_default
+        Whether it asks for what holds if nothing is set.
+    bound
+        ``max`` or ``min`` if it asks for the largest or smallest value, else empty.
+    """
+
+    words: tuple[str, ...]
+    further: tuple[str, ...]
+    repository_words: frozenset[str]
+    head: frozenset[str]
+    names: tuple[str, ...]
+    nouns: frozenset[str]
+    is_default: bool
+    bound: str
+
+
+def read_value_question(text: str, repository_names: Collection[str] = ()) -> ValueQuestion | None:
+    """Read a question; None if it asks for no value.
+
+    Parameters
+    ----------
+    text
+        The question.
+    repository_names
+        Names of the searched repositories, whose words tell no value apart.
+    """
+    text = " ".join(text.replace("\u2019", "'").split())
+    if len(text) > MAX_CHARACTERS or _SKIPPED.match(text) is not None or _ASKED.match(text) is None:
+        return None
+    is_default = _DEFAULT.search(text) is not None
+    other = _OTHER_KINDS.match(text)
+    # "The VERSION constant" is a name.
+    if other is not None and not is_default and not other[0].rpartition(" ")[2].isupper():
+        return None
+    if _COUNTED.match(text) is not None and not (is_default or _MAX_ASKED.search(text) or _MIN_ASKED.search(text)):
+        return None
+    bound = "max" if _MAX_ASKED.search(text) is not None else "min" if _MIN_ASKED.search(text) is not None else ""
+    names, plain_words = _split(text)
+    repository_words = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
+    words = tuple(dict.fromkeys(word for word in plain_words if _is_content(word) and word not in repository_words))
+    nouns = frozenset(noun for match in _MEASURED.finditer(text) for noun in _MEASURES[match[1].lower()].split())
+    head_match = _HEAD.search(text)
+    head_text = head_match["head"] if head_match is not None else ""
+    head = frozenset(word for _, head_words in [_split(head_text)] for word in head_words if word in words)
+    if not (words or names) or len(words) > _MAX_WORDS:
+        return None
+    further = tuple(dict.fromkeys(word for word in plain_words if word in _NOUNS))
+    return ValueQuestion(words, further, frozenset(repository_words), head, names, nouns, is_default, bound)
+
+
+def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
+    """Return the names of code in a text, and its other words in lower case."""
+    names: list[str] = []
+    words: list[str] = []
+    for match in _CODE.finditer(text):
+        token = match["quoted"] or match["flag"] or match["name"]
+        if match["quoted"] or match["flag"] or _MARKED.search(token) is not None:
+            names.append(token.removesuffix("()").lstrip("-"))
+        else:
+            words.append(token.lower())
+    return tuple(dict.fromkeys(names)), words
+
+
+def _is_content(word: str) -> bool:
+    return len(word) > 1 and word not in FUNCTION_WORDS and word not in _FRAME
+
+
+def is_same(word: str, part: str) -> bool:
+    """Return whether a part of a name is a word of a question, or a short form of it."""
+    if word == part or stem(word) == stem(part) or part in _SHORT_FORMS.get(word, "").split():
+        return True
+    if part in _SHORT_FORMS.get(stem_base(word), "").split():
+        return True
+    if len(part) >= _MIN_SHORT and word.startswith(part):
+        return True
+    shorter = min(len(word), len(part))
+    alike = next((index for index in range(shorter) if word[index] != part[index]), shorter)
+    rest = min(word, part, key=len)[alike:]
+    return alike >= _MIN_ALIKE and rest in {"", "e", "y", "s"} and abs(len(word) - len(part)) <= _MAX_ENDING
+
+
+def stem_base(word: str) -> str:
+    """Return a word without the plural's ending."""
+    return word[:-1] if len(word) > _MIN_SHORT and word.endswith("s") and not word.endswith("ss") else word
+
+
+def has_word(text: str, word: str) -> bool:
+    """Return whether a text has a word, also inside a longer one, or a short form of it."""
+    lower = text.lower()
+    if any(len(form) > _MIN_SHORT - 1 and form in lower for form in (word, stem(word))):
+        return True
+    return any(is_same(word, part) for token in set(re.findall(r"\w+", text)) for part in parts_of(token))
+
+
+def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
+    """Return the words of a question that a name has; None if the name has a word that the question lacks."""
+    present: set[str] = set()
+    has_bound = False
+    for part in parts_of(name):
+        if len(part) == 1 and part != "n" and not part.isdigit():
+            continue  # as in `m_width` and `kLimit`
+        matching = {word for word in (*question.words, *question.further) if is_same(word, part)}
+        present |= matching
+        if part in {"max", "maximum", "limit", "cap", "min", "minimum", "most", "least"}:
+            is_min = part in {"min", "minimum", "least"}
+            if question.bound and (question.bound == "min") != is_min:
+                return None
+            has_bound = True
+            if not question.bound and part not in question.nouns and not matching:
+                return None
+            continue
+        if matching or part in _UNITS or part in question.nouns or part in _FRAME or part in question.repository_words:
+            continue
+        joined_words = _joined_words(question, part)
+        if joined_words is None:
+            return None
+        present |= joined_words[0]
+        has_bound = has_bound or joined_words[1]
+    return None if question.bound and not has_bound else frozenset(present)
+
+
+def _joined_words(question: ValueQuestion, part: str) -> tuple[set[str], bool] | None:
+    """Read a part such as ``maxupval`` as words of the question in a row; None if it has another word."""
+    rest, has_bound = part, False
+    for prefix, bound in (("max", "max"), ("min", "min"), ("default", ""), ("num", "")):
+        if rest.startswith(prefix) and len(rest) > len(prefix) + 1 and bound in {"", question.bound or "max"}:
+            rest, has_bound = rest.removeprefix(prefix), has_bound or bool(bound)
+    present: set[str] = set()
+    while rest:
+        prefix_match = max(
+            (
+                (length, word)
+                for word in (*question.words, *question.further)
+                for length in range(min(len(word), len(rest)), _MIN_SHORT - 1, -1)
+                if rest.startswith(word[:length])
+            ),
+            default=None,
+        )
+        if prefix_match is None:
+            return (present, has_bound) if rest in _UNITS and present else None
+        present.add(prefix_match[1])
+        rest = rest[prefix_match[0] :]
+        rest = "" if rest in {"s", "es", "ing", "ed"} else rest
+    return present, has_bound
+
+
+def search_words(question: ValueQuestion) -> Iterator[str]:
+    """Yield the beginnings of names to look for: of the words of the value itself if the question has any."""
+    for word in question.head or (*question.words, *question.further):
+        # Most short forms are beginnings; the others are listed.
+        yield word[: max(_MIN_ALIKE, len(word) - _MAX_ENDING)] if len(word) > _MIN_ALIKE else word
+        if len(word) > _MIN_ALIKE + 1:
+            yield word[:_MIN_ALIKE]
+        yield from (form for form in _SHORT_FORMS.get(word, _SHORT_FORMS.get(stem_base(word), "")).split())
+    if not question.head:
+        yield from (noun for noun in question.nouns if len(noun) > _MIN_SHORT)
