@@ -12,7 +12,7 @@ import numpy as np
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.commits import conditions, dates_of, revisions_of
+from sourcelight.engines.deepsearch.facts.commits import author_expression, conditions, dates_of, revisions_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_of_files
 from sourcelight.engines.deepsearch.facts.searches import noun_for
@@ -107,12 +107,12 @@ def count_changed_folders(work: Work) -> Fact:
 def _keep_requested(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[dict[str, Any]]:
     """Filter the rows of ``churn`` by authors, paths, languages and tests, which the call has no arguments for."""
     request = work.request
-    people = [name.casefold() for name in request.authors]
+    people = [re.compile(author_expression(name)) for name in request.authors]
     passing = []
     for row in rows:
         # Name and address, which `git log --author` matches, too.
-        who = f"{row['author']} <{row['author_email']}>".casefold()
-        passes = not people or any(name in who for name in people)
+        who = f"{row['author']} <{row['author_email']}>"
+        passes = not people or any(name.search(who) for name in people)
         if passes and is_of_files(request, row["path"] or ""):
             passing.append(row)
     if people or request.narrows_files:

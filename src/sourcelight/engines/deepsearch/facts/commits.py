@@ -50,7 +50,7 @@ def commit_arguments(work: Work, unapplied: list[str]) -> dict[str, Any]:
     if request.without:
         unapplied += [path.source_text for path in request.without]
     if request.authors:
-        arguments["authors"] = [f"(?i){escape_regexp(name)}" for name in request.authors]
+        arguments["authors"] = [author_expression(name) for name in request.authors]
     if request.messages:
         arguments["messageTerms"] = [message_expression(term) for term in request.messages]
     if request.terms and request.relation == "change":
@@ -83,6 +83,14 @@ def revisions_of(work: Work) -> dict[str, list[str]]:
 def message_expression(term: Term) -> str:
     """Write a text of a message as RE2, in any case."""
     return rf"(?i)\b{escape_regexp(term.text)}\b" if term.is_word else f"(?i){escape_regexp(term.text)}"
+
+
+def author_expression(name: str) -> str:
+    """Write a person's name as RE2, in any case: "Lee" is no part of "Kathleen"."""
+    # A boundary of RE2 is one of ASCII, which a letter with an accent has on neither side.
+    prefix = r"\b" if re.match(r"\w", name, re.ASCII) else ""
+    right = r"\b" if re.search(r"\w$", name, re.ASCII) else ""
+    return f"(?i){prefix}{escape_regexp(name)}{right}"
 
 
 def line_expression(term: Term) -> str:

@@ -298,6 +298,9 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         origin = find_origin(work, row, renames)
         if origin is not None:
             return _state_origin(fact, paths_text, row, *origin)
+        if request.paths[0].glob.startswith("**/"):
+            # A name without its directory means the file under its former paths, too.
+            paths_text = code(request.paths[0].glob.removeprefix("**/"))
     subject = "The history" if not request.paths else paths_text
     verb = _verb_of(request.event, row, renames, is_newest=newest, is_removal=bool(removals))
     note = f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
@@ -332,6 +335,8 @@ def _paths_text(request: FactRequest, concrete: Sequence[tuple[str, str]]) -> st
     if not request.paths:
         return "the history"
     names = [path.glob.removeprefix("**/") for path in request.paths]
+    if len(request.paths) == 1 and not concrete and request.paths[0].glob.startswith("**/"):
+        return f"a file named {code(names[0])}"  # one of several former files
     if len(request.paths) > 1 or not concrete:
         return " and ".join(map(code, names))
     if len(concrete) > 1 and request.paths[0].is_file:

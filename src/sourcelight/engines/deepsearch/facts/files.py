@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -118,10 +119,15 @@ def count_folders(work: Work) -> Fact:
     """Count directories that have files below them."""
     fact = count_files(work)
     unique_folders = set()
+    scopes = work.request.paths
+    # "Folders in src" are those below it: neither itself nor the ones above.
+    parents = [re.compile(scope.pattern) for scope in scopes if not scope.is_file]
+    is_below = len(parents) == len(scopes) > 0
     for repository, path, *_ in fact.tables[0].rows:
         folder = path.rpartition("/")[0]
         while folder:
-            unique_folders.add((repository, folder))
+            if not is_below or any(parent.search(folder) for parent in parents):
+                unique_folders.add((repository, folder))
             folder = folder.rpartition("/")[0]
     table = Rows("Folders", ("repository", "folder"))
     for row in sorted(unique_folders):
@@ -137,7 +143,9 @@ def count_folders(work: Work) -> Fact:
         f"{noun_for('folder', len(unique_folders))}{file_conditions(work)} "
         f"{'have' if len(unique_folders) != 1 else 'has'} files at any depth"
     )
-    fact.rule = "Counts folders at any depth that have files below them; the top level doesn't count."
+    fact.rule = "Counts folders at any depth that have files below them; the top level doesn't count" + (
+        ", and neither does the folder that the question names." if is_below else "."
+    )
     return fact
 
 

@@ -206,7 +206,22 @@ class PathNames:
             having = tuple(name for name in self._having_had(path_below) if name in repositories)
             if having:
                 return replace(past_scope(text, path_below + folder, having, was_there=True), is_of_repository=True)
-        return None
+        return self._find_past_ending(text, path)
+
+    def _find_past_ending(self, text: str, path: str) -> PathScope | None:
+        """Return the former files whose paths end with a path; None if the searched commit has such a file."""
+        if text.endswith("/") or self._find_ending(text, path) is not None:
+            return None
+        ending = f"/{path}".encode()
+        found = [(name, past) for name, paths in self._past.items() for past in paths if past.endswith(ending)]
+        having = tuple(sorted({name for name, _ in found}))
+        distinct = {past for _, past in found}
+        if len(distinct) == 1:
+            return past_scope(text, distinct.pop().decode(errors="replace"), having, was_there=True)
+        # A pattern for several files: only their common name is certain.
+        pattern = f"(^|/){escape_regexp(path)}$"
+        several = PathScope(text, pattern, f"**/{path}", True, False, having, was_there=True)
+        return several if found else None
 
     def _having_had(self, path: str) -> tuple[str, ...]:
         """Return the repositories in which a commit has changed this path, or a file below it."""

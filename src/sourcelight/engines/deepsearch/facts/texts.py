@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.markup import count_of
@@ -52,6 +53,8 @@ def count_texts(work: Work) -> Fact:
     counts = _count_by_repository(rows)
     fact.repositories = counts[unit]
     fact.number = sum(fact.repositories.values())
+    if unit != "repositories" and _is_within_words(work, len(rows)):
+        terms += " as a whole word"
     fact.subject = _subject(work, unit, fact.number, terms)
     if request.kind == "definitions":
         fact.unapplied += [noun_for(kind, 2) for kind in request.symbol_kinds or ("definition",)]
@@ -85,6 +88,16 @@ def _lines_table(work: Work, rows: Sequence[dict[str, Any]]) -> Rows:
     for row in rows:
         table.add((row["repository"], row["path"], row["line_number"], row["line"]), cited_line(work, row))
     return table
+
+
+def _is_within_words(work: Work, line_count: int) -> bool:
+    """Return whether more lines than those counted have the only term, there as a part of longer words."""
+    request = work.request
+    if len(request.terms) != 1 or not request.terms[0].is_word or request.lacking or request.relation == "call":
+        return False
+    pattern = make_pattern((replace(request.terms[0], is_word=False),))
+    queries = make_queries(work, f"case:yes type:file {pattern}")
+    return len(_find_lines(work, queries, [], [])) > line_count
 
 
 def _files_table(work: Work, rows: Sequence[Mapping[str, Any]], unit: str) -> Rows:

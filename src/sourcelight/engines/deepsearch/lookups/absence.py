@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -30,6 +32,8 @@ _MAX_LINES = 2_000
 def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> Finding | None:
     """State that no file has a name, or that it occurs without a definition; None if this is uncertain."""
     _, simple = split_name(name)
+    if name != simple and language_of(name):
+        return None  # a path: its extension is no name
     queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
     left_out: list[str] = []
     rows = [row for row in run_searches(work, queries, notes, left_out) if row["type"] == "content"]
@@ -121,9 +125,26 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
         if notes or any(row["type"] == "content" for row in rows):
             continue
         paths = run_searches(work, make_queries(work, f"type:path /{escape_regexp(word)}/"), notes)
-        if not notes and not paths and not nearest_spelling(work, word):
+        if not notes and not paths and not nearest_spelling(work, word) and not _is_of_author(work, word):
             absent.append(word)
     return tuple(absent) if recount.are_absent(work, absent) else ()
+
+
+_OF_PEOPLE = re.compile(
+    r"\b(?:who|whose|commit\w*|author\w*|contribut\w*|change[sd]?|wrote|written|work(?:s|ed)?)\b", re.IGNORECASE
+)
+
+
+def _is_of_author(work: Work, word: str) -> bool:
+    """Return whether a question about people has a word of an author's name, which no file needs to have."""
+    if _OF_PEOPLE.search(work.inquiry.question) is None:
+        return False
+    arguments = {"repos": work.names, "authors": [f"(?i){escape_regexp(word)}"], "useRegex": True, "count": 1}
+    try:
+        return bool(work.call("commit_search", arguments).table.num_rows)
+    except SourcelightError:
+        work.context.cancellation.check()
+        return True
 
 
 def _repositories_text(work: Work) -> str:

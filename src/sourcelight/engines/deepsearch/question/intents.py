@@ -86,6 +86,12 @@ _FRAME_TEXT = """
 minimum maximum minimal maximal default difference example purpose number amount env var vs versus superclass subclass
 subclasses runtime anything anywhere anyone somewhere everything latest current outputs
 trait traits variant variants crate crates gem gems protocols
+class classes function functions method methods interface interfaces module modules member members signature
+argument arguments parameter parameters base parent child inherit inherits extend extends implementation
+implementations caller callers callee callees import imports throw throws raise raises catch catches
+newest oldest longest shortest largest biggest smallest often frequently most least
+file files folder folders directory directories manifest manifests executable executables linter linters extras
+setting settings
 """
 _FRAME = CASUAL_WORDS | frozenset(FORM_WORDS) | frozenset(_FRAME_TEXT.split())
 """Words that say what a question asks about its subject; never subjects themselves."""

@@ -45,6 +45,8 @@ _OF_BEHAVIOR = re.compile(
     r"\W*how (?:does|do|is|are|can) (?:it|the|a|an|this|we)\b.*\bhow (?:many|much|often)\b", re.IGNORECASE
 )
 """Questions about behavior, in which "how many" is not a count."""
+_OF_PURPOSE = re.compile(r"\W*what\s+(?:does|do)\s+(?:the\s+)?[\w.:`-]+(?:\s+\w+)?\s+do\W*", re.IGNORECASE)
+"""Questions for a purpose: `Header` of "what does Header do" is a name, and counts nothing."""
 _OF_PAST = re.compile(
     r"^\W*(?:who|when|since when|by whom|which (?:commit|author|person))\b"
     r"|\b(?:commits?|chang|touch|remov|delet|renam|moved|authors?)",
@@ -55,7 +57,7 @@ _OF_PAST = re.compile(
 
 def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest | None:
     """Read a question without its repository names; None if it asks for no such facts."""
-    if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None:
+    if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None or _OF_PURPOSE.fullmatch(text) is not None:
         return None
     marked_text = MarkedText.from_text(POLITE.sub("", text))
     if (of_commit := read_commit(marked_text, paths)) is not None:

@@ -13,7 +13,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.facts.paths import is_test, rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
@@ -100,6 +100,9 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         # Their versions are not that of the requested package.
         if related and question.asks != "version":
             return _state_related(work, texts, question.name, related, queries, notes)
+        # Manifests of tests and examples alone say nothing of the project.
+        if all(manifest.rank > 1 for manifest in manifests if manifest.path in read):
+            return None
         return _no_dependency(work, texts, question, read, queries, notes, is_selected=is_selected)
     matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(work, matches, question)
@@ -181,6 +184,11 @@ def _is_of_group(match: _Match, group: str) -> bool:
         return "indirect" not in list_name
     if group in {"runtime", "required"}:
         return not list_name or list_name == PLATFORM
+    # Groups of `pyproject.toml`, and the manifest of a project of tests, are for work on the package.
+    if group == "dev" and (list_name.startswith("group ") or is_test(match.manifest.path)):
+        return True
+    if group == "test" and is_test(match.manifest.path):
+        return True
     text = f"{match.manifest.path.rpartition('/')[2]} {list_name}" if group in {"dev", "test", "doc"} else list_name
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
 
