@@ -139,7 +139,7 @@ def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("Does loom need bobbin?", "`Cargo.toml` lists `bobbin` `=0.9.2` (dev)"),
         ("What is the kubeVersion of mill?", '`kubeVersion` is set to `">=1.25"` in `charts/mill/Chart.yaml`'),
         ("Which image does the Dockerfile build from?", "`Dockerfile` builds from `debian:12`"),
-        ("Which Python versions are tested in CI?", "`python-version` is set to `["),
+        ("Which Python versions are tested in CI?", "`.github/workflows/test.yml` has the matrix `python-version`: `3.11` and `3.12`"),
         ("What does `make check` do?", "`Makefile` runs `cargo test --all` and `cargo doc` for the target `check`"),
     ],
 )  # fmt: skip

@@ -70,7 +70,7 @@ CLAIMS: Sequence[Claim] = (
             "defaults.find_setting", "defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value",
-            "uses.find_configured", "settings.find_key", "settings.find_tested_versions",
+            "uses.find_configured", "settings.find_key",
         ),
     ),
     Claim(
@@ -232,6 +232,21 @@ CLAIMS: Sequence[Claim] = (
         "The cited line of the manifest has the version. Other manifests follow below.",
         _PLACES,
         ("fields.find_runtime", "fields._find_sdk"),
+    ),
+    Claim(
+        ("`…` has the matrix …",),
+        "lines",
+        "The cited lines of workflows have the values inside of a matrix, and not among what it excludes. No "
+        "expression adds others while the workflow runs.",
+        _PLACES,
+        ("workflows.find_tested_versions",),
+    ),
+    Claim(
+        ("`…` has the command… below …",),
+        "lines",
+        "The cited lines of a document have the commands, in a block or a sentence below the cited heading.",
+        _PLACES,
+        ("commands.find_command",),
     ),
     Claim(
         (

@@ -19,12 +19,14 @@ from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
 from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
+from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
 from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies, list_extra
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
-from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_tested_versions
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key
+from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions
 from sourcelight.engines.deepsearch.lookups.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.callers import find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
@@ -109,7 +111,8 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         ]
         if not definitions:
             # Another definition of the name isn't the one that is asked about.
-            return find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
+            assigned = find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
+            return assigned or find_key(work, lookup.name, lookup.owner, notes)
     if not definitions and lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
         assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
         if assigned_value is not None:
@@ -347,14 +350,18 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         if finding is not None or lookup.owner:
             return finding
         return _find_named(replace(lookup, kind="value", symbol_kind=""), work, notes)
+    if kind == "command" and lookup.owner and not is_repository(work, lookup.owner):
+        return None  # "how do I build URLs"
     find = _OF_BUILDS.get(kind)
     return find_field(work, kind, name, lookup.owner, lookup.group, notes) if find is None else find(work, name, notes)
 
 
+_ACTIONS = {"compile": "build"}
 _OF_BUILDS: Mapping[str, Callable[[Work, str, list[str]], Finding | None]] = {
     "manager": lambda work, _, notes: find_key(work, "packageManager", "", notes),
     "image": lambda work, _, notes: find_base_image(work, notes),
     "tested": find_tested_versions,
+    "command": lambda work, name, notes: find_command(work, _ACTIONS.get(name.lower(), name.lower()), notes),
     "extra": list_extra,
 }
 """Functions that answer questions about build files that aren't about one field of a manifest, by kind."""

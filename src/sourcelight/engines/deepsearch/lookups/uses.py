@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
+from sourcelight.engines.deepsearch.lookups.manifests.keys import keys_around
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE, is_in_code_block
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -34,6 +35,7 @@ _LOGS = re.compile(r"(?:^|/)(?:changes|changelog|history|news|upgrading|release)
 FUNCTIONS = frozenset({"function", "method", "constructor", "class"})
 _KEY_FILES = r"\.(?:toml|ya?ml|json|jsonc|json5|ini|cfg|conf|properties|env)$|(^|/)\.[\w-]+rc$|(^|/)\.env"
 _AROUND_LINES = 24
+_LOCKS = re.compile(r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json)$", re.IGNORECASE)
 _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 
 
@@ -217,14 +219,18 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
 def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return what files of configuration set a key to; None if none has it."""
     section, _, simple = name.rpartition(".")
-    pattern = rf"^\s*(?:export )?[\"']?{escape_regexp(simple)}[\"']?\s*[:=]"
+    # Files of properties have the whole name on a line.
+    whole = f"(?:{escape_regexp(name)}|{escape_regexp(simple)})" if section else escape_regexp(simple)
+    pattern = rf"^\s*(?:export )?[\"']?{whole}[\"']?\s*[:=]"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_KEY_FILES)} /{pattern}/")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)
     values: list[tuple[str, dict[str, Any]]] = []
     for row in rows:
         match = re.match(pattern, row["line"])
-        if match is None or not _is_in_section(work, texts, row, section):
+        if match is None or _LOCKS.search(row["path"]):
+            continue
+        if section and name not in match[0] and not _is_in_section(work, texts, row, section):
             continue
         value = re.sub(r"\s+[#;].*$", "", row["line"][match.end() :]).strip().rstrip(",").strip()
         values.append((value, row))
@@ -263,16 +269,13 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
 
 
 def _is_in_section(work: Work, texts: FileTexts, row: Mapping[str, Any], section: str) -> bool:
-    """Return whether the next header above a line ends with the requested section."""
+    """Return whether the tables or mappings around a line end with the requested section."""
     target = work.inquiry.pins.of(row["repository"])
-    if not section or target is None:
-        return not section
-    tail = section.rpartition(".")[2]
-    for line in reversed(texts.lines(target, row["path"])[: row["line_number"] - 1]):
-        header = re.match(r"\s*\[+([^\]]+)\]+\s*$|^[\"']?([\w-]+)[\"']?\s*:\s*\{?\s*$", line)
-        if header is not None:
-            return re.split(r"[.:]", (header[1] or header[2]).strip("\"' "))[-1].strip("\"' ") == tail
-    return False
+    if target is None:
+        return False
+    around = keys_around(row["path"], texts.lines(target, row["path"]), row["line_number"])
+    parts = section.split(".")
+    return around[-len(parts) :] == parts
 
 
 def whole_word(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Values of keys in files of configuration, base images of containers, and versions that workflows test."""
+"""Values of keys in files of configuration, and base images of containers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ _FILES = (
     r"|(^|/)(\.[a-z][\w-]*rc|\.editorconfig|gradle\.properties|tox\.ini|mix\.exs|Dockerfile)$"
 )
 _LOCKS = re.compile(r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json)$", re.IGNORECASE)
-_WORKFLOWS = r"^(\.github/workflows/[^/]+|\.gitlab-ci|\.travis|azure-pipelines[\w.-]*|\.circleci/config)\.ya?ml$"
 _DOCKERFILES = r"(^|/)(Dockerfile|Containerfile)$"
 _OPENED = ("[", "{", "(", "\\", ",", "|", ">")
 _MAX_VALUE, _MAX_ROWS = 160, 200
@@ -45,6 +44,9 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
     entries = _values_of(rows, simple)
     top = min((row["path"].count("/") for _, row in entries), default=0)
     nearest = [(value, row) for value, row in entries if row["path"].count("/") == top]
+    if len({value for value, _ in nearest}) > 1 and len({row["path"] for _, row in nearest}) == 1:
+        # Of several lines of one file, the key at its top level is the one that needs no further name.
+        nearest = [(value, row) for value, row in nearest if (row["line"] or "")[:1].strip(" \t-")]
     # A value that goes on below its line isn't read, so none is certain.
     if any(not value or value.endswith(_OPENED) for value, _ in entries) or len({value for value, _ in nearest}) != 1:
         return None
@@ -54,8 +56,9 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
     if evidence is None:
         return None
     text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
-    is_single = len({value for value, _ in entries}) == 1
-    text += "" if is_single else "; files in directories below set it, too"
+    others = {other["path"] for other_value, other in entries if other_value != value}
+    text += "; blocks in the file set it, too" if row["path"] in others else ""
+    text += "; files in directories below set it, too" if others - {row["path"]} else ""
     finding = Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
     finding.heading = "Other files"
     for other_value, other_row in entries[:MAX_DETAILS]:
@@ -121,27 +124,3 @@ def find_base_image(work: Work, notes: list[str]) -> Finding | None:
         return None
     text = f"{code(path)} builds from {join_words([code(image) for image in images])}"
     return Finding(Statement(text, tuple(images.values())), "field", queries=[join_queries(queries)], notes=notes)
-
-
-def find_tested_versions(work: Work, runtime: str, notes: list[str]) -> Finding | None:
-    """Return the versions of a language in the only list that workflows have for it."""
-    texts = FileTexts(work.context)
-    key = {"golang": "go", "nodejs": "node", "node.js": "node", ".net": "dotnet"}.get(runtime.lower(), runtime.lower())
-    names = f"(?:{re.escape(key)}(?:[_-]?version)?s?)"
-    pattern = rf"[\"']?{names}[\"']?\s*:\s*\["
-    queries = make_queries(work, f"case:no type:file file:{quote_value(_WORKFLOWS)} /{pattern}/")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    expression = re.compile(rf"\s*(?:-\s+)?[\"']?({names})[\"']?\s*:\s*(\[[^\]]*\])", re.IGNORECASE)
-    entries = []
-    for row in rows:
-        match = expression.match(row["line"] or "")
-        if match is not None:
-            entries.append((match[1], " ".join(match[2].split()), row))
-    if len(entries) != 1 or len(rows) != 1:
-        return None
-    name, value, row = entries[0]
-    evidence = row_evidence(work, texts, row, "read", 1.0)
-    if evidence is None:
-        return None
-    text = f"{code(name)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
-    return Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)

@@ -68,7 +68,7 @@ class BuildQuestion:
     ----------
     kind
         ``dependency``, ``license``, ``version``, ``features``, ``script``, ``scripts``, ``target``, ``binaries``,
-        ``edition``, ``backend`` or ``option``.
+        ``edition``, ``backend``, ``command`` or ``option``.
     name
         The package, script or option; empty for a field.
     owner
@@ -149,6 +149,7 @@ _USED = (
     ),
     _pattern(rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?:used|needed){_CONDITION}"),
 )
+_HOW_TO = r"how\s+(?:(?:do|can|should|would|could|must)\s+(?:i|you|we|one)\s+|to\s+)"
 _LICENSE = (
     _pattern(
         r"(?:(?:under\s+)?(?:which|what)(?:\s+is|\s+are)?(?:\s+in)?(?:\s+the)?\s+|(?:the\s+)?)(?:software\s+|open[\s-]source\s+)?(?P<name>licen[cs]e)s?"
@@ -260,6 +261,28 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
                 r"(?:which|what)\s+(?:versions\s+of\s+(?P<name>[a-z.+#]+)|(?P<other>[a-z.+#]+)\s+versions)\s+(?:does|do|is|are)\s+(?:it\s+|the\s+)?(?:ci|tested|github\s+actions|the\s+ci|workflows?)"
                 r"(?:\s+(?:test|tests|tested|run|runs|use|uses|in|by|on|with|against|the|ci|matrix|github|actions|workflows?))*"
             ),
+            _pattern(
+                r"(?:which|what)\s+(?P<name>operating\s+systems?|os(?:es)?|platforms?)\s+(?:does|do|is|are)\s+(?:it\s+|the\s+)?(?:ci|tested|github\s+actions|workflows?)"
+                r"(?:\s+(?:test|tests|tested|run|runs|use|uses|in|by|on|with|against|the|ci|matrix|github|actions|workflows?))*"
+            ),
+        ),
+    ),
+    (
+        "command",
+        (
+            _pattern(
+                rf"{_HOW_TO}(?:(?:run|execute|start|launch)\s+)?(?:(?:the|its|all|these)\s+)*(?:(?:unit|whole|full|automated)\s+)?"
+                r"(?P<name>test)s?(?:\s+suite)?(?:\s+(?:it|this(?:\s+project)?|the\s+project))?(?:\s+locally)?"
+            ),
+            _pattern(
+                rf"{_HOW_TO}(?P<name>build|compile|install)(?:\s+(?:it|this|everything|(?:the|this)\s+(?:project|package|library|code|app|program|crate|gem|tool)|(?P<owner>{_PACKAGE})))?"
+                r"(?:\s+(?:from\s+(?:the\s+)?sources?|locally))?"
+            ),
+            _pattern(r"how\s+(?:are|is)\s+(?:(?:the|its)\s+)?(?:unit\s+)?(?P<name>test)s?(?:\s+suite)?\s+(?:run|executed|started)"),
+            _pattern(
+                r"(?:which|what)(?:\s+is\s+the)?\s+commands?\s+(?:runs?|executes?|starts?|(?:to|for)\s+(?:run(?:ning)?|execut(?:e|ing)))\s+(?:the\s+)?(?:unit\s+)?(?P<name>test)s?(?:\s+suite)?"
+            ),
+            _pattern(r"(?:which|what)(?:\s+is\s+the)?\s+commands?\s+(?:builds?|(?:to|for)\s+build(?:ing)?)\s+(?:it|this|(?:the\s+)?(?:project|code))"),
         ),
     ),
     (
@@ -329,7 +352,7 @@ _KEY = (
         rf"(?:\s+(?:of|in|for|does|is|are|set\s+to))*(?:\s+(?:the\s+)?(?P<owner>[\w./-]+?)(?:\s+{_NOUN})?)?(?:\s+(?:set|have|use|declare|configured|to|in))*"
     ),
     _pattern(
-        r"(?:what|which)(?:\s+is)?(?:\s+the)?(?:\s+value\s+of)?\s+(?P<name>`[\w.-]+`|[\w.-]+)(?:\s+set\s+to)?\s+in\s+(?:the\s+)?`?(?P<owner>[\w./-]*\w\.(?:toml|json|ya?ml|ini|cfg|properties|gradle|kts|editorconfig))`?(?:\s+set\s+to)?"
+        r"(?:what|which)(?:\s+is)?(?:\s+the)?(?:\s+value\s+of)?\s+(?P<name>`[\w.-]+`|[\w.-]+)(?:\s+(?:setting|key|option|field|value))?(?:\s+set\s+to)?\s+in\s+(?:the\s+)?`?(?P<owner>[\w./-]*\w\.(?:toml|json|ya?ml|ini|cfg|properties|gradle|kts|editorconfig))`?(?:\s+set\s+to)?"
     ),
 )
 """A key of a file of configuration. Tried after all other forms, because code may have the name, too."""
@@ -365,7 +388,8 @@ def _of_field(kind: str, match: re.Match[str]) -> BuildQuestion | None:
     groups = match.groupdict()
     name = _bare(groups.get("name") or groups.get("other") or "")
     owner = _bare(groups.get("owner") or "")
-    if owner.lower() in _NO_PACKAGE:
+    # "How do I install plugins" is about them.
+    if owner.lower() in _NO_PACKAGE and kind != "command":
         owner = ""
     group = (groups.get("group") or "").strip().lower()
     is_default = kind == "features" and (group == "default" or match[0].lower().endswith("by default"))

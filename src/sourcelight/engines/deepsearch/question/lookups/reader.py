@@ -138,7 +138,9 @@ def _of_build(question: BuildQuestion) -> Lookup:
         return Lookup("runtime", runtime, question.owner)
     if question.kind == "dependency":
         return Lookup("dependency", question.name, question.owner, group=question.group, asks=question.asks)
-    name = question.name if question.kind in {"script", "target", "platform", "key", "tested", "extra"} else ""
+    name = (
+        question.name if question.kind in {"script", "target", "platform", "key", "tested", "extra", "command"} else ""
+    )
     return Lookup("field", name, question.owner, question.kind, group=question.group)
 
 
