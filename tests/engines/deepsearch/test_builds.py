@@ -67,6 +67,12 @@ set(LOOM_WIDTH 80 CACHE STRING "Width")
 set(LOOM_DEPTH 3)
 # option(LOOM_OLD "Gone" ON)
 find_package(Linen 1.4 REQUIRED)
+if(LOOM_SOUND AND NOT LOOM_QUIET)
+  find_package(Chime 2)
+else()
+  find_package(Bell)
+endif()
+find_package(Knot) # if(
 """
 MAKEFILE = """.PHONY: check
 check: build lint
@@ -126,6 +132,12 @@ def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What is the default of image.tag in mill?", "The default of `image.tag` is `v7`"),
         ("What is the default of replicas in mill?", "The default of `replicas` is `2`"),
         ("Does loom depend on linen?", "Yes: `native/CMakeLists.txt` lists `Linen` `1.4` (find_package)"),
+        (
+            "Does loom depend on chime?",
+            "Yes: `native/CMakeLists.txt` lists `Chime` `2` (find_package, inside if(LOOM_SOUND AND NOT LOOM_QUIET))",
+        ),
+        ("Does loom depend on bell?", "Yes: `native/CMakeLists.txt` lists `Bell` without a version (find_package, in"),
+        ("Does loom depend on knot?", "Yes: `native/CMakeLists.txt` lists `Knot` without a version (find_package)"),
         ("Is shuttle-core required?", "`Cargo.toml` lists `shuttle-core` `0.4` (optional), but not as a required"),
         ("Is thread required by loom?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
         ("Which version of thread does it use?", "`Cargo.toml` lists `thread` `2.1`"),
@@ -139,7 +151,10 @@ def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("Does loom need bobbin?", "`Cargo.toml` lists `bobbin` `=0.9.2` (dev)"),
         ("What is the kubeVersion of mill?", '`kubeVersion` is set to `">=1.25"` in `charts/mill/Chart.yaml`'),
         ("Which image does the Dockerfile build from?", "`Dockerfile` builds from `debian:12`"),
-        ("Which Python versions are tested in CI?", "`.github/workflows/test.yml` has the matrix `python-version`: `3.11` and `3.12`"),
+        (
+            "Which Python versions are tested in CI?",
+            "`.github/workflows/test.yml` has the matrix `python-version`: `3.11` and `3.12`",
+        ),
         ("What does `make check` do?", "`Makefile` runs `cargo test --all` and `cargo doc` for the target `check`"),
     ],
 )  # fmt: skip
@@ -221,7 +236,7 @@ def test_properties_of_maven_are_followed(tmp_path_factory: pytest.TempPathFacto
     ("path", "text", "expected"),
     [
         ("Chart.yaml", CHART, [("warp", "1.2.3"), ("spool", "0.4.x")]),
-        ("CMakeLists.txt", CMAKE, [("Linen", "1.4")]),
+        ("CMakeLists.txt", CMAKE, [("Linen", "1.4"), ("Chime", "2"), ("Bell", ""), ("Knot", "")]),
         ("gradle/libs.versions.toml",
          '[versions]\nsilk = "2"\n[libraries]\nsilk = { module = "org.silk:silk", version.ref = "silk" }\n',
          [("org.silk:silk", "2")]),

@@ -15,6 +15,8 @@ from sourcelight.testing import RepositoryBuilder
 _WORKFLOW = """\
 name: Test
 on: push
+permissions: # none of them
+  contents: read
 jobs:
   test:
     strategy:
@@ -147,6 +149,14 @@ def test_an_expression_or_a_step_is_no_matrix(engine: LocalEngine, question: str
 )
 def test_a_key_is_that_of_its_tables(engine: LocalEngine, question: str, lead: str) -> None:
     assert _lead(engine, question).startswith(lead)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is permissions set to in test.yml?", "What is `permissions` set to?", "value of permissions in test.yml"],
+)
+def test_a_comment_is_no_value(engine: LocalEngine, question: str) -> None:
+    assert "none of them" not in _lead(engine, question)
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
             continue
         if section and name not in match[0] and not _is_in_section(work, texts, row, section):
             continue
-        value = re.sub(r"\s+[#;].*$", "", row["line"][match.end() :]).strip().rstrip(",").strip()
+        value = re.sub(r"(?:^|\s)[#;].*$", "", row["line"][match.end() :]).strip().rstrip(",").strip()
         values.append((value, row))
     if not values or any(not value or value.endswith(_OPENED) for value, _ in values):
         return None

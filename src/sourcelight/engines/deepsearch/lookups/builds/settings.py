@@ -86,7 +86,7 @@ def _values_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, M
     for row in rows:
         match = assigned.match((row["line"] or "")[:1_000].rstrip())
         if match is not None:
-            value = re.sub(r"\s+(?:#|//|;).*$", "", match["value"] or match["number"])
+            value = re.sub(r"(?:^[#;]|\s(?:#|//|;)).*$", "", match["value"] or match["number"])
             values.append((value.strip().rstrip(",;").strip(), row))
     return values
 

@@ -9,6 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys, table_start
@@ -111,6 +112,37 @@ def _by_pattern(
     return read
 
 
+_CMAKE = _by_pattern(
+    r"\b(?P<group>(?i:find_package|FetchContent_Declare))\s*\(\s*(?P<name>[A-Za-z][\w+.-]*)(?:\s+(?P<version>\d[\w.]*))?",
+    "#",
+    no_names=("PACKAGE",),
+)
+_CMAKE_BRANCH = re.compile(
+    r"\s*(if|elseif|else|endif|function|macro|endfunction|endmacro)\s*\(\s*([^#]*)", re.IGNORECASE
+)
+_MAX_CONDITION = 60
+
+
+def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages that CMake finds or fetches, each with the branch that it is in: only then is it needed."""
+    branches: list[str] = []
+    branch_of = {}
+    for number, line in enumerate(lines, 1):
+        match = _CMAKE_BRANCH.match(line[:_MAX_LINE])
+        if match is not None:
+            word = match[1].lower()
+            if word in {"elseif", "else", "endif", "endfunction", "endmacro"} and branches:
+                branches.pop()
+            if not word.startswith("end"):
+                condition = match[2].rstrip().removesuffix(")").strip()
+                whole = condition if len(condition) <= _MAX_CONDITION else f"{condition[:_MAX_CONDITION]}…"
+                branches.append("else" if word == "else" else f"{word.removeprefix('else')}({whole})")
+        branch_of[number] = branches[-1] if branches else ""
+    for requirement in _CMAKE(lines):
+        branch = branch_of[requirement.line]
+        yield replace(requirement, group=f"{requirement.group}, inside {branch}" if branch else requirement.group)
+
+
 def _shard(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the shards of Crystal: keys below ``dependencies:``, with a version below each."""
     group: str | None = None
@@ -200,12 +232,7 @@ PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirem
     (r"^conanfile\.(?:txt|py)$", _conan),
     (
         r"^CMakeLists\.txt$|\.cmake$",
-        _by_pattern(
-            r"\b(?P<group>(?i:find_package|FetchContent_Declare))\s*\(\s*(?P<name>[A-Za-z][\w+.-]*)"
-            r"(?:\s+(?P<version>\d[\w.]*))?",
-            "#",
-            no_names=("PACKAGE",),
-        ),
+        _cmake,
     ),
     (
         r"^meson\.build$",
