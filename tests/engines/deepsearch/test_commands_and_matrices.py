@@ -8,7 +8,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.lookups.manifests.keys import keys_around
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import keys_around
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

@@ -138,8 +138,8 @@ def test_a_count_of_words_says_so_if_longer_words_have_the_text(engine: LocalEng
     ],
 )
 def test_words_of_the_question_and_people_are_not_said_to_be_absent(engine: LocalEngine, question: str) -> None:
-    named = re.findall(r"`(\w+)`", _lead(engine, question)) if "No searched file has" in _lead(engine, question) else []
-    assert set(named) <= {"oars_width"}
+    names = re.findall(r"`(\w+)`", _lead(engine, question)) if "No searched file has" in _lead(engine, question) else []
+    assert set(names) <= {"oars_width"}
 
 
 def test_a_file_extension_is_no_name_without_a_definition(engine: LocalEngine) -> None:

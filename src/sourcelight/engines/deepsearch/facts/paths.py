@@ -213,15 +213,15 @@ class PathNames:
         if text.endswith("/") or self._find_ending(text, path) is not None:
             return None
         ending = f"/{path}".encode()
-        found = [(name, past) for name, paths in self._past.items() for past in paths if past.endswith(ending)]
-        having = tuple(sorted({name for name, _ in found}))
-        distinct = {past for _, past in found}
+        former = [(name, past) for name, paths in self._past.items() for past in paths if past.endswith(ending)]
+        having = tuple(sorted({name for name, _ in former}))
+        distinct = {past for _, past in former}
         if len(distinct) == 1:
             return past_scope(text, distinct.pop().decode(errors="replace"), having, was_there=True)
         # A pattern for several files: only their common name is certain.
         pattern = f"(^|/){escape_regexp(path)}$"
-        several = PathScope(text, pattern, f"**/{path}", True, False, having, was_there=True)
-        return several if found else None
+        scope = PathScope(text, pattern, f"**/{path}", True, False, having, was_there=True)
+        return scope if former else None
 
     def _having_had(self, path: str) -> tuple[str, ...]:
         """Return the repositories in which a commit has changed this path, or a file below it."""

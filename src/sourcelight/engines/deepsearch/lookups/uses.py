@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
-from sourcelight.engines.deepsearch.lookups.manifests.keys import keys_around
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import keys_around
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE, is_in_code_block
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -220,8 +220,8 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return what files of configuration set a key to; None if none has it."""
     section, _, simple = name.rpartition(".")
     # Files of properties have the whole name on a line.
-    whole = f"(?:{escape_regexp(name)}|{escape_regexp(simple)})" if section else escape_regexp(simple)
-    pattern = rf"^\s*(?:export )?[\"']?{whole}[\"']?\s*[:=]"
+    key = f"(?:{escape_regexp(name)}|{escape_regexp(simple)})" if section else escape_regexp(simple)
+    pattern = rf"^\s*(?:export )?[\"']?{key}[\"']?\s*[:=]"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_KEY_FILES)} /{pattern}/")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)

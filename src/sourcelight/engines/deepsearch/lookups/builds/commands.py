@@ -39,7 +39,7 @@ _FITS: Mapping[str, re.Pattern[str]] = {
     ),
     "install": re.compile(r"\b(?:install\w*|add|get|require|pull|Install-Package)\b"),
 }
-"""What a command must have, so that another one of its section is no answer."""
+"""Words that a command for each action has: other commands of its section are no answer."""
 _MAX_DOCUMENTS, _MAX_LINES, _MAX_LINE, _MAX_COMMANDS, _MAX_SHOWN = 12, 3_000, 400, 4, 160
 
 
@@ -108,11 +108,11 @@ def _sections(lines: Sequence[str]) -> Iterator[_DocumentSection]:
             continue
         if is_code:
             continue
-        marked = re.match(r"(?:#{1,6}|={1,6})\s+(\S.*)", line)
+        mark = re.match(r"(?:#{1,6}|={1,6})\s+(\S.*)", line)
         following = lines[number].rstrip() if number < len(lines) else ""
         is_underlined = len(following) >= 3 and following[0] in "=-~^\"'*+#" and len(set(following)) == 1
-        if marked is not None:
-            heads.append((number, marked[1].rstrip("# ")))
+        if mark is not None:
+            heads.append((number, mark[1].rstrip("# ")))
         elif is_underlined and line.strip() and not line.startswith((" ", "\t", "|", "-", "*")):
             heads.append((number, line.strip()))
     ends = [number - 1 for number, _ in heads[1:]] + [len(lines)]

@@ -56,9 +56,9 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
     if evidence is None:
         return None
     text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
-    others = {other["path"] for other_value, other in entries if other_value != value}
-    text += "; blocks in the file set it, too" if row["path"] in others else ""
-    text += "; files in directories below set it, too" if others - {row["path"]} else ""
+    other_paths = {other["path"] for other_value, other in entries if other_value != value}
+    text += "; blocks in the file set it, too" if row["path"] in other_paths else ""
+    text += "; files in directories below set it, too" if other_paths - {row["path"]} else ""
     finding = Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
     finding.heading = "Other files"
     for other_value, other_row in entries[:MAX_DETAILS]:

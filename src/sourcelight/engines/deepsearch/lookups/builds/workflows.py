@@ -40,10 +40,10 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
     texts = FileTexts(work.context)
     key = _KEYS.get(name.lower(), name.lower())
     keys = [re.escape(word) for word in (key, _FURTHER_KEYS.get(key, "")) if word]
-    named = rf"(?:{'|'.join(keys)})(?:[_-]?versions?|s)?"
-    pattern = re.compile(rf"(?<![\w-])[\"']?({named})[\"']?\s*:\s*(.*)$", re.IGNORECASE)
+    key_pattern = rf"(?:{'|'.join(keys)})(?:[_-]?versions?|s)?"
+    pattern = re.compile(rf"(?<![\w-])[\"']?({key_pattern})[\"']?\s*:\s*(.*)$", re.IGNORECASE)
     queries = make_queries(work, f"type:path file:{quote_value(_WORKFLOWS)}")
-    found: list[tuple[str, list[_MatrixValue], tuple[FileEvidence, ...]]] = []
+    lists: list[tuple[str, list[_MatrixValue], tuple[FileEvidence, ...]]] = []
     for row in run_searches(work, queries, notes)[:_MAX_FILES]:
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
@@ -56,13 +56,13 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
             path = row["path"]
             numbers = sorted({entry.line for entry in entries})
             proofs = [texts.evidence(target, path, number, number, "read", 1.0) for number in numbers]
-            found.append((path, entries, join_evidence(proofs)))
-    if not found or len(work.inquiry.pins) > 1:
+            lists.append((path, entries, join_evidence(proofs)))
+    if not lists or len(work.inquiry.pins) > 1:
         return None
-    found.sort(key=lambda entry: (not _OF_TESTS.search(entry[0].rpartition("/")[2]), -len(entry[1]), entry[0]))
-    parts = [f"{code(path)} has the matrix {_values_text(entries)}" for path, entries, _ in found[:_MAX_NAMED]]
-    text = "; ".join(parts) + ("; other workflows have one, too" if len(found) > _MAX_NAMED else "")
-    evidence = tuple(item for *_, items in found[:_MAX_NAMED] for item in items)
+    lists.sort(key=lambda entry: (not _OF_TESTS.search(entry[0].rpartition("/")[2]), -len(entry[1]), entry[0]))
+    parts = [f"{code(path)} has the matrix {_values_text(entries)}" for path, entries, _ in lists[:_MAX_NAMED]]
+    text = "; ".join(parts) + ("; other workflows have one, too" if len(lists) > _MAX_NAMED else "")
+    evidence = tuple(item for *_, items in lists[:_MAX_NAMED] for item in items)
     return Finding(Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes)
 
 

@@ -135,8 +135,8 @@ def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
                 branches.pop()
             if not word.startswith("end"):
                 condition = match[2].rstrip().removesuffix(")").strip()
-                whole = condition if len(condition) <= _MAX_CONDITION else f"{condition[:_MAX_CONDITION]}…"
-                branches.append("else" if word == "else" else f"{word.removeprefix('else')}({whole})")
+                text = condition if len(condition) <= _MAX_CONDITION else f"{condition[:_MAX_CONDITION]}…"
+                branches.append("else" if word == "else" else f"{word.removeprefix('else')}({text})")
         branch_of[number] = branches[-1] if branches else ""
     for requirement in _CMAKE(lines):
         branch = branch_of[requirement.line]

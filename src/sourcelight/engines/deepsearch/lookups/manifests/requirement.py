@@ -113,3 +113,32 @@ def has_part(requirement: str, requested: str) -> bool:
     parts = normalize(re.split(r"[/:]", requirement)[-1]).split("-")
     requested_parts = normalize(requested).split("-")
     return len(requested) > 3 and len(parts) > len(requested_parts) and parts[: len(requested_parts)] == requested_parts
+
+
+_MAX_ABOVE = 2_000
+"""Lines above a key in which its tables or mappings begin."""
+
+
+def keys_around(path: str, lines: Sequence[str], number: int) -> list[str]:
+    """Return the keys of the tables or mappings that a line (from 1) of configuration is in, outermost first."""
+    if path.endswith((".yaml", ".yml", ".json", ".jsonc", ".json5")):
+        keys: list[str] = []
+        indent = _indent(lines[number - 1])
+        for line in reversed(lines[max(0, number - 1 - _MAX_ABOVE) : number - 1]):
+            if not line.strip() or line.lstrip().startswith(("#", "//")) or _indent(line) >= indent:
+                continue
+            indent = _indent(line)
+            head = re.match(r"\s*(?:-\s+)?[\"']?([\w./-]+)[\"']?\s*:\s*[{\[]?\s*(?:#.*)?$", line[:500])
+            keys += [head[1]] if head is not None else []
+            if not indent:
+                break
+        return keys[::-1]
+    for line in reversed(lines[max(0, number - 1 - _MAX_ABOVE) : number - 1]):
+        header = re.match(r"\s*\[{1,2}([^\]]+)\]{1,2}\s*(?:[#;].*)?$", line[:500])
+        if header is not None:
+            return [part.strip("\"' ") for part in re.split(r"[.:]", header[1])]
+    return []
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
