@@ -191,3 +191,30 @@ def test_hostile_documents_and_workflows_are_read_at_once(tmp_path_factory: pyte
     for question in ("How do I run the tests?", "How do I build it?", "Which Python versions are tested?"):
         assert research(engine, question).text
     assert time.perf_counter() - start_s < 20.0
+
+
+_BSD = (
+    "Copyright (c) 2020 Someone\n\nRedistribution and use in source and binary forms, with or without modification,\n"
+    "are permitted:\n\n1. Redistributions of source code must retain it.\n2. Redistributions in binary form must\n"
+    "reproduce it.\n"
+)
+_ENDORSE = "3. Neither the name may be used to endorse or promote\nproducts derived from this software.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (_BSD, "has the words of the `BSD-2-Clause` license: “Redistribution and use"),
+        (_BSD + _ENDORSE, "has the words of the `BSD-3-Clause` license: “Redistribution and use"),
+        (_BSD + _ENDORSE + "4. All advertising materials must say so.\n", "says “Redistribution and use"),
+        ("Permission is hereby granted, free of charge, to anyone.\n", "says “Permission is hereby granted"),
+    ],
+)
+def test_a_license_is_named_by_its_own_sentences(
+    tmp_path_factory: pytest.TempPathFactory, text: str, words: str
+) -> None:
+    folder = tmp_path_factory.mktemp("license")
+    repo = RepositoryBuilder(folder / "punt")
+    repo.commit({"LICENSE": text, "punt.c": "int punt;\n"}, "Add it")
+    engine = open_engine([repo.path], index=folder / "index", workers=1)
+    assert _lead(engine, "What license is it under?").startswith(f"`LICENSE` {words}")

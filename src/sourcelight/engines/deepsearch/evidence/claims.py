@@ -250,7 +250,8 @@ CLAIMS: Sequence[Claim] = (
     ),
     Claim(
         (
-            "`…` gives `…` as the …", "`…` says “…”…", "`…` defines the …", "`…` enables the …",
+            "`…` gives `…` as the …", "`…` says “…”…", "`…` has the words of the `…` license: “…”…",
+            "`…` defines the …", "`…` enables the …",
             "`…` sets the script `…` to `…`", "`…` runs …for the target `…`…", "`…` builds … for the target `…`",
             "`…` builds from `…`…",
         ),

@@ -33,6 +33,21 @@ _LICENSES = r"^(LICEN[CS]E|COPYING|UNLICENSE)([.-][\w.-]*)?$"
 _LICENSE_LINE = re.compile(
     r"\blicen[cs]e\b|permission is hereby granted|redistribution and use|\bpublic domain\b|\bcopying\b", re.IGNORECASE
 )
+_LICENSE_PHRASES = (
+    ("MIT", ("permission is hereby granted, free of charge, to any person obtaining a copy of this software",
+             "this permission notice shall be included in all copies", 'the software is provided "as is"')),
+    ("ISC", ("permission to use, copy, modify, and/or distribute this software for any purpose",
+             "this permission notice appear in all copies")),
+    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "redistributions in binary form must",
+                      "to endorse or promote products derived from this software")),
+    ("BSD-2-Clause", ("redistribution and use in source and binary forms", "redistributions in binary form must")),
+)  # fmt: skip
+"""Sentences of licenses, in the order of trial: the third clause is what the shorter one lacks."""
+_FURTHER_CONDITIONS = (
+    "all advertising materials", "except as contained in this notice", "shall be used for good", "neither by nor",
+    "gnu general public", "apache license", "mozilla public", "dual licen", "commons clause",
+)  # fmt: skip
+"""Words of other licenses, and of longer forms of these."""
 _MAX_LISTED, _MAX_STEPS, _MAX_VALUE = 20, 5, 200
 _NAMES = {"license": "license", "version": "version", "edition": "edition", "backend": "build backend",
           "frameworks": "target frameworks", "platform": "oldest version of the platform"}  # fmt: skip
@@ -166,12 +181,22 @@ def _license_text(work: Work, texts: FileTexts, queries: list[str], notes: list[
         end = number + 1 if number < len(lines) and re.match(r"\s*Version\b", lines[number]) is not None else number
         quote = " ".join(" ".join(lines[number - 1 : end]).split())[:_MAX_VALUE].strip(" *#=")
         evidence = texts.evidence(target, row["path"], number, end, "read", 1.0)
-        statements.append(Statement(f"{code(row['path'])} says “{inline(quote)}”", (evidence,)))
+        name = _license_name(lines)
+        words = f"has the words of the {code(name)} license: " if name else "says "
+        statements.append(Statement(f"{code(row['path'])} {words}“{inline(quote)}”", (evidence,)))
     if not statements or len(statements) > 3:
         return None
     text = "; ".join(statement.text for statement in statements)
     evidence_of_all = tuple(item for statement in statements for item in statement.evidence)
     return Finding(Statement(text, evidence_of_all), "field", queries=[join_queries(queries)], notes=notes)
+
+
+def _license_name(lines: Sequence[str]) -> str:
+    """Return the name of a license that has no title of its own, by the sentences that only it has; else nothing."""
+    text = " ".join(" ".join(line[:500] for line in lines).lower().split())
+    if any(phrase in text for phrase in _FURTHER_CONDITIONS):
+        return ""
+    return next((name for name, phrases in _LICENSE_PHRASES if all(phrase in text for phrase in phrases)), "")
 
 
 def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Finding | None:
