@@ -190,6 +190,7 @@ __all__ = [
     "sql",
     "verify",
 ]
+_is_accessor_registered = False
 
 
 def __getattr__(name: str) -> Any:
@@ -212,9 +213,6 @@ def _give_frames_their_accessor() -> None:
         _is_accessor_registered = True
         tables = import_module("sourcelight.display.frames.tables")
         tables.with_first_frame(import_module("sourcelight.lab.accessor").register)
-
-
-_is_accessor_registered = False
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -11,6 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+_FORMAT = 2
+_FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
+"""Columns of `sources` in files that were written before the columns were renamed."""
+
 
 def answers_folder() -> Path:
     """Return the directory of stored answers; it may be deleted at any time."""
@@ -100,10 +104,3 @@ def _read(path: Path) -> Mapping[str, Any] | None:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
-
-
-_FORMAT = 2
-
-
-_FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
-"""Columns of `sources` in files that were written before the columns were renamed."""

@@ -34,6 +34,7 @@ _MAX_INCLUDES = 32
 _CONTINUATION = re.compile(r"\\\r?\n")
 _PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+_has_extensions = False
 
 
 def unfit_file(git_dir: str, git_common_dir: str) -> str:
@@ -174,9 +175,6 @@ def _accept_extensions() -> None:
 
         pygit2.settings.set_extensions(list(_READ_ALIKE))
         _has_extensions = True
-
-
-_has_extensions = False
 
 
 def _open_without_user(git_dir: str) -> pygit2.Repository:

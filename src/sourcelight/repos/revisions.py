@@ -42,6 +42,7 @@ _MAX_OLDER_COMMITS = 1000
 
 _CHECK_EVERY = 1000
 _MAX_ANSWERS = 10_000
+_answers: LruCache[tuple[str, str, str, float], CommitId] = LruCache(_MAX_ANSWERS)
 
 
 def resolve(repository: Repository, revision: str) -> CommitId:
@@ -264,9 +265,6 @@ def is_ancestor(repository: Repository, commit: CommitId, tip: CommitId) -> bool
         return bool(handle.descendant_of(pygit2.Oid(hex=tip), pygit2.Oid(hex=commit)))
     except (KeyError, ValueError, pygit2.GitError):  # a commit on the way is broken, or missing
         return any(name == commit for name, _ in ancestors_by_time(handle, tip))
-
-
-_answers: LruCache[tuple[str, str, str, float], CommitId] = LruCache(_MAX_ANSWERS)
 
 
 def _renew_cache() -> None:

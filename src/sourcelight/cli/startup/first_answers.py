@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sourcelight.server.mcp.handshake import EarlyAnswers
 
 _SAME_LIST = frozenset({"--committed", "--worktree"})
+_MAX_PORT = 65_535
 
 
 def start_early_answers(words: Sequence[str]) -> EarlyAnswers | None:
@@ -91,5 +92,4 @@ def _port(text: str) -> int:
     return int(text)
 
 
-_MAX_PORT = 65_535
 _READERS: dict[str, Callable[[str], Any]] = {"--host": str, "--port": _port, "--config": _path}

@@ -50,6 +50,7 @@ ROWS_SCHEMA: dict[str, Any] = {
 
 Every tool repeats it, so it only describes a table; docs/mcp.md has the other keys.
 """
+_BOUNDS = frozenset({"minimum", "maximum", "minLength"})
 
 
 def describe(description: str) -> Meta:
@@ -251,9 +252,6 @@ def _parts(arguments: type[Arguments]) -> tuple[tuple[str, bool], ...]:
         if "part" in extra:
             parts.append((name.encode_name, "cursor" in extra))
     return tuple(parts)
-
-
-_BOUNDS = frozenset({"minimum", "maximum", "minLength"})
 
 
 @cache

@@ -16,6 +16,12 @@ SEARCH_FAILED, SEARCH_ENDED_EARLY = "The search failed", "The search ended early
 SERVICE_STOPPING = "The service is stopping"
 OWN_FAULTS = frozenset({SEARCH_FAILED, SEARCH_ENDED_EARLY, SERVICE_STOPPING})
 """Titles of alerts about an error of the service, as opposed to one of the query."""
+_UNITS = {
+    "author": "commits",
+    "commit date": "commits",
+    "file": "matches left out",
+    "utility": "repositories left out",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +232,6 @@ def facet_title(name: str, filters: Iterable[SuggestedFilter]) -> str:
         return f"{name} (matches; a file may be of both)"
     units = {item.unit for item in filters}
     return name if units <= {"matches"} else f"{name} ({', '.join(sorted(units))})"
-
-
-_UNITS = {
-    "author": "commits",
-    "commit date": "commits",
-    "file": "matches left out",
-    "utility": "repositories left out",
-}
 
 
 @dataclass(frozen=True, slots=True)

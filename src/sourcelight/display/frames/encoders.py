@@ -16,6 +16,13 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t
 
 With East Asian input, full-width characters count as well (OWASP, CSV injection).
 """
+FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
+_FORMULA = "^([" + "".join(FORMULA_SIGNS).replace("-", r"\-") + "])"
+_NO_FRACTION = r"\.0+(Z?)$"
+Format = Literal["jsonl", "csv", "parquet"]
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_GROUP_ROWS = 100_000
+_GROUP_BYTES = 32 << 20
 
 
 def escape_formula(text: str) -> str:
@@ -219,24 +226,3 @@ def refuse_spreadsheet(spreadsheet: bool, format: Format) -> None:  # noqa: A002
     """Raise `ValueError` if `spreadsheet` is set for a format other than CSV."""
     if spreadsheet:
         raise ValueError(f"spreadsheet=True applies to csv only, got {format}")
-
-
-FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
-
-
-_FORMULA = "^([" + "".join(FORMULA_SIGNS).replace("-", r"\-") + "])"
-
-
-_NO_FRACTION = r"\.0+(Z?)$"
-
-
-Format = Literal["jsonl", "csv", "parquet"]
-
-
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
-
-
-_GROUP_ROWS = 100_000
-
-
-_GROUP_BYTES = 32 << 20

@@ -19,6 +19,7 @@ from sourcelight.repos import Repository, Viewer
 _MAX_CACHED_PLANS = 64
 T = TypeVar("T")
 _Key: TypeAlias = tuple[tuple[int, ...], Viewer]
+_TARGET_SUMMARIES: IdentityCache[tuple[Target, ...], _TargetSummary] = IdentityCache(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,6 @@ class _TargetSummary:
             summary = cls({name: repository.info for name, repository in repositories.items()}, repositories)
             _TARGET_SUMMARIES.put(targets, summary)
         return summary
-
-
-_TARGET_SUMMARIES: IdentityCache[tuple[Target, ...], _TargetSummary] = IdentityCache(8)
 
 
 def summary_of(plans: Sequence[Plan]) -> PlanSummary:

@@ -37,6 +37,7 @@ _MAX_PARSED_ROWS = 1 << 20
 """Maximum cached definitions of files without a table, 24 bytes each."""
 
 _MISSING_CODE = REASONS.index("missing")
+_PARSED: LruCache[tuple[str, int], _Names] = LruCache(_MAX_PARSED_ROWS, weigh=lambda names: 1 + len(names.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,4 +221,3 @@ def is_missing(store: IndexStore, target: Target, path: str) -> bool:
 
 _NO_NAMES = _Names(_empty(), _empty(), _empty(), _empty())
 _NO_DEFINITIONS = _Names(np.zeros(1, dtype=np.int64), _empty(), _empty(), _empty())
-_PARSED: LruCache[tuple[str, int], _Names] = LruCache(_MAX_PARSED_ROWS, weigh=lambda names: 1 + len(names.start))

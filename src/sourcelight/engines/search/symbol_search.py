@@ -54,6 +54,8 @@ MISSING = "missing"
 _FIRST_BATCH_ROWS, _MAX_BATCH_ROWS, _GROWTH = 256, 4096, 4
 
 Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
+_EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
+_NO_ROWS = SymbolRows(FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), _EMPTY)
 
 
 class _SymbolSearch:
@@ -156,10 +158,6 @@ class _SymbolSearch:
                     np.count_nonzero(is_incomplete if mask is None else is_incomplete & mask[placement.files])
                 )
         return {reason: count for reason, count in counts.items() if count}
-
-
-_EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
-_NO_ROWS = SymbolRows(FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), _EMPTY)
 
 
 def search(

@@ -49,6 +49,7 @@ _MAX_QUERY_STATES = 1 << 16
 _MAX_UNCHECKED_BYTES = 8 * 1024
 _MAX_LOOSE_TOKENS = 4096
 _CPP = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)(?![\w-])", re.MULTILINE)
+_PYTHON_DEFINITIONS = {"function_definition": "function", "class_definition": "class"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +304,6 @@ def _python_parts(
             elif _HOLDS_NAMES.search(data, body.start_byte, end):
                 remaining.append(body)
     return remaining
-
-
-_PYTHON_DEFINITIONS = {"function_definition": "function", "class_definition": "class"}
 
 
 def _first_line(name: bytes) -> bytes:

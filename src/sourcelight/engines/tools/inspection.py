@@ -49,6 +49,7 @@ _OF_REPOSITORIES = names_of(FilterScope.REPOSITORY)
 _MAX_NAMED = 20
 """Repositories without a match whose commits an answer names: each is compared with its work tree."""
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
+_LEAVES = {"matching_repositories": "repository", "matching_files": "file"}
 
 
 def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
@@ -239,7 +240,6 @@ def _part_line(row: Row) -> str:
     )
 
 
-_LEAVES = {"matching_repositories": "repository", "matching_files": "file"}
 _explained_rows = render_rows(_part_line)
 
 

@@ -23,6 +23,7 @@ _PLACES = ("repository", "commit")
 _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
 
 _MAX_NAMED = 3
+_MAX_SOURCES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,3 @@ def _missing(repository: Repository, arguments: WireArguments, context: ToolCont
 
 def _within(text: str, path: str) -> bool:
     return not path or text.startswith((f"{path} (", f"{path.rstrip('/')}/"))
-
-
-_MAX_SOURCES = 20

@@ -11,6 +11,18 @@ from sourcelight.core.tools.catalog import columns_by_origin, columns_named
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+_COUNT_COLUMNS = (
+    ("match_count", "matches"),
+    ("matches", "matches"),
+    ("commits", "commits"),
+    ("lines", "lines"),
+)
+_UNITS = {"additions": "added lines", "deletions": "removed lines"}
+_PICKAXE_UNITS = {"added": "added matching lines", "removed": "removed matching lines", "net": "net matching lines"}
+"""Meaning of columns with unclear names; ``net`` is added minus removed lines."""
+_PARTS = ("path", "other_path", "directory", "file_kind")
+"""Columns by which a commit is in several rows: it counts in each."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlotData:
@@ -87,25 +99,6 @@ def _repeats_text(frame: DataFrame, unit: str) -> str:
     if unit != "commits" or "commits" not in frame.columns or not column:
         return ""
     return f"A commit counts once for each {column.replace('_', ' ')} that it changed"
-
-
-_COUNT_COLUMNS = (
-    ("match_count", "matches"),
-    ("matches", "matches"),
-    ("commits", "commits"),
-    ("lines", "lines"),
-)
-
-
-_UNITS = {"additions": "added lines", "deletions": "removed lines"}
-
-
-_PICKAXE_UNITS = {"added": "added matching lines", "removed": "removed matching lines", "net": "net matching lines"}
-"""Meaning of columns with unclear names; ``net`` is added minus removed lines."""
-
-
-_PARTS = ("path", "other_path", "directory", "file_kind")
-"""Columns by which a commit is in several rows: it counts in each."""
 
 
 def _check_summable(frame: DataFrame, name: str) -> None:

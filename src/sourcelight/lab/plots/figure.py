@@ -33,6 +33,12 @@ _SCREEN_DPI = 80
 _FILE_DPI = 144
 MatplotlibFigure = Any
 F = TypeVar("F", bound=Callable[..., Any])
+# The dark image is hidden by its own attribute, so that a page which removes styles shows one of them.
+_THEMED_STYLE = (
+    f"<style>{','.join(f'{selector} .sl-figure .sl-light' for selector in IN_DARK_NOTEBOOKS)}{{display:none}}"
+    f"{','.join(f'{selector} .sl-figure .sl-dark' for selector in IN_DARK_NOTEBOOKS)}{{display:block !important}}"
+    ".sl-figure img{max-width:100%;height:auto}</style>"
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -126,14 +132,6 @@ class Figure:
             f'{_THEMED_STYLE}<div class="sl-figure tex2jax_ignore"><div class="sl-light">{light_image}</div>'
             f'<div class="sl-dark" style="display:none">{dark_image}</div></div>'
         )
-
-
-# The dark image is hidden by its own attribute, so that a page which removes styles shows one of them.
-_THEMED_STYLE = (
-    f"<style>{','.join(f'{selector} .sl-figure .sl-light' for selector in IN_DARK_NOTEBOOKS)}{{display:none}}"
-    f"{','.join(f'{selector} .sl-figure .sl-dark' for selector in IN_DARK_NOTEBOOKS)}{{display:block !important}}"
-    ".sl-figure img{max-width:100%;height:auto}</style>"
-)
 
 
 def _image(png: bytes, description: str) -> str:

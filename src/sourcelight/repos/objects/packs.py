@@ -32,6 +32,7 @@ MAX_UNFOLDED_BYTES = 64 << 20
 
 _BEFORE_ALL = 1 << 20
 """Priority before libgit2's own readers of loose objects and packs."""
+_types: list[type[pygit2.OdbBackend]] = []
 
 
 def largest_unfolded(git_dir: str, object_id: bytes) -> int:
@@ -102,9 +103,6 @@ def _backend_type() -> type[pygit2.OdbBackend]:
 
         _types.append(Backend)
     return _types[0]
-
-
-_types: list[type[pygit2.OdbBackend]] = []
 
 
 class _PackGuard:

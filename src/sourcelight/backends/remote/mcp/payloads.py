@@ -48,6 +48,17 @@ _TROUBLE = re.compile(
 )
 """Words of a sentence that gives the reason for an empty answer, rather than stating that it is empty."""
 _SENTENCE = re.compile(r"[A-Z][^/\n]*(?: [^/\n ]+){3,}[.!]")
+_LISTS: Mapping[str, tuple[str, ...]] = {
+    "files": (),
+    "repos": (),
+    "blocks": ("file", "path", "url"),
+    "commits": ("oid",),
+    "results": ("oid",),
+    "fileDiffs": ("newPath", "oldPath"),
+    "definitions": ("path", "url"),
+    "references": ("path", "url"),
+}
+"""Keys of lists of objects, each with its alternative required fields."""
 
 
 @dataclass(slots=True)
@@ -267,19 +278,6 @@ class Payload:
             if missing := len(entries) - len(readable[key]):
                 self.doubts.append(f"The service sent {count_of(missing, 'entry')} in {key} that can't be read.")
         return readable
-
-
-_LISTS: Mapping[str, tuple[str, ...]] = {
-    "files": (),
-    "repos": (),
-    "blocks": ("file", "path", "url"),
-    "commits": ("oid",),
-    "results": ("oid",),
-    "fileDiffs": ("newPath", "oldPath"),
-    "definitions": ("path", "url"),
-    "references": ("path", "url"),
-}
-"""Keys of lists of objects, each with its alternative required fields."""
 
 
 def _has_name(entry: Mapping[str, Any], key: str) -> bool:

@@ -25,6 +25,8 @@ from sourcelight.core.batches.records import WireRecord
 from sourcelight.core.batches.schema import COMMIT_KEYS
 from sourcelight.core.query.languages import language_of
 
+_CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]
+
 
 def message_rows(record: WireRecord) -> list[_CommitRow]:
     """Return the matched lines of a commit's message."""
@@ -116,6 +118,3 @@ def commits_of(
         return columns | of_lines, take
 
     return build
-
-
-_CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]

@@ -21,6 +21,8 @@ _DAYS = frozenset({"first_date", "last_date", "oldest_date", "newest_date"})
 """Dates displayed as a day: they limit a period, next to many numbers."""
 _CODE_TEXTS = frozenset({"chunk", "code", "patch", "context"})
 CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", "match", "patch", "symbol", "context"})
+_SINGLE_COLUMNS = frozenset({"start", "caller"})
+_OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
 
 
 def short_commit(value: object) -> str | None:
@@ -120,10 +122,6 @@ def _text(name: str, value: str, row: Mapping[str, Any], resolver: LinkResolver)
 def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with null as None, as places read it."""
     return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
-
-
-_SINGLE_COLUMNS = frozenset({"start", "caller"})
-_OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
 
 
 def _with_title(text: str, full_text: str) -> str:

@@ -32,6 +32,8 @@ _AS_PREDICATES = {
 
 _COMMITS = {"commit", "diff"}
 _SELECTS_BY_INDEX = {"symbol", "owners"}
+_SELECTIONS: IdentityCache[Sequence[Repository], RepositorySelection] = IdentityCache(8)
+"""Selections by fork, archived and visibility alone."""
 
 
 def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
@@ -265,10 +267,6 @@ def select_repositories(
     if may_cache:
         _SELECTIONS.put(visible, selection, key)
     return selection
-
-
-_SELECTIONS: IdentityCache[Sequence[Repository], RepositorySelection] = IdentityCache(8)
-"""Selections by fork, archived and visibility alone."""
 
 
 def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:

@@ -15,6 +15,12 @@ from sourcelight.engines.history.git import MAX_BLOB_BYTES, git_chunks
 if TYPE_CHECKING:
     import pygit2
 
+_BINARY_BYTES = 8000  # git looks for a NUL among so many
+_HUNK = re.compile(rb"^@@ -", re.MULTILINE)
+_HUNK_END = re.compile(rb"^(@@ -[^\n]*?)[ \t\r\f\v]+$", re.MULTILINE)
+_FILE = b"diff --git "
+_BODY = re.compile(rb"^(?:@@ -|Binary files )", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
@@ -272,18 +278,3 @@ def _parse_patch(change: FileChange, part: bytes) -> FileDiff:
     # Counting starts at the first hunk: the head of a patch has lines with +++ and ---.
     additions, deletions = part.count(b"\n+", body.start()), part.count(b"\n-", body.start())
     return FileDiff(change, additions, deletions, binary=False, patch=part)
-
-
-_BINARY_BYTES = 8000  # git looks for a NUL among so many
-
-
-_HUNK = re.compile(rb"^@@ -", re.MULTILINE)
-
-
-_HUNK_END = re.compile(rb"^(@@ -[^\n]*?)[ \t\r\f\v]+$", re.MULTILINE)
-
-
-_FILE = b"diff --git "
-
-
-_BODY = re.compile(rb"^(?:@@ -|Binary files )", re.MULTILINE)

@@ -17,6 +17,11 @@ MAX_INCLUDED = 600
 
 _HEADERS = (b".h", b".hh", b".hpp", b".hxx", b".inc", b".ipp", b".def", b".c", b".cc")
 _MAX_PARTS = 6
+_STANDARD = frozenset(
+    b"assert.h ctype.h errno.h fcntl.h float.h inttypes.h limits.h locale.h math.h pthread.h setjmp.h signal.h"
+    b" stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h time.h unistd.h wchar.h"
+    b" string vector map memory utility algorithm functional set iostream sstream".split()
+)
 
 
 def included_files(session: Session, document: Document) -> Mapping[object, Document]:
@@ -90,13 +95,6 @@ def find_header(session: Session, document: Document, module: str) -> Document |
 def _is_standard(ending: bytes) -> bool:
     """Return whether a header is of the C library or the system: a repository seldom replaces those."""
     return ending in _STANDARD or ending.startswith((b"sys/", b"linux/", b"netinet/", b"arpa/", b"bits/"))
-
-
-_STANDARD = frozenset(
-    b"assert.h ctype.h errno.h fcntl.h float.h inttypes.h limits.h locale.h math.h pthread.h setjmp.h signal.h"
-    b" stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h time.h unistd.h wchar.h"
-    b" string vector map memory utility algorithm functional set iostream sstream".split()
-)
 
 
 def _by_ending(project: Project) -> Mapping[bytes, list[int]]:

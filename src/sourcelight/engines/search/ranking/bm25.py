@@ -19,6 +19,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
 from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionScores
 
+_NONE = np.zeros(0, dtype=np.int64)
+_NO_PATHS = _NONE, np.zeros(0)
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -303,7 +306,3 @@ def run_starts(values: Int64Array) -> Int64Array:
     is_start[0] = True
     np.not_equal(values[1:], values[:-1], out=is_start[1:])
     return is_start.nonzero()[0]
-
-
-_NONE = np.zeros(0, dtype=np.int64)
-_NO_PATHS = _NONE, np.zeros(0)

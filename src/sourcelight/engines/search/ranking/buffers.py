@@ -10,6 +10,9 @@ import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 
+_MAX_FREE = 2
+_MAX_KEPT_FACTOR = 2
+
 
 class ScratchBuffer:
     """Arrays for scoring one question over a number of chunks.
@@ -74,7 +77,3 @@ class ScratchBuffers:
         with self._guard:
             if buffer.is_small and len(self._free) < _MAX_FREE:
                 self._free.append(buffer)
-
-
-_MAX_FREE = 2
-_MAX_KEPT_FACTOR = 2

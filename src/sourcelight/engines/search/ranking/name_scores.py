@@ -14,6 +14,16 @@ from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
+MIN_NAME_SCORE = 0.35
+"""Minimum score of a name; lower ones are dropped, which keeps the number of files to score small."""
+_NONE = np.zeros(0, dtype=np.int64)
+MIN_DEFINITION_SCORE = 0.7
+"""Minimum score of a definition's name: it must share nearly all of its words, and of the question's weight."""
+MAX_NAMING_CHUNKS = 200
+"""Maximum chunks whose definitions are compared. With more of them, the question's words are common in names."""
+_NEAR_TOP = 0.4
+"""Share of the best chunk's score from which definitions are compared. Their names count threefold in the score."""
+
 
 def name_scores(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Float64Array:
     """Score files by name: the share of a name's stems in the question, times the share of its weight they cover."""
@@ -50,10 +60,6 @@ def _masses(collection: ChunkCollection, words: WordScores, question: RankQuery)
     # Terms with `=` are whole names, whose words are terms of their own already.
     absent = idf_of(collection.of_all[0], 0)
     return {term: weight * words.idf.get(term, absent) for term, weight in question.terms.items() if term[0] != "="}
-
-
-MIN_NAME_SCORE = 0.35
-"""Minimum score of a name; lower ones are dropped, which keeps the number of files to score small."""
 
 
 def definition_name_scores(
@@ -105,9 +111,6 @@ def _chunks_of_definitions(
     return chunks[np.bincount(position, weights=np.concatenate(weights), minlength=len(chunks)) >= min_mass]
 
 
-_NONE = np.zeros(0, dtype=np.int64)
-
-
 def _share(name: bytes, masses: Mapping[str, float]) -> float:
     """Return the share of a name's words that are in a question, times the weight of these; 0 for too small a share."""
     stems = _stems(name)
@@ -130,12 +133,3 @@ def _share(name: bytes, masses: Mapping[str, float]) -> float:
 def _stems(name: bytes) -> tuple[str, ...]:
     # Without the cache, a short question spent half of its time here. Names are the same for each question.
     return tuple(stem(part) for part in parts_of(name.decode("utf-8", "replace")) if len(part) > 1)
-
-
-MIN_DEFINITION_SCORE = 0.7
-"""Minimum score of a definition's name: it must share nearly all of its words, and of the question's weight."""
-
-MAX_NAMING_CHUNKS = 200
-"""Maximum chunks whose definitions are compared. With more of them, the question's words are common in names."""
-_NEAR_TOP = 0.4
-"""Share of the best chunk's score from which definitions are compared. Their names count threefold in the score."""

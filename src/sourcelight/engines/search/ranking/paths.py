@@ -68,6 +68,8 @@ _ASIDE_FOLDER = re.compile(
 )
 
 FolderKinds: TypeAlias = tuple[bool, bool, bool, bool, bool]
+_INDEX_STEMS = frozenset({"index", "mod", "__init__", "init", "lib", "main"})
+"""Names without a meaning: the directory's name is used instead."""
 
 
 def kind_of(path: str) -> str:
@@ -219,10 +221,6 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
     terms = {term: _weigh_files(by_name.get(term, ()), by_folder.get(term, ())) for term in by_name.keys() | by_folder}
     name_terms = {term: np.array(files, dtype=np.int32) for term, files in by_stem.items()}
     return PathWords(kind, terms, name_terms, name_sizes, name_hashes, stem_hashes)
-
-
-_INDEX_STEMS = frozenset({"index", "mod", "__init__", "init", "lib", "main"})
-"""Names without a meaning: the directory's name is used instead."""
 
 
 def _weigh_files(

@@ -49,6 +49,8 @@ _TEST = re.compile(r"\b(?:tests?|tested|testing|unit test|fixtures?|spec)\b", re
 _MAX_ASKING_WORDS = 20
 """Words beyond which a question doesn't ask for tests or documentation: a report of a bug only mentions them."""
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
+_FEW_WORDS = 3
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +206,6 @@ def possible_names(text: str, names: Container[str]) -> tuple[str, ...]:
         # The first word bears a capital in any sentence, and a long question has capitals that name nothing.
         words = [word for word in words[1:] if word[0].isupper()] if len(words) <= _FEW_WORDS else []
     return tuple(dict.fromkeys(word for word in words if word not in names))
-
-
-_FEW_WORDS = 3
-_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def _read_marked(text: str, reader: _QuestionReader) -> str:

@@ -52,6 +52,7 @@ _REACHES_INTERNAL = re.compile(
     rb"^\s*from\s+(?:[\w.]*\b_[a-z\d]|[\w.]+\s+import\s+(?:\*|\([^)]*\b_\w|[^(\n]*\b_\w))", re.MULTILINE
 )
 """Python modules whose public names other files may decide: parsing every module of a repository takes too long."""
+_STATUSES = ("added", "removed", "changed", "moved")
 
 
 class _Side:
@@ -161,9 +162,6 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     attributes = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
     table = _table(repository.name, base, head, changes)
     return ToolResult("api_changes", table, attributes, not unread, tuple(notices))
-
-
-_STATUSES = ("added", "removed", "changed", "moved")
 
 
 def _directory(path: str) -> str:

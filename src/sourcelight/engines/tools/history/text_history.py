@@ -29,6 +29,18 @@ _MAX_COMMITS = 1_000
 _FIELDS = 6
 _MAX_BYTES = 64 << 20
 _NAMES = re.compile(rb"^\+\+\+ (?:b/)?(.*)$", re.MULTILINE)
+_COLUMNS = (
+    "repository",
+    "commit",
+    "commit_date",
+    "author",
+    "author_email",
+    "subject",
+    "path",
+    "added",
+    "removed",
+    "agent",
+)
 
 
 def _history_of(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
@@ -161,20 +173,6 @@ def _answer(
     table = tables.table("text_history", columns, len(rows))
     common = {"repository": arguments.repo.strip("/"), "total": total, **attributes}
     return ToolResult("text_history", table, common, is_complete, tuple(notices))
-
-
-_COLUMNS = (
-    "repository",
-    "commit",
-    "commit_date",
-    "author",
-    "author_email",
-    "subject",
-    "path",
-    "added",
-    "removed",
-    "agent",
-)
 
 
 def _file_line(row: Row) -> str:

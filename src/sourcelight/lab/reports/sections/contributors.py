@@ -39,6 +39,7 @@ _PEOPLE_COLUMNS = [
     "author", "author_email", "commits", "merges", "co_authored", "additions", "deletions", "files", "first_date",
     "last_date",
 ]  # fmt: skip
+_FIVE = 5
 
 
 def people_section(people: Frame | None, commits: Frame, request: Request, link: LinkOf) -> Section:
@@ -224,7 +225,6 @@ def _commits_behind(code: Client, frames: list[Frame]) -> Callable[[int], Frame]
 
 OLD_DAYS = 30
 _TOP = 3
-_FIVE = 5
 
 
 def lead(

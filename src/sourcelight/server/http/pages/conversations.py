@@ -23,6 +23,10 @@ _STATES = {
     "error": ("bad", "failed"),
 }
 _CHECKED = {"verified": "good", "moved": "warn", "rejected": "bad"}
+QUESTION_FIELD = (
+    '<label for="question">{label}</label><textarea id="question" name="question" rows="3" maxlength="20000" required>'
+    "{text}</textarea>"
+)
 
 
 def link_of(url: str, prefix: str) -> str:
@@ -97,12 +101,6 @@ def _owner_forms(info: Mapping[str, Any], action: str) -> str:
         f'{start} class="inline">{sharing} <details><summary>Delete</summary>'
         f"{button('delete', 'Delete for everyone')}</details></form>"
     )
-
-
-QUESTION_FIELD = (
-    '<label for="question">{label}</label><textarea id="question" name="question" rows="3" maxlength="20000" required>'
-    "{text}</textarea>"
-)
 
 
 def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: str, *, is_title: bool) -> str:

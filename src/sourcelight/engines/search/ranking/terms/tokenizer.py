@@ -43,6 +43,7 @@ whose why will with within without would yet you your
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 """Grammatical words; neither indexed nor searched."""
+_MAX_CACHED_STEMS = 200_000
 
 
 class _Stems(threading.local):
@@ -65,7 +66,6 @@ class _Stems(threading.local):
         return cached
 
 
-_MAX_CACHED_STEMS = 200_000
 _stems = _Stems()
 
 

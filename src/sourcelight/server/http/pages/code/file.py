@@ -26,6 +26,11 @@ _CONTEXT_LINES = 1_000
 _MAX_COLORED_CHARS = 400_000
 OUTLINE = "outline"
 """The part of a page with the definitions of its file."""
+# The page's script fills this panel when a reader clicks a name.
+_NAME_PANEL = (
+    '<section class="names" aria-label="Definition and references" aria-live="polite" hidden>'
+    '<h2><a href="#">Name</a> <button>Close</button></h2><div></div></section>'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +143,6 @@ def _line_rows(
             for number in range(1, total + 1, MAX_LINES - 2 * _CONTEXT_LINES)
         ]
     return "".join(rows), summary
-
-
-# The page's script fills this panel when a reader clicks a name.
-_NAME_PANEL = (
-    '<section class="names" aria-label="Definition and references" aria-live="polite" hidden>'
-    '<h2><a href="#">Name</a> <button>Close</button></h2><div></div></section>'
-)
 
 
 def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
