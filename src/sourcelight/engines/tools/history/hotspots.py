@@ -36,7 +36,8 @@ from sourcelight.engines.tools.history.commits import commits_answer, newest_com
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.filters import Dates, any_of, dates_of, files_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated, open_histories, revisions_of
-from sourcelight.engines.tools.history.people.contributions import agent_commits, changes_of_row, commit_mask
+from sourcelight.engines.tools.history.people.change_groups import agent_commits, commit_mask
+from sourcelight.engines.tools.history.people.churn import changes_of_row
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
 from sourcelight.engines.tools.pages.items import TableItems

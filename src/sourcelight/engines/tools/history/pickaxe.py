@@ -23,7 +23,7 @@ from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.filters import Dates, files_of, pattern_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people.contributions import (
+from sourcelight.engines.tools.history.people.change_groups import (
     GroupSums,
     agent_commits,
     commit_mask,

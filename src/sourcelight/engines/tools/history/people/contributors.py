@@ -19,7 +19,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people.contributions import (
+from sourcelight.engines.tools.history.people.change_groups import (
     GroupSums,
     commit_mask,
     facts_of,
