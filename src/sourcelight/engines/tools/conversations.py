@@ -41,12 +41,12 @@ def _ask(arguments: DeepSearchArguments, context: ToolContext) -> ToolResult:
     return asker.ask(arguments.question, context, repos=arguments.repos or (), revision=arguments.revision or "")
 
 
-def _conversations(call: str, context: ToolContext) -> Conversations:
+def _conversations(tool: str, context: ToolContext) -> Conversations:
     if context.conversations is None:
         raise UnsupportedTool(
-            f"{call}: deep search is not available here; use nls_search and keyword_search to find code, and read_file "
+            f"{tool}: deep search is not available here; use nls_search and keyword_search to find code, and read_file "
             "to read it",
-            tool=call,
+            tool=tool,
         )
     return context.conversations
 

@@ -147,10 +147,10 @@ def _too_large(
     )
 
 
-def _submodule(call: str, entry: TreeEntry) -> ToolError:
+def _submodule(tool: str, entry: TreeEntry) -> ToolError:
     commit = entry.object_id.hex()
-    message = f"{call}: {entry.path} is a submodule at commit {commit}; its files are in a repository of their own"
-    return ToolError(message, tool=call, argument="path")
+    message = f"{tool}: {entry.path} is a submodule at commit {commit}; its files are in a repository of their own"
+    return ToolError(message, tool=tool, argument="path")
 
 
 def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:

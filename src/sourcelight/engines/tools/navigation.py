@@ -55,7 +55,7 @@ def workspace_of(context: ToolContext) -> Workspace:
     return context.local.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
 
 
-def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Document:
+def document_of(tool: str, arguments: FileArguments, workspace: Workspace) -> Document:
     """Find the file that a call names.
 
     Raises
@@ -69,7 +69,7 @@ def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Do
     document = project.document(path.encode())
     if document is None:
         if path.encode() in project.directories():
-            raise ToolError(f"{call}: {path} is a directory; pass a file", tool=call, argument="path")
+            raise ToolError(f"{tool}: {path} is a directory; pass a file", tool=tool, argument="path")
         raise PathNotFound(project.name, revision, path)
     return document
 
@@ -80,20 +80,20 @@ def start_definitions(context: ToolContext, document: Document) -> None:
 
 
 def symbol_query_of(
-    call: str, arguments: SymbolArguments, document: Document, column: int | None = None
+    tool: str, arguments: SymbolArguments, document: Document, column: int | None = None
 ) -> SymbolQuery:
     """Return the symbol of a call; raises `ToolError` if the argument isn't the name of a symbol."""
     from sourcelight.engines.navigation.model import SymbolQuery
 
     line = arguments.line
     if column is not None and line is None:
-        raise ToolError(f"{call}: column needs a line", tool=call, argument="column")
+        raise ToolError(f"{tool}: column needs a line", tool=tool, argument="column")
     symbol = arguments.symbol.strip().removesuffix("()")
     # Models and people write `Class.method` or `Class::method`; the index has the last name.
     for separator in (".", "::", "->", "#"):
         symbol = symbol.rpartition(separator)[2] or symbol
     if not symbol or "\n" in symbol:
-        raise ToolError(f"{call}: {arguments.symbol!r} is not the name of a symbol", tool=call, argument="symbol")
+        raise ToolError(f"{tool}: {arguments.symbol!r} is not the name of a symbol", tool=tool, argument="symbol")
     return SymbolQuery(document, symbol, line, column)
 
 

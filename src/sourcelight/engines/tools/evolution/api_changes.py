@@ -32,7 +32,6 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, resolve
 
-CALL = "api_changes"
 T = TypeVar("T")
 _RULE = Rule(
     "Public symbols of Go, Java, Python and TypeScript are compared; tests and internal modules are left out.",
@@ -144,7 +143,10 @@ class _ApiChange:
 def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolResult:
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     if repository.kind != "git":
-        raise ToolError(f"{CALL}: {repository.name} is a directory without git and has no history", tool=CALL)
+        raise ToolError(
+            f"{API_CHANGES.name}: {repository.name} is a directory without git and has no history",
+            tool=API_CHANGES.name,
+        )
     base, head = resolve(repository, arguments.base), resolve(repository, arguments.head)
     below = clean_path(arguments.path or "")
     with ObjectReader(repository) as reader:

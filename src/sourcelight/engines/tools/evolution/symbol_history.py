@@ -38,7 +38,6 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 
-CALL = "symbol_history"
 MAX_FILES_READ = 20_000
 """Files of a commit in which a definition without a path is searched for."""
 
@@ -49,8 +48,12 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     symbol, line = split_line(arguments.symbol)
     revision, name = arguments.revision or "", plain_name(symbol)
     if not name or "\n" in name:
-        raise ToolError(f"{CALL}: {arguments.symbol!r} is not the name of a definition", tool=CALL, argument="symbol")
-    histories = open_history(CALL, context, arguments.repo, revision)
+        raise ToolError(
+            f"{SYMBOL_HISTORY.name}: {arguments.symbol!r} is not the name of a definition",
+            tool=SYMBOL_HISTORY.name,
+            argument="symbol",
+        )
+    histories = open_history(SYMBOL_HISTORY.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
     if not histories.selections:
         empty = tables.table("symbol_history", {}, 0)
@@ -107,18 +110,22 @@ def _definition_of(
     scope = arguments.path or snapshot.name
     if not candidates:
         at_line = "" if line is None else f" at line {line:,}"
-        raise ToolError(f"{CALL}: {scope} has no definition of {name!r}{at_line}", tool=CALL, argument="symbol")
+        raise ToolError(
+            f"{SYMBOL_HISTORY.name}: {scope} has no definition of {name!r}{at_line}",
+            tool=SYMBOL_HISTORY.name,
+            argument="symbol",
+        )
     if len(candidates) > 1:
         candidate_texts = [
             f"{path.decode('utf-8', 'replace')}:{candidate.begin_line} {candidate.name}"
             for path, candidate in candidates
         ]
         message = (
-            f"{CALL}: {scope} has {len(candidates):,} definitions of {name!r}: "
+            f"{SYMBOL_HISTORY.name}: {scope} has {len(candidates):,} definitions of {name!r}: "
             f"{list_names(candidate_texts, _MAX_NAMED)}; "
             f"give the path, more of the name, or a line after it, as in {f'{name}:{candidates[0][1].begin_line}'!r}"
         )
-        raise ToolError(message, tool=CALL, argument="symbol")
+        raise ToolError(message, tool=SYMBOL_HISTORY.name, argument="symbol")
     return candidates[0]
 
 
@@ -132,14 +139,18 @@ def _contents(
         path = clean_path(arguments.path)
         entry = find_entry(reader, commit, path, arguments.revision or "")
         if entry.kind != "file":
-            raise ToolError(f"{CALL}: {path} is a {entry.kind}; pass a file", tool=CALL, argument="path")
+            raise ToolError(
+                f"{SYMBOL_HISTORY.name}: {path} is a {entry.kind}; pass a file",
+                tool=SYMBOL_HISTORY.name,
+                argument="path",
+            )
         return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, MAX_BYTES) or b"")]
     tree = reader.tree(commit)
     files = [position for position, path in enumerate(tree.paths) if language_of(_text(path)) in LANGUAGES]
     if len(files) > MAX_FILES_READ:
         raise ToolError(
-            f"{CALL}: {snapshot.name} has {len(files):,} files that may have {name!r}; give the path",
-            tool=CALL,
+            f"{SYMBOL_HISTORY.name}: {snapshot.name} has {len(files):,} files that may have {name!r}; give the path",
+            tool=SYMBOL_HISTORY.name,
             argument="path",
         )
     candidates = []

@@ -53,7 +53,6 @@ from sourcelight.engines.tools.history.histories import (
 )
 from sourcelight.engines.tools.pages.items import TableItems
 
-CALL = "commit_search"
 NAMES_AGENTS = {"namesAgents": True}
 """Payload key: a commit without ``agent`` names no coding assistant. Other services don't check for one."""
 DEFAULT_COUNT = 50
@@ -71,17 +70,17 @@ class _CommitMatches:
 
 def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> PartialResult:
     regexp = bool(arguments.use_regex)
-    after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
+    after, before, echoed = dates_of(COMMIT_SEARCH.name, arguments.after, arguments.before)
     commit_filter = CommitFilter(
-        authors=any_of(CALL, "authors", arguments.authors, regexp=regexp, one_line=True),
-        messages=any_of(CALL, "messageTerms", arguments.message_terms, regexp=regexp),
+        authors=any_of(COMMIT_SEARCH.name, "authors", arguments.authors, regexp=regexp, one_line=True),
+        messages=any_of(COMMIT_SEARCH.name, "messageTerms", arguments.message_terms, regexp=regexp),
         after=after,
         before=before,
     )
     query = CommitQuery(
         commit_filter,
-        files=files_of(CALL, arguments.files, regexp=regexp),
-        changed=any_of(CALL, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
+        files=files_of(COMMIT_SEARCH.name, arguments.files, regexp=regexp),
+        changed=any_of(COMMIT_SEARCH.name, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
     )
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
     commits_alone = not query.files.paths and not query.changed
@@ -109,7 +108,9 @@ def _find(
 ) -> tuple[OpenedHistories, list[tuple[OpenedHistory, CommitNumbers]]]:
     """Return the histories, and the matching commits of each, newest first."""
     revisions, without = revisions_of(arguments.revisions)
-    histories = open_histories(CALL, context, arguments.repos, revisions, without, commits_alone=commits_alone)
+    histories = open_histories(
+        COMMIT_SEARCH.name, context, arguments.repos, revisions, without, commits_alone=commits_alone
+    )
     matches: list[tuple[OpenedHistory, CommitNumbers]] = []
     for selection in histories.selections:
         try:
@@ -268,19 +269,18 @@ def _shorten(body: str) -> str:
     return body if len(body) <= _BODY_CHARACTERS else body[:_BODY_CHARACTERS] + "…"
 
 
-REPOSITORIES_CALL = "get_contributor_repos"
 DEFAULT_LIMIT = 20
 _MAX_SHOWN = 100
 
 
 def _gather_repositories(arguments: GetContributorReposArguments, context: ToolContext) -> PartialResult:
     authors = _authors(arguments)
-    (pattern,) = any_of(REPOSITORIES_CALL, "author", authors, regexp=bool(arguments.use_regex), one_line=True)
+    (pattern,) = any_of(GET_CONTRIBUTOR_REPOS.name, "author", authors, regexp=bool(arguments.use_regex), one_line=True)
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     # An empty list would mean all repositories to `open_histories`, and a served call may not ask for these.
     if not names:
         return PartialResult(())
-    histories = open_histories(REPOSITORIES_CALL, context, names, commits_alone=True)
+    histories = open_histories(GET_CONTRIBUTOR_REPOS.name, context, names, commits_alone=True)
     contributions: dict[str, tuple[int, int, int, list[str], int]] = {}
     for selection in histories.selections:
         context.cancellation.check()
@@ -299,7 +299,11 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
 def _authors(arguments: GetContributorReposArguments) -> list[str]:
     authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
     if not authors:
-        raise ToolError(f"{REPOSITORIES_CALL} needs the argument 'author'", tool=REPOSITORIES_CALL, argument="author")
+        raise ToolError(
+            f"{GET_CONTRIBUTOR_REPOS.name} needs the argument 'author'",
+            tool=GET_CONTRIBUTOR_REPOS.name,
+            argument="author",
+        )
     return authors
 
 

@@ -35,7 +35,6 @@ from sourcelight.engines.tools.history.histories import open_histories
 from sourcelight.engines.tools.rows import join_parts
 from sourcelight.repos import ObjectReader, Repository, resolve
 
-CALL = "compare_revisions"
 DEFAULT_FIRST, DEFAULT_STAT = 50, 100
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's id of the empty tree. As the base of a comparison, it makes every file of the head new."""

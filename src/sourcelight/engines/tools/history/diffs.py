@@ -44,7 +44,6 @@ from sourcelight.engines.tools.history.filters import any_of, dates_of, files_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories, revisions_of
 from sourcelight.repos.handles import UnusableRepository, open_handle
 
-CALL = "diff_search"
 DEFAULT_COUNT = 20
 _ROWS_AT_ONCE = 500_000
 _MAX_FILES, _MAX_HUNKS, _MAX_LINES = 5, 3, 40
@@ -62,10 +61,12 @@ class _DiffMatches:
 
 
 def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> PartialResult:
-    after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
-    pattern = pattern_of(CALL, "pattern", arguments.pattern, regexp=bool(arguments.use_regex), one_line=True)
+    after, before, echoed = dates_of(DIFF_SEARCH.name, arguments.after, arguments.before)
+    pattern = pattern_of(
+        DIFF_SEARCH.name, "pattern", arguments.pattern, regexp=bool(arguments.use_regex), one_line=True
+    )
     query = _query(arguments, pattern, after, before)
-    histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
+    histories = open_histories(DIFF_SEARCH.name, context, arguments.repos, *revisions_of(arguments.revisions))
     matches: list[tuple[OpenedHistory, DiffMatches, CommitNumbers]] = []
     for snapshot in histories.selections:
         try:
@@ -101,9 +102,11 @@ def _query(
     authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
     return DiffQuery(
         CommitFilter(
-            authors=any_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before
+            authors=any_of(DIFF_SEARCH.name, "authors", authors, regexp=regexp, one_line=True),
+            after=after,
+            before=before,
         ),
-        files_of(CALL, arguments.files, regexp=regexp),
+        files_of(DIFF_SEARCH.name, arguments.files, regexp=regexp),
         PatternTerm(pattern),
         sides,
         "count" if arguments.changes == "count" else "lines",

@@ -18,7 +18,7 @@ Dates = tuple[int | None, int | None]
 
 
 def pattern_of(
-    call: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False, one_line: bool = False
+    tool: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False, one_line: bool = False
 ) -> CompiledPattern:
     """Compile a text of the caller: literal without regard to case, or RE2.
 
@@ -26,43 +26,43 @@ def pattern_of(
     what could only be found across lines where they are looked at one by one.
     """
     if not text:
-        raise ToolError(f"{call}: {argument} contains an empty string", tool=call, argument=argument)
+        raise ToolError(f"{tool}: {argument} contains an empty string", tool=tool, argument=argument)
     try:
         kind: PatternKind = "regexp" if regexp else "literal"
         pattern = compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)
     except PatternError as error:
-        raise ToolError(f"{call}: {argument}: {error}", tool=call, argument=argument) from error
+        raise ToolError(f"{tool}: {argument}: {error}", tool=tool, argument=argument) from error
     if one_line and not fits_a_line(pattern):
         raise ToolError(
-            f"{call}: {argument} {text!r} can't match without a newline, but lines are searched one by one; "
+            f"{tool}: {argument} {text!r} can't match without a newline, but lines are searched one by one; "
             "search for one of the lines",
-            tool=call,
+            tool=tool,
             argument=argument,
         )
     return pattern
 
 
 def any_of(
-    call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
+    tool: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
 ) -> tuple[AnyPattern, ...]:
     """Return a pattern for any of some texts; none for no texts. `one_line` is as for `pattern_of`."""
     if not texts:
         return ()
-    return (AnyPattern(tuple(pattern_of(call, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
+    return (AnyPattern(tuple(pattern_of(tool, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
 
 
-def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> ChangedFileFilter:
+def files_of(tool: str, files: Sequence[str] | None, *, regexp: bool) -> ChangedFileFilter:
     """Return a pattern for any of some globs or path prefixes; with `regexp`, for RE2 found anywhere in the path."""
     if not files:
         return ChangedFileFilter()
     if regexp:
-        patterns = [pattern_of(call, "files", text, regexp=True, whole_text=True) for text in files]
+        patterns = [pattern_of(tool, "files", text, regexp=True, whole_text=True) for text in files]
     else:
-        patterns = [pattern_of(call, "files", file_pattern(text), regexp=True, whole_text=True) for text in files]
+        patterns = [pattern_of(tool, "files", file_pattern(text), regexp=True, whole_text=True) for text in files]
     return ChangedFileFilter((AnyPattern(tuple(patterns)),))
 
 
-def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
+def dates_of(tool: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
     """Return the bounds of committer times in seconds, both exclusive, and the instants as they were understood.
 
     Raises `ToolError` for an invalid date.
@@ -76,13 +76,13 @@ def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | No
         try:
             instant = parse_date(text, datetime.now(UTC))
         except ValueError as error:
-            raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
+            raise ToolError(f"{tool}: {name}: {error}", tool=tool, argument=name) from error
         echoed[name] = instant.isoformat().replace("+00:00", "Z")
         seconds = instant.timestamp()
         bounds.append(math.floor(seconds) if name == "after" else math.ceil(seconds))
     start, end = bounds
     if start is not None and end is not None and start + 1 >= end:
         raise ToolError(
-            f"{call}: no time is after {echoed['after']} and before {echoed['before']}", tool=call, argument="after"
+            f"{tool}: no time is after {echoed['after']} and before {echoed['before']}", tool=tool, argument="after"
         )
     return start, end, echoed

@@ -111,7 +111,7 @@ class DatedArguments(Protocol):
 
 
 def gather_dated(
-    call: str,
+    tool: str,
     arguments: DatedArguments,
     context: ToolContext,
     find: Callable[[OpenedHistory, Dates], Any],
@@ -119,9 +119,9 @@ def gather_dated(
     commits_alone: bool = False,
 ) -> PartialResult:
     """Call `find` for each repository between two dates, and return a partial result; see `open_histories`."""
-    after, before, dates = dates_of(call, arguments.after, arguments.before)
+    after, before, dates = dates_of(tool, arguments.after, arguments.before)
     revisions, without = revisions_of(arguments.revisions)
-    histories = open_histories(call, context, arguments.repos or (), revisions, without, commits_alone=commits_alone)
+    histories = open_histories(tool, context, arguments.repos or (), revisions, without, commits_alone=commits_alone)
     return gather_each(histories, context, lambda selection: find(selection, (after, before)), dates)
 
 
@@ -145,13 +145,13 @@ def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]
     return [name for name in names if name[:1] != "^"], [name[1:] for name in names if name[:1] == "^"]
 
 
-def open_history(call: str, context: ToolContext, repo: str, revision: str | None) -> OpenedHistories:
+def open_history(tool: str, context: ToolContext, repo: str, revision: str | None) -> OpenedHistories:
     """Open the history of one repository at a revision, its default branch if there is none; see `open_histories`."""
-    return open_histories(call, context, (repo,), [revision] if revision else ())
+    return open_histories(tool, context, (repo,), [revision] if revision else ())
 
 
 def open_histories(
-    call: str,
+    tool: str,
     context: ToolContext,
     repos: Sequence[str],
     revisions: Sequence[str] = (),
@@ -163,8 +163,8 @@ def open_histories(
 
     Parameters
     ----------
-    call
-        Name of the call, for errors.
+    tool
+        Name of the tool, for errors.
     context
         The context, whose viewer's permissions apply.
     repos
@@ -190,7 +190,7 @@ def open_histories(
     """
     # Without names, the histories of all repositories would be built before the first answer.
     if not repos and context.served:
-        raise ToolError(f"{call}: repos is empty; name the repositories, list_repos finds them", tool=call)
+        raise ToolError(f"{tool}: repos is empty; name the repositories, list_repos finds them", tool=tool)
     repositories = named_repositories(context, repos)
     partial = PartialResult(tuple(repository.name for repository in repositories))
     histories = OpenedHistories(partial)

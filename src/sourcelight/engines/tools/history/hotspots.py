@@ -19,8 +19,14 @@ from sourcelight.core.batches.results import ToolResult, columns_of, group_order
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.notices import Rule
-from sourcelight.core.tools import analyses as tools
-from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArguments, HotspotsArguments
+from sourcelight.core.tools.analyses import (
+    COMMITS_BEHIND,
+    COUPLING,
+    HOTSPOTS,
+    CommitsBehindArguments,
+    CouplingArguments,
+    HotspotsArguments,
+)
 from sourcelight.core.tools.tool import Arguments
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
@@ -44,19 +50,18 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import CommitTree, ObjectReader
 
-HOTSPOTS, COUPLING, BEHIND = "hotspots", "coupling", "commits_behind"
 _LARGE = 30
 _NARROWING = ("files", "revisions", "fileKinds", "maxFiles")
 _NEVER = -(1 << 62)
 
 
 def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> PartialResult:
-    file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
+    file_filter = files_of(HOTSPOTS.name, arguments.files, regexp=False)
 
     def find(selection: OpenedHistory, dates: Dates) -> _Hotspots:
         return _hot_files(selection, file_filter, dates, arguments, context)
 
-    return gather_dated(HOTSPOTS, arguments, context, find)
+    return gather_dated(HOTSPOTS.name, arguments, context, find)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def _hot_files(
     count = len(distinct)
     commit = changes.commit[change_rows].astype(np.int64)
     commits = count_distinct(codes, commit, count)
-    persons = PersonNumbers(HOTSPOTS, join_addresses=arguments.join_addresses).of_identities(snapshot)
+    persons = PersonNumbers(HOTSPOTS.name, join_addresses=arguments.join_addresses).of_identities(snapshot)
     people = persons[history.commits.author[commit]]
     lines = _lines(snapshot, tree, distinct, context)
     # The logarithm, because a file of twice the lines isn't twice as hot; binary files (-1 lines) score 0.
@@ -139,7 +144,7 @@ def hot_commits(
     selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
     """Return numbers of the commits that the row of today's file `path` counts."""
-    file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
+    file_filter = files_of(HOTSPOTS.name, arguments.files, regexp=False)
     change_rows, file_of, tree = _countable_changes(selection, file_filter, dates, arguments.file_kinds, context)
     return np.unique(
         selection.history.changes.commit[change_rows[np.isin(file_of, _files_named(tree, arguments.path))]]
@@ -216,7 +221,7 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
     attributes = {
         **part.dates,
         "total": sum(partial.total for partial in partials),
-        "drill_down": _drill(HOTSPOTS, arguments, part),
+        "drill_down": _drill(HOTSPOTS.name, arguments, part),
     }
     table = table.take(order[:limit] if limit else order)
     return ToolResult("hotspots", table, attributes, part.complete, tuple(notices))
@@ -224,7 +229,7 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
 
 def _gather_coupling(arguments: CouplingArguments, context: ToolContext) -> PartialResult:
     return gather_dated(
-        COUPLING, arguments, context, lambda snapshot, dates: _pairs(snapshot, arguments, dates, context)
+        COUPLING.name, arguments, context, lambda snapshot, dates: _pairs(snapshot, arguments, dates, context)
     )
 
 
@@ -295,7 +300,7 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
         f"Pairs leave out {count_of(skipped, 'commit')} with more than {arguments.max_files or _LARGE} files.",
     ]
     notices += kind_notices(arguments.file_kinds)
-    attributes = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
+    attributes = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING.name, arguments, part)}
     return ToolResult("coupling", tables.table("coupling", table, len(rows)), attributes, part.complete, tuple(notices))
 
 
@@ -304,14 +309,14 @@ def _thresholds(arguments: CouplingArguments) -> tuple[int, float]:
     return arguments.min_commits or 5, 0.3 if arguments.min_degree is None else arguments.min_degree
 
 
-def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, Any]:
+def _drill(tool: str, arguments: Arguments, part: PartialResult) -> dict[str, Any]:
     wire_arguments = arguments.to_wire()
     fixed = {name: wire_arguments[name] for name in _NARROWING if wire_arguments.get(name)}
     columns_by_argument = {"repos": "repository", "path": "path"}
-    columns_by_argument |= {"otherPath": "other_path"} if call == COUPLING else {}
+    columns_by_argument |= {"otherPath": "other_path"} if tool == COUPLING.name else {}
     return {
         "call": "commits_behind",
-        "arguments": {"of": call, **fixed, **part.dates},
+        "arguments": {"of": tool, **fixed, **part.dates},
         "columns": columns_by_argument,
     }
 
@@ -348,9 +353,11 @@ _ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_o
 
 
 def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> PartialResult:
-    after, before, echoed = dates_of(BEHIND, arguments.after, arguments.before)
-    commit_filter = CommitFilter(authors=any_of(BEHIND, "authors", arguments.authors, regexp=False, one_line=True))
-    histories = open_histories(BEHIND, context, arguments.repos, *revisions_of(arguments.revisions))
+    after, before, echoed = dates_of(COMMITS_BEHIND.name, arguments.after, arguments.before)
+    commit_filter = CommitFilter(
+        authors=any_of(COMMITS_BEHIND.name, "authors", arguments.authors, regexp=False, one_line=True)
+    )
+    histories = open_histories(COMMITS_BEHIND.name, context, arguments.repos, *revisions_of(arguments.revisions))
     matches = []
     for snapshot in histories.selections:
         context.cancellation.check()
@@ -372,7 +379,7 @@ def _combine_behind(arguments: CommitsBehindArguments, context: ToolContext, par
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(tools.HOTSPOTS, Split(_gather_hotspots, _combine_hotspots), TEXTS["hotspots"], TableItems("files")),
-    Handler(tools.COUPLING, Split(_gather_coupling, _combine_coupling)),
-    Handler(tools.COMMITS_BEHIND, Split(_gather_behind, _combine_behind)),
+    Handler(HOTSPOTS, Split(_gather_hotspots, _combine_hotspots), TEXTS["hotspots"], TableItems("files")),
+    Handler(COUPLING, Split(_gather_coupling, _combine_coupling)),
+    Handler(COMMITS_BEHIND, Split(_gather_behind, _combine_behind)),
 )

@@ -25,14 +25,13 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.repos import ObjectReader, find_entry
 
-CALL = "path_history"
 _STATUSES = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
 _RULE = Rule("Merges change no file, and copies are not followed.", "merges")
 
 
 def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> ToolResult:
     revision, path = arguments.revision or "", clean_path(arguments.path)
-    histories = open_history(CALL, context, arguments.repo, revision)
+    histories = open_history(PATH_HISTORY.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
     if not histories.selections:
         empty = tables.table("path_history", {}, 0)

@@ -35,21 +35,20 @@ from sourcelight.engines.tools.history.people.change_groups import (
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
 
-CALL = "pickaxe"
 _VALUES = ("added", "removed", "commits", "agent_commits")
 
 
 def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> PartialResult:
-    period = period_of(CALL, _by(arguments))
+    period = period_of(PICKAXE.name, _by(arguments))
     regexp = bool(arguments.use_regex)
-    pattern = pattern_of(CALL, "pattern", arguments.pattern, regexp=regexp, one_line=True)
-    file_filter = files_of(CALL, arguments.files, regexp=regexp)
+    pattern = pattern_of(PICKAXE.name, "pattern", arguments.pattern, regexp=regexp, one_line=True)
+    file_filter = files_of(PICKAXE.name, arguments.files, regexp=regexp)
 
     def find(selection: OpenedHistory, dates: Dates) -> GroupSums:
-        people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+        people = PersonNumbers(PICKAXE.name, arguments.mailmap, join_addresses=arguments.join_addresses)
         return _sums(selection, people, _PickaxeRequest(pattern, file_filter, period, dates), context)
 
-    return gather_dated(CALL, arguments, context, find)
+    return gather_dated(PICKAXE.name, arguments, context, find)
 
 
 def _by(arguments: PickaxeArguments) -> list[str]:
@@ -99,8 +98,8 @@ def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeReque
 
 def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
-    period = period_of(CALL, by)
-    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    period = period_of(PICKAXE.name, by)
+    people = PersonNumbers(PICKAXE.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = join_groups(part, people)
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []

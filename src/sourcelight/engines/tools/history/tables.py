@@ -170,11 +170,11 @@ def _seconds(months: Int64Array) -> Int64Array:
     return months.astype("datetime64[M]").astype("datetime64[s]").astype(np.int64)
 
 
-def period_of(call: str, by: Sequence[str]) -> str | None:
+def period_of(tool: str, by: Sequence[str]) -> str | None:
     """Return the period that `by` names; raises `ToolError` when it names two."""
     periods = [name for name in by if name in PERIODS]
     if len(periods) > 1:
-        raise ToolError(f"{call}: by has two periods, {' and '.join(periods)}", tool=call, argument="by")
+        raise ToolError(f"{tool}: by has two periods, {' and '.join(periods)}", tool=tool, argument="by")
     return periods[0] if periods else None
 
 

@@ -24,7 +24,6 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import Row, commit_heading, render_rows
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
-CALL = "history_of"
 _MAX_COMMITS = 1_000
 _FIELDS = 6
 _MAX_BYTES = 64 << 20
@@ -45,7 +44,9 @@ _COLUMNS = (
 
 def _history_of(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
     if (arguments.text is None) == (arguments.start_line is None):
-        raise ToolError(f"{CALL}: give either text, or path and startLine", tool=CALL, argument="text")
+        raise ToolError(
+            f"{HISTORY_OF.name}: give either text, or path and startLine", tool=HISTORY_OF.name, argument="text"
+        )
     return _of_text(arguments, context) if arguments.text is not None else _of_lines(arguments, context)
 
 
@@ -72,23 +73,33 @@ def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult
     """Return commits that changed a range of lines of a file, by ``git log -L``."""
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     if repository.kind != "git":
-        raise ToolError(f"{CALL}: {repository.name} is a directory without git and has no history", tool=CALL)
+        raise ToolError(
+            f"{HISTORY_OF.name}: {repository.name} is a directory without git and has no history", tool=HISTORY_OF.name
+        )
     if not arguments.path:
-        raise ToolError(f"{CALL}: startLine needs the path of a file", tool=CALL, argument="path")
+        raise ToolError(f"{HISTORY_OF.name}: startLine needs the path of a file", tool=HISTORY_OF.name, argument="path")
     commit, path = resolve(repository, arguments.revision or ""), clean_path(arguments.path)
     first = arguments.start_line or 1
     last = arguments.end_line or first
     if last < first:
-        raise ToolError(f"{CALL}: endLine {last} is before startLine {first}", tool=CALL, argument="endLine")
+        raise ToolError(
+            f"{HISTORY_OF.name}: endLine {last} is before startLine {first}", tool=HISTORY_OF.name, argument="endLine"
+        )
     with ObjectReader(repository) as reader:
         entry = find_entry(reader, commit, path, arguments.revision or "")
         data = reader.read(entry.object_id, _MAX_BYTES) if entry.kind == "file" else None
     if data is None:
-        raise ToolError(f"{CALL}: {path} is not a file whose text is in this clone", tool=CALL, argument="path")
+        raise ToolError(
+            f"{HISTORY_OF.name}: {path} is not a file whose text is in this clone",
+            tool=HISTORY_OF.name,
+            argument="path",
+        )
     count = data.count(b"\n") + (not data.endswith(b"\n"))
     if first > count:
         raise ToolError(
-            f"{CALL}: startLine is {first}, but {path} has {count_of(count, 'line')}", tool=CALL, argument="startLine"
+            f"{HISTORY_OF.name}: startLine is {first}, but {path} has {count_of(count, 'line')}",
+            tool=HISTORY_OF.name,
+            argument="startLine",
         )
     limit = arguments.limit or _MAX_COMMITS
     # Texts of files and messages can't know the mark, so that they can't pass for a commit.
@@ -105,7 +116,7 @@ def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult
         records = _records(repository.git_dir, command, f"{marker}\0".encode(), context)
         rows += ({"repository": repository.name, "path": path, **record.row()} for record in records)
     except GitFailed as error:
-        raise ToolError(f"{CALL}: git can't follow these lines: {error}", tool=CALL) from error
+        raise ToolError(f"{HISTORY_OF.name}: git can't follow these lines: {error}", tool=HISTORY_OF.name) from error
     is_complete = len(rows) <= limit and not repository.incomplete
     if repository.incomplete:
         notices.append(f"This is a {repository.incomplete} clone: earlier changes are not in it.")
@@ -152,7 +163,9 @@ def _records(git_dir: str, command: list[str | bytes], marker: bytes, context: T
     for chunk in git_chunks(git_dir, command, cancellation=context.cancellation):
         output += chunk
         if len(output) > _MAX_BYTES:
-            raise ToolError(f"{CALL}: the changes of these lines are too large; choose fewer", tool=CALL)
+            raise ToolError(
+                f"{HISTORY_OF.name}: the changes of these lines are too large; choose fewer", tool=HISTORY_OF.name
+            )
     parts = bytes(output).split(marker)[1:]
     for start in range(0, len(parts) - _FIELDS, _FIELDS + 1):
         yield _LogRecord(parts[start : start + _FIELDS], parts[start + _FIELDS])

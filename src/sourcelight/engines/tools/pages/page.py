@@ -57,7 +57,7 @@ class PageRequest:
 
 
 def split_page_arguments(
-    call: str, arguments: WireArguments, default: int | None, *, with_structure: bool = True
+    tool: str, arguments: WireArguments, default: int | None, *, with_structure: bool = True
 ) -> tuple[PageRequest, WireArguments]:
     """Return the requested page, and the other arguments.
 
@@ -73,20 +73,20 @@ def split_page_arguments(
         tokens = int(tokens)
     # `True` is an int in Python, and would ask for one token.
     if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int)):
-        raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} must be of type integer, not {type(tokens).__name__}")
+        raise _refusal(tool, f"{MAX_TOKENS_ARGUMENT} must be of type integer, not {type(tokens).__name__}")
     if tokens is not None and not MIN_TOKENS <= tokens <= MAX_TOKENS:
-        raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} must be {MIN_TOKENS} to {MAX_TOKENS}, got {tokens}")
+        raise _refusal(tool, f"{MAX_TOKENS_ARGUMENT} must be {MIN_TOKENS} to {MAX_TOKENS}, got {tokens}")
     if cursor is not None and not isinstance(cursor, str):
         raise ToolError(
-            f"{call}: {CURSOR_ARGUMENT} must be of type string, not {type(cursor).__name__}",
-            tool=call,
+            f"{tool}: {CURSOR_ARGUMENT} must be of type string, not {type(cursor).__name__}",
+            tool=tool,
             argument=CURSOR_ARGUMENT,
         )
     return PageRequest(default if tokens is None else tokens, cursor or "", with_structure), remaining
 
 
-def _refusal(call: str, message: str) -> ToolError:
-    return ToolError(f"{call}: {message}", tool=call, argument=MAX_TOKENS_ARGUMENT)
+def _refusal(tool: str, message: str) -> ToolError:
+    return ToolError(f"{tool}: {message}", tool=tool, argument=MAX_TOKENS_ARGUMENT)
 
 
 @dataclass(slots=True)
@@ -164,13 +164,13 @@ def measure(payload: Mapping[str, Any], text: str, request: PageRequest) -> int:
 
 
 def render_page(
-    call: str, result: ToolResult, items: Items | None, request: PageRequest, render: Callable[[ToolResult], Rendered]
+    tool: str, result: ToolResult, items: Items | None, request: PageRequest, render: Callable[[ToolResult], Rendered]
 ) -> Rendered:
     """Render the requested part of an answer.
 
     Parameters
     ----------
-    call
+    tool
         Name of the tool.
     result
         The whole answer.
@@ -189,8 +189,8 @@ def render_page(
     if request.is_whole:
         return render(result)
     if items is None:
-        return _cut_text(call, *render(result), request)
-    start = _read_cursor(call, request.cursor, result, items) if request.cursor else ItemMark(0)
+        return _cut_text(tool, *render(result), request)
+    start = _read_cursor(tool, request.cursor, result, items) if request.cursor else ItemMark(0)
     pager = _Pager(result, items, request, render, start)
     last = items.count(result)
     end = ItemMark(last) if request.max_tokens is None else pager.page_end(request.max_tokens - _RESERVE)
@@ -213,10 +213,10 @@ def render_page(
     return payload, f"{text.rstrip(chr(10))}\n\n({position_text})\n"
 
 
-def _cut_text(call: str, payload: dict[str, Any], text: str, request: PageRequest) -> Rendered:
+def _cut_text(tool: str, payload: dict[str, Any], text: str, request: PageRequest) -> Rendered:
     """Cut an answer that has no items after whole lines."""
     if request.cursor:
-        raise ToolError(f"{call}: its answers have no cursor", tool=call, argument=CURSOR_ARGUMENT)
+        raise ToolError(f"{tool}: its answers have no cursor", tool=tool, argument=CURSOR_ARGUMENT)
     budget = (request.max_tokens or MAX_TOKENS) - _RESERVE
     total = measure(payload, text, request)
     if total <= budget:
@@ -246,7 +246,7 @@ def _write_cursor(result: ToolResult, items: Items, mark: ItemMark) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _read_cursor(call: str, cursor: str, result: ToolResult, items: Items) -> ItemMark:
+def _read_cursor(tool: str, cursor: str, result: ToolResult, items: Items) -> ItemMark:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
         version, item, offset, digest = text.split(":")
@@ -254,11 +254,11 @@ def _read_cursor(call: str, cursor: str, result: ToolResult, items: Items) -> It
     except (binascii.Error, ValueError):
         version, mark, digest = "", ItemMark(0), ""
     if version != _VERSION or mark.item < 0 or mark.offset < 0:
-        message = f"{call}: {CURSOR_ARGUMENT} is not a cursor; pass the one of an earlier answer unchanged"
-        raise ToolError(message, tool=call, argument=CURSOR_ARGUMENT)
+        message = f"{tool}: {CURSOR_ARGUMENT} is not a cursor; pass the one of an earlier answer unchanged"
+        raise ToolError(message, tool=tool, argument=CURSOR_ARGUMENT)
     if mark.item >= items.count(result) or _digest(result, items, mark) != digest:
-        message = f"{call}: the answer has changed since this cursor, or the arguments differ; call without a cursor"
-        raise ToolError(message, tool=call, argument=CURSOR_ARGUMENT)
+        message = f"{tool}: the answer has changed since this cursor, or the arguments differ; tool without a cursor"
+        raise ToolError(message, tool=tool, argument=CURSOR_ARGUMENT)
     return mark
 
 

@@ -29,14 +29,13 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, Repository
 
-CALL = "complexity"
 _REPORT_EVERY = 50
 _MAX_NAMED = 3
 _Row = dict[str, Any]
 
 
 def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolResult:
-    histories = open_history(CALL, context, arguments.repo, arguments.revision)
+    histories = open_history(COMPLEXITY.name, context, arguments.repo, arguments.revision)
     by, below = arguments.by or "function", clean_path(arguments.path or "")
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
     if not histories.selections:

@@ -24,7 +24,6 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.quality.complexity import file_row, function_rows, measure_files
 
-CALL = "complexity_trend"
 _POINTS = 12
 _MAX_NAMED = 3
 _SUMS = ("functions", "lines", "code_lines", "comment_lines", "cyclomatic", "cognitive")
@@ -40,14 +39,17 @@ class _Point(NamedTuple):
 
 
 def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext) -> ToolResult:
-    if len(arguments.revisions or ()) > MAX_TREND_POINTS:
+    count = len(arguments.revisions or ())
+    if count > MAX_TREND_POINTS:
         raise ToolError(
-            f"{CALL}: revisions must be at most {MAX_TREND_POINTS}, got {len(arguments.revisions or ())}",
-            tool=CALL,
+            f"{COMPLEXITY_TREND.name}: revisions must be at most {MAX_TREND_POINTS}, got {count}",
+            tool=COMPLEXITY_TREND.name,
             argument="revisions",
         )
     below, by = clean_path(arguments.path or ""), arguments.by or "total"
-    histories = open_history(CALL, context, arguments.repo, arguments.revisions[0] if arguments.revisions else None)
+    histories = open_history(
+        COMPLEXITY_TREND.name, context, arguments.repo, arguments.revisions[0] if arguments.revisions else None
+    )
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below}
     notices = histories.notices
     if not histories.selections:
@@ -99,7 +101,7 @@ def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, contex
     times = history.commits.commit_time
     if arguments.revisions:
         commits = [
-            open_history(CALL, context, arguments.repo, revision).selections[0].commits[0]
+            open_history(COMPLEXITY_TREND.name, context, arguments.repo, revision).selections[0].commits[0]
             for revision in arguments.revisions
         ]
         return [

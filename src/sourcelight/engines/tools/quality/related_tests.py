@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
-CALL = "related_tests"
 _MIN_COMMITS = 2
 _ANY_SIZE = 2**31 - 1
 """Files of a commit: here large ones count, too."""
@@ -44,7 +43,7 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     from sourcelight.engines.navigation.file_uses import uses_of_file
 
     path = clean_path(arguments.path)
-    histories = open_history(CALL, context, arguments.repo, arguments.revision)
+    histories = open_history(RELATED_TESTS.name, context, arguments.repo, arguments.revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
     if not histories.selections:
         empty = tables.table("related_tests", {}, 0)

@@ -43,15 +43,16 @@ from sourcelight.engines.tools.history.tables import (
     total,
 )
 
-CALL = "churn"
 _BREAK = "\0"  # no path has it
 _PLACES = {"directory", "path", "file_kind"}
 _ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
 
 
 def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialResult:
-    period_of(CALL, _by(arguments))
-    return gather_dated(CALL, arguments, context, lambda selection, dates: _sums(selection, arguments, dates, context))
+    period_of(CHURN.name, _by(arguments))
+    return gather_dated(
+        CHURN.name, arguments, context, lambda selection, dates: _sums(selection, arguments, dates, context)
+    )
 
 
 def _by(arguments: ChurnArguments) -> list[str]:
@@ -61,7 +62,7 @@ def _by(arguments: ChurnArguments) -> list[str]:
 def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:
     """Return changed lines of one repository by author, period and path."""
     by = _by(arguments)
-    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    people = PersonNumbers(CHURN.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     history = selection.history
     commits, changes = history.commits, history.changes
     layout = selection.layout(context)
@@ -76,7 +77,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
         groups, group_names = _group_files(selection, layout.path[changes_kept], by, arguments.depth, context)
     if "commit" in by:
         groups, group_names = _of_commits(selection, commit_rows, groups, group_names)
-    codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CALL, by), groups)
+    codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CHURN.name, by), groups)
     count = len(keys[0])
     renamed = changes_kept[changes.status[changes_kept] == RENAMED]
     touched = len(np.unique(np.concatenate((changes.path[changes_kept], changes.old_path[renamed]))))
@@ -146,8 +147,8 @@ def _of_commits(
 
 def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
-    period = period_of(CALL, by)
-    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    period = period_of(CHURN.name, by)
+    people = PersonNumbers(CHURN.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = join_groups(part, people)
     unknown = sum(result.unknown for result in part.results.values())
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
@@ -194,7 +195,7 @@ def _churn_attributes(
         wire_arguments = arguments.to_wire()
         fixed = {name: wire_arguments[name] for name in ("depth", "fileKinds") if wire_arguments.get(name)}
         attributes["drill_down"]["call"] = "commits_behind"
-        attributes["drill_down"]["arguments"] |= {"of": CALL, **fixed}
+        attributes["drill_down"]["arguments"] |= {"of": CHURN.name, **fixed}
     if "commit" in by:
         del attributes["drill_down"]  # the row names its commit
     return attributes

@@ -32,20 +32,19 @@ from sourcelight.engines.tools.history.tables import bounds, count_distinct, gro
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 
-CALL = "contributors"
 _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
 
 
 def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialResult:
-    period_of(CALL, arguments.by or ())
+    period_of(CONTRIBUTORS.name, arguments.by or ())
     if arguments.lines is False and arguments.file_kinds:
         raise ToolError(
-            f"{CALL}: file_kinds selects lines, and lines is false; leave one of them out",
-            tool=CALL,
+            f"{CONTRIBUTORS.name}: file_kinds selects lines, and lines is false; leave one of them out",
+            tool=CONTRIBUTORS.name,
             argument="file_kinds",
         )
     return gather_dated(
-        CALL,
+        CONTRIBUTORS.name,
         arguments,
         context,
         lambda selection, dates: _sums(selection, arguments, dates, context),
@@ -55,8 +54,8 @@ def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialRe
 
 def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext) -> GroupSums:
     """Return commits and changed lines of one repository by author and period, and by co-author."""
-    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-    period = period_of(CALL, arguments.by or ())
+    people = PersonNumbers(CONTRIBUTORS.name, arguments.mailmap, join_addresses=arguments.join_addresses)
+    period = period_of(CONTRIBUTORS.name, arguments.by or ())
     history = selection.history
     commits = history.commits
     is_counted = commit_mask(selection, *dates)
@@ -106,8 +105,8 @@ def _line_sums(
 
 def _combine(arguments: ContributorsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = arguments.by or ()
-    period = period_of(CALL, by)
-    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    period = period_of(CONTRIBUTORS.name, by)
+    people = PersonNumbers(CONTRIBUTORS.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = join_groups(part, people)
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)

@@ -52,7 +52,7 @@ class OwnedLines:
 
 
 def owned_lines(
-    call: str,
+    tool: str,
     selected: SelectedFiles,
     context: ToolContext,
     histories: OpenedHistories,
@@ -64,7 +64,7 @@ def owned_lines(
     names: list[str] = []
     left_out = inexact = 0
     for number, selection in enumerate(histories.selections):
-        files, skipped = _files(call, selection, selected, context)
+        files, skipped = _files(tool, selection, selected, context)
         left_out += skipped
         persons = people.of_identities(selection)
         authors, times = selection.history.commits.author, selection.history.commits.commit_time
@@ -98,7 +98,7 @@ def owned_lines(
 
 
 def _files(
-    call: str, selection: OpenedHistory, selected: SelectedFiles, context: ToolContext
+    tool: str, selection: OpenedHistory, selected: SelectedFiles, context: ToolContext
 ) -> tuple[Mapping[str, OwnedFile], int]:
     """Return files below a path with the commits of their lines; with `exact`, git blame decides unproven lines."""
     observer = context.observer
@@ -127,7 +127,7 @@ def _files(
         unproven = [raw for raw, file in files.items() if not file.exact]
         for done, raw in enumerate(unproven):
             report("blaming", done, len(unproven))
-            blamed = _blame(call, selection, raw, files[raw], context)
+            blamed = _blame(tool, selection, raw, files[raw], context)
             if blamed is not None:
                 files[raw] = blamed
     by_name = {raw.decode("utf-8", "replace"): file for raw, file in files.items()}
@@ -144,7 +144,7 @@ def _selected_files(
     return {raw: file for (raw, file), kind in zip(files.items(), kinds, strict=True) if kind in selected.kinds}
 
 
-def _blame(call: str, selection: OpenedHistory, raw: bytes, file: OwnedFile, context: ToolContext) -> OwnedFile | None:
+def _blame(tool: str, selection: OpenedHistory, raw: bytes, file: OwnedFile, context: ToolContext) -> OwnedFile | None:
     """Return a file with the commits that git blame names; None if the clone lacks objects that blame needs."""
     try:
         origins = blame_file(
@@ -157,7 +157,7 @@ def _blame(call: str, selection: OpenedHistory, raw: bytes, file: OwnedFile, con
     # Commits as numbers of the history, so that all later columns are lookups by index.
     numbers = [selection.history.position(origin.oid) for origin in origins.commits]
     if None in numbers:
-        raise ToolError(f"{call}: git blame names commits that the history of {selection.name} lacks", tool=call)
+        raise ToolError(f"{tool}: git blame names commits that the history of {selection.name} lacks", tool=tool)
     return OwnedFile(file.blob, np.array(numbers, np.int32)[origins.commit], exact=True)
 
 

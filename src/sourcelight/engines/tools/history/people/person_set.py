@@ -46,19 +46,19 @@ class PersonNumbers:
 
     Parameters
     ----------
-    call
-        Name of the call, for errors.
+    tool
+        Name of the tool, for errors.
     mailmap
         Lines of a mailmap that the reader accepted.
     join_addresses
         Whether identities with the same address are one person; None: they are.
     """
 
-    def __init__(self, call: str, mailmap: str | None = None, *, join_addresses: bool | None = None) -> None:
+    def __init__(self, tool: str, mailmap: str | None = None, *, join_addresses: bool | None = None) -> None:
         try:
             self._accepted = parse_mailmap(mailmap or "")
         except ValueError as error:
-            raise ToolError(f"{call}: mailmap: {error}", tool=call, argument="mailmap") from error
+            raise ToolError(f"{tool}: mailmap: {error}", tool=tool, argument="mailmap") from error
         self.join_addresses: bool = join_addresses is not False
         self._numbers: dict[Pair, int] = {}
         self._members: list[dict[Pair, int]] = []
