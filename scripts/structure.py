@@ -568,6 +568,9 @@ def measures() -> dict[str, Any]:
         "median lines of a module": statistics.median(lines.values()),
         f"modules below {MIN_LINES} lines": sum(count < MIN_LINES for count in lines.values()),
         f"modules above {MAX_LINES} lines": sum(count > MAX_LINES for count in lines.values()),
+        f"modules above {MAX_LINES} lines without comments": sum(
+            count > MAX_LINES for count in sizes(comments=False).values()
+        ),
         "longest module": max(lines.values()),
         "import lines, %": round(import_share(), 1),
         "duplicate class names": len(duplicate_classes()),
