@@ -268,6 +268,16 @@ def odd_names(root: Path = SOURCE) -> list[str]:
     ]
 
 
+def stale_adjectives() -> list[str]:
+    """Return the entries of `_ADJECTIVES` whose module has no such name any more."""
+    return [
+        f"{file} {word}"
+        for word, files in _ADJECTIVES.items()
+        for file in files
+        if word not in {name.strip("_") for name, *_ in _names(SOURCE / "sourcelight" / file)[0]}
+    ]
+
+
 def limit_names(root: Path = SOURCE) -> list[str]:
     """Return each constant below a directory that a superlative names; limits are ``MAX_…`` and ``MIN_…``.
 

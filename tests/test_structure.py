@@ -194,6 +194,7 @@ def test_functions_are_named_by_verbs() -> None:
 
 def test_data_is_named_by_nouns() -> None:
     assert [name for folder in FOLDERS for name in structure.odd_names(folder)] == []
+    assert structure.stale_adjectives() == []
 
 
 def test_limits_are_named_max_and_min() -> None:
