@@ -81,6 +81,26 @@ WORKER = """class Worker
   end
 end
 """
+GRINDER = """package Grinder;
+sub new {
+    my $max_turns = delete $cnf{max_turns};
+    $max_turns = 7 unless defined $max_turns;
+}
+1;
+"""
+POOL = """class ConnectionPool
+  def initialize(auto_reload_after_fork: true)
+  end
+end
+"""
+DIVIDED = """def main(arguments):
+    if arguments.binary:
+        arguments.setdefault("unit_divisor", 1024)
+
+
+def bar(unit_divisor=1000):
+    pass
+"""
 WRAP = """str_wrap <- function(string, exdent = 0) {
   fill(string, exdent = 2)
 }
@@ -118,6 +138,9 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Provider.swift": PROVIDER,
             "worker.rb": WORKER,
             "wrap.R": WRAP,
+            "lib/Grinder.pm": GRINDER,
+            "lib/pool.rb": POOL,
+            "divided.py": DIVIDED,
             "lib/mill/clock.ex": CLOCK,
             "ResponseEmitter.php": EMITTER,
             "first.py": FIRST,
@@ -147,6 +170,9 @@ STATED = [
     ("What is exdent by default in str_wrap?", ["The default of `exdent` of `str_wrap` is `0`"]),
     ("What is @epoch set to in Mill.Clock?", ["`@epoch` is set to `{{1970, 1, 1}, {0, 0, 0}}`"]),
     ("What's the default chunk size of the response emitter?", ["`$responseChunkSize` of `__construct` is `4096`"]),
+    ("How many turns does the grinder make by default?", ["The default of `$max_turns` is `7`"]),
+    ("Does the pool reload after a fork by default?", ["`auto_reload_after_fork` of `initialize` is `true`"]),
+    ("What does unit_divisor default to?", ["The default of the parameter `unit_divisor` is `1000`"]),
     ("How often are the gears greased by default?", ["the default of `grease_interval` is `30"]),
 ]  # fmt: skip
 

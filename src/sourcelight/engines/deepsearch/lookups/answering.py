@@ -156,9 +156,11 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
         work, lookup.name, "", queries, notes
     )
-    if setting is not None:
+    # One call may set a value for its own case, while a function has another default.
+    is_of_call = setting is not None and setting.headline.text.startswith(f"{code(lookup.name)} is set to")
+    if setting is not None and not is_of_call:
         return setting
-    common_default = find_any_default(work, lookup.name, queries, notes)
+    common_default = find_any_default(work, lookup.name, queries, notes) or setting
     if common_default is not None or re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
         return common_default
     definitions = find_definitions(work, lookup.name, "", notes, queries)

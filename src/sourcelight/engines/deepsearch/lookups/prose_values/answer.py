@@ -28,6 +28,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LIN
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.question import (
     ValueQuestion,
+    has_noun,
     has_word,
     read_value_question,
     search_words,
@@ -40,6 +41,7 @@ from sourcelight.engines.symbols.definition_parser import Definition
 
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
+_CONSTRUCTORS = frozenset({"__init__", "initialize", "constructor", "__construct", "init", "new"})
 _PREPARED = re.compile(r"default|dflt|setting|initial", re.IGNORECASE)
 _COMMENT_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
 _TRAILING = re.compile(r"(?://|/\*|\s#|\s--\s|\s;;?\s)(.*)")
@@ -73,7 +75,7 @@ def find_prose_value(work: Work, queries: list[str], notes: list[str]) -> Findin
     matches = _find(work, texts, question, queries, notes)
     best = _best(question, [item for item in matches if item.is_whole])
     values = {item.binding.value for item in best}
-    is_stated = len(values) == 1 and not notes and not _has_rival(question, best[0], matches)
+    is_stated = len(values) == 1 and not _has_rival(question, best[0], matches)
     if question.is_default and (not is_stated or is_null(best[0].binding.value)):
         # "None" in code often means that something else sets it.
         documented = find_stated(work, texts, question, queries, notes)
@@ -169,11 +171,10 @@ def _match(question: ValueQuestion, binding: Binding, target: Target, path: str,
     if any(bare == re.split(r"\.|::|->|#", name)[-1].lstrip("@$") for name in question.names):
         return _BindingMatch(binding, target, path, line, frozenset(question.words), is_named=True)
     present = words_in_name(question, binding.name)
-    if (
-        present is None
-        or (question.head and not present & question.head)
-        or not (present or question.nouns or question.bound)
-    ):
+    is_measured = has_noun(question, binding.name)
+    if present is None or (question.head and not present & question.head and not is_measured):
+        return None
+    if not (present or is_measured or question.bound):
         return None
     return _BindingMatch(binding, target, path, line, present)
 
@@ -277,6 +278,9 @@ def _is_prepared(lines: Sequence[str], item: _BindingMatch, names: Sequence[str]
     bare = item.binding.name.lstrip("@$")
     above = lines[max(0, item.line - 3) : item.line - 1]
     if any(re.match(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if)\b", text) and bare in text for text in above):
+        return True
+    around = next((holder for holder in item.holders if holder.kind in _FUNCTIONS), None)
+    if around is not None and (around.kind == "constructor" or around.name in _CONSTRUCTORS):
         return True
     return not any(holder.kind in _FUNCTIONS or holder.kind == "enum" for holder in item.holders)
 

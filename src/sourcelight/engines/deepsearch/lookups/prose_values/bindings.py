@@ -50,6 +50,7 @@ _TYPE = re.compile(
     r"(?:[A-Z]\w*(?:[.:]+[A-Z]\w*)*|string|number|boolean|bool|int|float|str|any|void|object|unknown|never|u?int\d+"
     r"|[iuf](?:8|16|32|64|128|size)|usize|isize|char|double|long|byte|error|bytes|list|dict|tuple|set)\b"
 )
+_IF_ABSENT = re.compile(r"\s+(?:unless\s+(?:defined|exists)\b|if\s+(?:!|not\b|\w+\.nil\?)).*$")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _KEYWORDS = frozenset(
     [
@@ -185,6 +186,8 @@ def _read(
     if expression is None:
         return
     value = " ".join(expression.text.rstrip(",;").split())
+    if path.endswith((".pm", ".pl", ".rb")) and (absent := _IF_ABSENT.search(value)) is not None:
+        value, form = value[: absent.start()], "fallback"
     if is_value(value, is_entry=form == "entry"):
         yield Binding(name, value, form, column, min(expression.line + 1, len(lines)))
 

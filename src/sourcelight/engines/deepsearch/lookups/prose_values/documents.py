@@ -102,7 +102,7 @@ def find_stated(
             candidates.append((share, candidate))
     order = max(((share, -item.rank) for share, item in candidates), default=(0, 0))
     best = [item for share, item in candidates if (share, -item.rank) == order]
-    return best if len({_bare(item.value) for item in best}) == 1 and not notes else []
+    return best if len({_bare(item.value) for item in best}) == 1 else []
 
 
 def _bare(value: str) -> str:

@@ -72,7 +72,9 @@ times time seconds second milliseconds millisecond minutes minute hours bytes by
 disabled disable on off true false initial initially allowed possible configured configure specify specified pass
 passed provide provided nothing none anything something otherwise unless told tell want need without change changed
 current currently actually exactly exact name called call named long big large wide often many much deep high tall far
-fast frequently maximum minimum max min maximal minimal most least largest smallest limit limits up down kind sort of
+fast frequently show shows display displays follow follows keep keeps accept accepts allow allows return returns
+start starts
+maximum minimum max min maximal minimal most least largest smallest limit limits up down kind sort of
 it its one ones there here be being else user users define defined say says case
 """
 _FRAME = frozenset(_FRAME_TEXT.split())
@@ -84,7 +86,7 @@ seconds second milliseconds minutes hours bytes percent percentage name case kin
 """
 _NOUNS = frozenset(_NOUNS_TEXT.split())
 _MEASURES: Mapping[str, str] = {
-    "long": "timeout duration delay interval ttl age period expiry length lifetime wait seconds secs ms millis time",
+    "long": "max timeout duration delay interval ttl age period expiry length lifetime wait seconds secs ms time",
     "big": "size length limit capacity bytes max len", "large": "size length limit capacity bytes max len",
     "wide": "width columns cols", "often": "interval frequency period freq every", "frequently": "interval frequency",
     "many": "max limit count num size attempts number maximum n nr total", "much": "max limit size length bytes amount",
@@ -150,6 +152,8 @@ _SHORT_FORMS: Mapping[str, str] = {
     "expiration": "ttl expiry expires", "frequency": "freq", "multiplier": "mult factor", "nested": "nesting depth",
     "status": "code",
 }  # fmt: skip
+_GLUE = frozenset({"auto", "enable", "enabled", "allow", "use", "is", "has", "should", "with"})
+"""Parts of names that add nothing to what they name."""
 _MIN_SHORT, _MIN_ALIKE, _MAX_ENDING = 3, 4, 3
 
 
@@ -282,7 +286,9 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
             if not question.bound and part not in question.nouns and not matching:
                 return None
             continue
-        if matching or part in _UNITS or part in question.nouns or part in _FRAME or part in question.repository_words:
+        if matching or part in _UNITS or part in question.nouns or part in _FRAME or part in _GLUE:
+            continue
+        if part in FUNCTION_WORDS or _is_of_repository(question, part):
             continue
         joined_words = _joined_words(question, part)
         if joined_words is None:
@@ -290,6 +296,18 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
         present |= joined_words[0]
         has_bound = has_bound or joined_words[1]
     return None if question.bound and not has_bound else frozenset(present)
+
+
+def _is_of_repository(question: ValueQuestion, part: str) -> bool:
+    """Return whether a part of a name is the repository's, as ``INI_`` of ``inih`` is."""
+    return any(
+        word == part or (len(part) >= _MIN_SHORT and word.startswith(part)) for word in question.repository_words
+    )
+
+
+def has_noun(question: ValueQuestion, name: str) -> bool:
+    """Return whether a name has a noun for what the question measures: of "how many", such as ``size``."""
+    return any(part in question.nouns for part in parts_of(name))
 
 
 def _joined_words(question: ValueQuestion, part: str) -> tuple[set[str], bool] | None:
@@ -325,5 +343,5 @@ def search_words(question: ValueQuestion) -> Iterator[str]:
         if len(word) > _MIN_ALIKE + 1:
             yield word[:_MIN_ALIKE]
         yield from (form for form in _SHORT_FORMS.get(word, _SHORT_FORMS.get(stem_base(word), "")).split())
-    if not question.head:
+    if question.nouns:
         yield from (noun for noun in question.nouns if len(noun) > _MIN_SHORT)
