@@ -20,7 +20,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     repo.commit(
         {
             "src/skiff/oars.py": "LIMITS = 4\nLIMITS_TOP = LIMITS + 1\nLIMITS_LOW = 1\n",
-            "src/skiff/deep/keel.py": "KEEL = 1\n",
+            "src/skiff/deep/keel.py": "KEEL = 1\ntoml = None\n",
             "src/hull.py": body,
             ".github/stale.yml": "days: 3\n",
             "a/settings.yml": "a: 1\n",
@@ -179,3 +179,10 @@ def test_manifests_of_tests_alone_prove_no_absence(tmp_path_factory: pytest.Temp
 @pytest.mark.parametrize("question", ["What does Header do?", "What does the Tests class do?"])
 def test_a_question_for_a_purpose_counts_no_files(engine: LocalEngine, question: str) -> None:
     assert not _lead(engine, question).startswith("**")
+
+
+@pytest.mark.parametrize(
+    "question", ["what is the foo setting in rows.toml", "Which value does limit have in rows.toml?"]
+)
+def test_the_ending_of_a_file_is_no_name_of_a_value(engine: LocalEngine, question: str) -> None:
+    assert "is set to" not in _lead(engine, question)

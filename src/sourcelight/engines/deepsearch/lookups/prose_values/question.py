@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
 
 MAX_CHARACTERS, _MAX_WORDS = 300, 12
+_IN_DATA = re.compile(r"\w\.(?:json|ya?ml|toml|ini|cfg|conf|properties|xml|lock|csv|editorconfig)\b", re.IGNORECASE)
+"""A file of data or configuration: its key is asked for, and the ending of its name is no name in code."""
 _SKIPPED = re.compile(
     r"\W*(?:why|who|whose|when|explain|describe|show|give|list|find|tell|how\s+(?:does|do|did|can|could|is|are|should"
     r"|would|to|come)|where(?!.*\bdefault))\b"
@@ -203,6 +205,8 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     """
     text = " ".join(text.replace("\u2019", "'").split())
     if len(text) > MAX_CHARACTERS or _SKIPPED.match(text) is not None or _ASKED.match(text) is None:
+        return None
+    if _IN_DATA.search(text) is not None:
         return None
     is_default = _DEFAULT.search(text) is not None
     other = _OTHER_KINDS.match(text)
