@@ -186,3 +186,54 @@ def test_a_question_for_a_purpose_counts_no_files(engine: LocalEngine, question:
 )
 def test_the_ending_of_a_file_is_no_name_of_a_value(engine: LocalEngine, question: str) -> None:
     assert "is set to" not in _lead(engine, question)
+
+
+@pytest.fixture(scope="module")
+def wherry(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    folder = tmp_path_factory.mktemp("wherry")
+    repo = RepositoryBuilder(folder / "wherry")
+    repo.commit(
+        {
+            "mix.exs": (
+                "defmodule Wherry do\n  defp deps do\n    [\n      {:rower, rower_version()},\n      {:sail, @sail},\n"
+                '      {:mast, path: "../mast"},\n    ]\n  end\nend\n'
+            ),
+            "src/boats.py": (
+                "class Boat:\n    overlaid = False\n\n    def overlay(self):\n        rv = Boat()\n"
+                "        rv.overlaid = True\n        return rv\n"
+            ),
+            "web/boats.js": "export default {\n  extends: [1, 2],\n  extend: 3,\n  uses: 4,\n}\n",
+            "lib/boats.ex": (
+                "defmodule Boats do\n  defmacro __using__(_) do\n    quote do\n      def launch(boat, opts) do\n"
+                "        boat\n      end\n    end\n  end\n\n  def go(boat), do: launch(boat, [])\nend\n"
+            ),
+        },
+        "Add it",
+    )
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+def test_two_values_of_one_name_are_not_told_apart_by_the_name(wherry: LocalEngine) -> None:
+    lead = _lead(wherry, "What is overlaid set to?")
+    assert "`True`" not in lead or "`False`" in lead
+
+
+@pytest.mark.parametrize(
+    ("question", "lead"),
+    [
+        ("Which version of rower does it need?", "`mix.exs` lists `rower` ["),
+        ("Which version of sail does it need?", "`mix.exs` lists `sail` ["),
+        ("Which version of mast does it need?", "`mix.exs` lists `mast` without a version ["),
+    ],
+)
+def test_a_version_that_code_gives_is_not_said_to_lack(wherry: LocalEngine, question: str, lead: str) -> None:
+    assert _lead(wherry, question).startswith(lead)
+
+
+def test_a_definition_in_a_macro_is_no_example(wherry: LocalEngine) -> None:
+    assert "`def launch" not in _lead(wherry, "Give me an example of launch")
+
+
+@pytest.mark.parametrize("question", ["What extends Boat?", "Which classes extend Boat?", "What uses overlaid?"])
+def test_a_verb_of_a_question_is_no_name_of_a_value(wherry: LocalEngine, question: str) -> None:
+    assert "is set to" not in _lead(wherry, question)

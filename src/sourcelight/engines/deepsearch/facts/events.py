@@ -298,7 +298,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         origin = find_origin(work, row, renames)
         if origin is not None:
             return _state_origin(fact, paths_text, row, *origin)
-        if request.paths[0].glob.startswith("**/"):
+        if concrete and request.paths[0].glob.startswith("**/"):
             # A name without its directory means the file under its former paths, too.
             paths_text = code(request.paths[0].glob.removeprefix("**/"))
     subject = "The history" if not request.paths else paths_text

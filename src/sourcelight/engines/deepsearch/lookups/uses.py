@@ -123,10 +123,16 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     usage_pattern = re.compile(
         rf"(?<![\w$])(?:@{word}\b|{word}\s*[(<{{]|{word}(?:\.|::)\w|new\s+{word}\b|[=(,:]\s*&?{word}\s*[,)\]}};]|{word}!)"
     )
+    # Code inside of a macro defines names that no grammar reports.
+    heading = re.compile(
+        rf"\s*(?:\w+\s+){{0,4}}(?:defp?|defmacrop?|fn|fun|func|function|sub|proc|class|struct|module)\s+(?:self\.)?{word}\b"
+    )
     using = []
     for row in rows:
         line = row["line"]
-        is_definition = (row["repository"], row["path"]) in defining and _is_definition(work, texts, row, simple)
+        is_definition = heading.match(line) is not None or (
+            (row["repository"], row["path"]) in defining and _is_definition(work, texts, row, simple)
+        )
         if usage_pattern.search(line) is None or IMPORT.match(line) or is_definition:
             continue
         is_document = DOCUMENTS.search(row["path"]) is not None

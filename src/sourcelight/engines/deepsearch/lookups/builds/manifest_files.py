@@ -26,7 +26,9 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 )
 from sourcelight.engines.search import Target
 
-_MAX_MANIFESTS = 200
+_MAX_MANIFESTS, _MAX_REST = 200, 300
+_GIVEN_BY_CODE = re.compile(r"[,%:]\s*[A-Za-z_@][\w.]*(?:\([\w., ]*\))?\s*(?:[,})\]]|$)|\$[\w{(]")
+"""Behind a package, a version that a variable or a function gives: a line with one doesn't lack it."""
 _TEST_DIRECTORY = re.compile(
     r"(?:^|/)(?:[\w.-]*(?:tests?|templates?|e2e|benchmarks?)|docs?|documentation|website|playground)/", re.IGNORECASE
 )
@@ -147,6 +149,8 @@ def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirem
         if is_joined and requirement.version[:1] in "<>=!~;" and requirement.version
         else f"{code(name)} {code(requirement.version)}"
         if requirement.version
+        else code(name)
+        if _GIVEN_BY_CODE.search(manifest.lines[requirement.line - 1].partition(requirement.name)[2][:_MAX_REST])
         else f"{code(name)} without a version"
     )
     group = f" ({requirement.group})" if requirement.group else ""

@@ -352,8 +352,14 @@ def _best(question: ValueQuestion, matches: Sequence[_BindingMatch]) -> list[_Bi
     best_matches = [item for item in pool if order(item) == best]
     if len({item.binding.value for item in best_matches}) > 1:
         # Of several values of one name, the one in the named file or class is meant.
-        best_matches = [item for item in best_matches if item.in_names_around >= set(question.words)] or best_matches
+        best_matches = [item for item in best_matches if _is_located(question, item)] or best_matches
     return best_matches
+
+
+def _is_located(question: ValueQuestion, item: _BindingMatch) -> bool:
+    """Return whether the question has words beside the name, and all of them are in the names around."""
+    words = set(question.words) if item.is_named else set(question.words) - item.in_name
+    return bool(words) and item.in_names_around >= words
 
 
 def _candidate(texts: FileTexts, item: _BindingMatch) -> ValueCandidate:

@@ -16,6 +16,8 @@ _SKIPPED = re.compile(
     r"|would|to|come)|where(?!.*\bdefault))\b"
     r"|\W*what\s+(?:does|do|did)\b.*\b(?:call|calls|invoke|do|return|returns|raise|throw|inherit|extend|implement|import"
     r"|mean|test|depend)\b"
+    r"|\W*(?:what|which)\s+(?:\w+\s+)?(?:extends?|implements?|inherits?|calls?|uses|imports?|throws?|raises?|overrides?|tests?"
+    r"|covers?|happens|defines?|contains)\b"
     r"|.*\b(?:differences?|differ|examples?|versus|vs)\b",
     re.IGNORECASE,
 )
@@ -77,7 +79,8 @@ current currently actually exactly exact name called call named long big large w
 fast frequently show shows display displays follow follows keep keeps accept accepts allow allows return returns
 start starts
 maximum minimum max min maximal minimal most least largest smallest limit limits up down kind sort of
-it its one ones there here be being else user users define defined say says case
+it its one ones there here be being else user users define defined say says case contain contains hold holds equal
+equals
 """
 _FRAME = frozenset(_FRAME_TEXT.split())
 """Words of the form of a question: a name may have them, but needs none."""
