@@ -42,10 +42,12 @@ _FETCHED = re.compile(
     rf"(?P<value>{_LITERAL})\s*\)"
 )
 _NAMED_VALUE = re.compile(
-    r"[A-Za-z]\w*(?:(?:\.|::)\w+)*(?:\.|::)[A-Z]\w*|[A-Z]\w*(?:(?:\.|::)\w+)+|\.[a-z]\w*|[A-Z][A-Z\d_]{2,}"
-    r"(?:\s*[*+/-]\s*(?:\d+|[A-Z][A-Z\d_]*))?|k[A-Z]\w*|_?[dD]efault(?:[A-Z]\w*|_\w+)"
+    r"(?!.*[nN]ow$)(?:[A-Z]\w*(?:(?:\.|::)\w+)+|\.[a-z]\w*|[A-Z][A-Z\d_]{2,}"
+    r"(?:\s*[*+/-]\s*(?:\d+|[A-Z][A-Z\d_]*))?|k[A-Z]\w*|_?[dD]efault(?:[A-Z]\w*|_\w+))"
 )
 """A value that is itself a name: of a constant, of a member of an enum."""
+_OF_PACKAGE = re.compile(r"(?:time|math|http|net|os|log|slog|zap|tls|io|color|logrus|syscall|utf8)\.[A-Z]\w*")
+"""A constant of a package of Go; before other dots is a variable."""
 _TYPE = re.compile(
     r"(?:[A-Z]\w*(?:[.:]+[A-Z]\w*)*|string|number|boolean|bool|int|float|str|any|void|object|unknown|never|u?int\d+"
     r"|[iuf](?:8|16|32|64|128|size)|usize|isize|char|double|long|byte|error|bytes|list|dict|tuple|set)\b"
@@ -201,13 +203,23 @@ def is_value(text: str, *, is_entry: bool) -> bool:
     is_constant = re.fullmatch(r"(?:[\w.:]*[.:])?[A-Z][A-Z\d]*_[A-Z\d_]+", text) is not None
     if is_entry and not is_constant and _TYPE.fullmatch(text) is not None:
         return False  # the type of a name
-    if text[0] == "(" and re.search(r"[A-Za-z_$@]", _QUOTED.sub("", text)) is not None:
-        return False  # an expression
     if text[0] in "[({" and text[-1] in "])}":
-        return 2 < len(text) <= _MAX_LIST and re.search(r"[;]|=>|\b(?:function|return|lambda)\b", text) is None
-    return _NAMED_VALUE.fullmatch(text) is not None or (
-        not is_entry and re.fullmatch(r"[\w.:]+(?:\s*(?:\*\*?|<<|\+|-|/)\s*[\w.:]+){1,4}", text) is not None
-    )
+        is_expression = text[0] == "(" and re.search(r"[A-Za-z_$@]", _QUOTED.sub("", text)) is not None
+        has_code = re.search(r"[;]|=>|\b(?:function|return|lambda)\b", text) is not None
+        return 2 < len(text) <= _MAX_LIST and not (is_expression or has_code)
+    if _NAMED_VALUE.fullmatch(text) is not None or _OF_PACKAGE.fullmatch(text) is not None:
+        return True
+    return not is_entry and re.fullmatch(r"[\w.:]+(?:\s*(?:\*\*?|<<|\+|-|/)\s*[\w.:]+){1,4}", text) is not None
+
+
+def is_measure(text: str) -> bool:
+    """Return whether a value may say how many, how long or how large something is."""
+    return re.search(r"\d|[A-Z]{3}|(?i:infinity|unlimited|none|nil|null|count|max|min)", text) is not None
+
+
+def without_texts(line: str) -> str:
+    """Return a line whose texts in quotation marks are blank, so that columns stay."""
+    return _QUOTED.sub(lambda match: " " * len(match[0]), line)
 
 
 def _shell_value(text: str, start: int) -> str:

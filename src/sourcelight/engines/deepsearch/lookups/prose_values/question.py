@@ -174,6 +174,8 @@ class ValueQuestion:
         Its other nouns, such as "variables" and "seconds", which a name may have or not.
     repository_words
         Words of the names of the searched repositories, which a name may have, too.
+    mentioned
+        Words of the question that are those of the repositories' names, too.
     head
         The words of the value itself: its name has at least one of them, if there are any.
     names
@@ -189,6 +191,7 @@ class ValueQuestion:
     words: tuple[str, ...]
     further: tuple[str, ...]
     repository_words: frozenset[str]
+    mentioned: frozenset[str]
     head: frozenset[str]
     names: tuple[str, ...]
     nouns: frozenset[str]
@@ -228,8 +231,22 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     head = frozenset(word for _, head_words in [_split(head_text)] for word in head_words if word in words)
     if not (words or names) or len(words) > _MAX_WORDS:
         return None
-    further = tuple(dict.fromkeys(word for word in plain_words if word in _NOUNS))
-    return ValueQuestion(words, further, frozenset(repository_words), head, names, nouns, is_default, bound)
+    further = [word for word in plain_words if word in _NOUNS]
+    if re.search(r"\bhow\s+many\s+times\b", text, re.IGNORECASE) is not None:
+        further.remove("times")  # attempts, not a time
+    further += re.findall(r"(?<![\w.])\w*?(\d)\b", text)
+    mentioned = frozenset(word for word in plain_words if word in repository_words)
+    return ValueQuestion(
+        words,
+        tuple(dict.fromkeys(further)),
+        frozenset(repository_words),
+        mentioned,
+        head,
+        names,
+        nouns,
+        is_default,
+        bound,
+    )
 
 
 def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
@@ -310,6 +327,11 @@ def _is_of_repository(question: ValueQuestion, part: str) -> bool:
     return any(
         word == part or (len(part) >= _MIN_SHORT and word.startswith(part)) for word in question.repository_words
     )
+
+
+def is_unit(part: str) -> bool:
+    """Return whether a part of a name says how something is measured or used, rather than what it is."""
+    return part in _UNITS or part in _FRAME
 
 
 def has_noun(question: ValueQuestion, name: str) -> bool:

@@ -1,0 +1,206 @@
+"""The code around a binding: file, class, function, the list of parameters or the literal that it is in, comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.units import comment_start
+from sourcelight.engines.deepsearch.lookups.initial_values import spreads
+from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, without_texts
+from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, has_word
+from sourcelight.engines.search import Target
+from sourcelight.engines.symbols.definition_parser import Definition
+
+FUNCTIONS = frozenset({"function", "method", "constructor"})
+_MEASURE_NOUNS = frozenset({"size", "length", "duration", "interval", "period", "rate", "level", "factor"})
+_CONSTRUCTORS = frozenset({"__init__", "initialize", "constructor", "__construct", "init", "new"})
+_PREPARED = re.compile(r"default|dflt|setting|initial", re.IGNORECASE)
+_COMMENT_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
+_TRAILING = re.compile(r"(?://|/\*|\s#|\s--\s|\s;;?\s)(.*)")
+_AROUND_LINES, _HEAD_LINES, _COMMENT_LINES = 12, 40, 200
+
+
+@dataclass(slots=True)
+class BindingMatch:
+    """A binding that may be the answer, with the words of the question that its names and its comments have."""
+
+    binding: Binding
+    target: Target
+    path: str
+    line: int
+    in_name: frozenset[str]
+    holders: list[Definition] = field(default_factory=list)
+    parameter_of: Definition | None = None
+    in_names_around: frozenset[str] = frozenset()
+    is_prepared: bool = False
+    is_whole: bool = False
+    is_named: bool = False
+
+
+def in_block_comment(lines: Sequence[str], number: int) -> bool:
+    """Return whether a line is in a comment of C that began above it."""
+    for text in reversed(lines[max(0, number - 1 - _COMMENT_LINES) : number - 1]):
+        opening, closing = text.rfind("/*"), text.rfind("*/")
+        if opening != closing:
+            return opening > closing
+    return False
+
+
+def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -> bool:
+    """Set where a binding is, and whether the code around it has the other words; return whether it may be meant."""
+    lines = texts.lines(item.target, item.path)
+    definitions = texts.definitions(item.target, item.path)
+    around = [
+        definition
+        for definition in (definitions.definitions() if definitions is not None else ())
+        if definition.begin_line <= item.line <= definition.end_line and definition.name != item.binding.name
+    ]
+    item.holders = sorted(around, key=lambda definition: definition.end_line - definition.begin_line)
+    if item.binding.form in {"assigned", "entry"} and _read_bracket(lines, item):
+        return False
+    names = [item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)]
+    if item.parameter_of is not None:
+        names.append(item.parameter_of.name)
+    names.append(lines[item.line - 1][: item.binding.column])
+    item.is_prepared = _is_prepared(lines, item, names)
+    name_text = " ".join(names)
+    item.in_names_around = frozenset(word for word in question.words if has_word(name_text, word))
+    owners = [name for name in question.names if not _is_last(name, item.binding.name)]
+    if not all(_has_name(name_text, owner) for owner in owners):
+        return False
+    missing = [word for word in question.words if word not in item.in_name and word not in item.in_names_around]
+    if item.in_name:
+        # "The allocation size" is ``INITIAL_ALLOC``, too.
+        missing = [word for word in missing if word not in _MEASURE_NOUNS]
+    comments = _comments_about(lines, item) if missing else ""
+    item.is_whole = item.is_named or all(has_word(comments, word) for word in missing)
+    return True
+
+
+def _is_last(name: str, bound: str) -> bool:
+    return re.split(r"\.|::|->|#", name)[-1].lstrip("@$") == bound.lstrip("@$")
+
+
+def _has_name(text: str, name: str) -> bool:
+    return all(
+        re.search(rf"(?<![A-Za-z\d]){re.escape(part)}(?![A-Za-z\d])", text, re.IGNORECASE) is not None
+        for part in re.split(r"\.|::|->|#", name)
+        if part
+    )
+
+
+_FUNCTION_HEAD = re.compile(
+    r"\b(?:func|function|def|defp|defmacro|fn|fun|sub|proc)\s+(?:\([^()]*\)\s*)?(?:[\w.]+[.:])?(?P<name>\w+[!?]?)\s*"
+    r"(?:<[^<>]*>|\[[^\[\]]*\])?\s*$|(?P<named>[\w.]+)\s*(?:<-|[:=])\s*(?:async\s+)?function\s*$"
+    r"|\b(?P<init>init|constructor|__construct)[?!]?\s*(?:<[^<>]*>)?\s*$"
+)
+_CALLED = re.compile(r"[\w\])]\s*(?:<[^<>]*>)?\s*$")
+_OF_CONDITION = re.compile(
+    r"\b(?:if|elif|while|for|foreach|switch|unless|until|catch|return|when|in|and|or|not|const|var|let|import|type)\s*$"
+)
+_REGISTERING = re.compile(r"(?i)(?:option|config|setting|default|flag|attr|field|column|property|param)\w*[.!]?\s*$")
+
+
+def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
+    """Set the function in whose list of parameters a binding stands; return whether it is in a call instead.
+
+    A call gives a value for itself alone, unless it registers a setting.
+    """
+    depth = 0
+    for number in range(item.line, max(0, item.line - _HEAD_LINES), -1):
+        text = without_texts(lines[number - 1][: item.binding.column if number == item.line else MAX_LINE])
+        for position in range(len(text) - 1, -1, -1):
+            letter = text[position]
+            depth += (letter in ")]}") - (letter in "([{")
+            if depth < 0:
+                before = text[:position]
+                if letter != "(":
+                    return False
+                head = _FUNCTION_HEAD.search(before)
+                name = next((group for group in head.groups() if group), "") if head is not None else ""
+                holder = next(
+                    (other for other in item.holders if other.kind in FUNCTIONS and other.line == number), None
+                )
+                if holder is None and name:
+                    holder = Definition(name, "function", "", 0, number, number, item.line)
+                if holder is not None and (name or re.search(rf"{re.escape(holder.name)}\s*(?:<[^<>]*>)?\s*$", before)):
+                    item.parameter_of = holder
+                    return False
+                if _OF_CONDITION.search(before) is not None or _REGISTERING.search(before) is not None:
+                    return False
+                return _CALLED.search(before) is not None
+    return False
+
+
+def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str]) -> bool:
+    """Return whether a binding is what holds if no one sets another value.
+
+    It is called a default or a setting, is a constant of the file or a class, or is set where the name has no value.
+    """
+    if item.parameter_of is not None or item.binding.form in {"fallback", "macro"}:
+        return True
+    opening = _opening_line(lines, item)
+    if any(_PREPARED.search(text) is not None for text in (item.binding.name, *names, opening)):
+        return True
+    if item.binding.form == "entry":
+        # A literal that takes over what someone sets has the defaults; another one has values of any kind.
+        return spreads(lines, item.line - 1) or re.search(r"\.\.\.\s*\w|\bassign\(|\bmerge\w*\(", opening) is not None
+    bare = item.binding.name.lstrip("@$")
+    above = lines[max(0, item.line - 3) : item.line - 1]
+    if any(re.match(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if)\b", text) and bare in text for text in above):
+        return True
+    around = next((holder for holder in item.holders if holder.kind in FUNCTIONS), None)
+    if around is not None and (around.kind == "constructor" or around.name in _CONSTRUCTORS):
+        return True
+    return not any(holder.kind in FUNCTIONS or holder.kind == "enum" for holder in item.holders)
+
+
+def _opening_line(lines: Sequence[str], item: BindingMatch) -> str:
+    """Return the line that opens the literal around an entry; empty outside of one."""
+    depth = 0
+    for number in range(item.line, max(0, item.line - _HEAD_LINES), -1):
+        text = lines[number - 1][: item.binding.column] if number == item.line else lines[number - 1]
+        for letter in reversed(text):
+            depth += (letter in ")]}") - (letter in "([{")
+            if depth < 0:
+                return text
+    return ""
+
+
+def _comments_about(lines: Sequence[str], item: BindingMatch) -> str:
+    """Return the comments at a binding and above it, those of its function, and its line in their documentation."""
+    parts = []
+    trailing = _TRAILING.search(lines[item.line - 1][item.binding.column :])
+    if trailing is not None:
+        parts.append(trailing[1])
+    number = item.line - 1
+    while number > 0 and item.line - number <= _AROUND_LINES and _COMMENT_ABOVE.match(lines[number - 1]):
+        parts.append(lines[number - 1])
+        number -= 1
+    for holder in item.holders[:2]:
+        start = comment_start(lines, holder.begin_line - 1)
+        parts += lines[max(start, holder.begin_line - 1 - _HEAD_LINES) : holder.begin_line - 1]
+        if holder.kind in FUNCTIONS or item.parameter_of is not None:
+            body = lines[holder.line : min(holder.end_line, holder.line + 3 * _HEAD_LINES)]
+            parts += _docstring(body)
+    return "\n".join(parts)
+
+
+def _docstring(body: Sequence[str]) -> list[str]:
+    """Return the lines of the first text in three quotation marks of a body."""
+    mark, text = "", []
+    for line in body:
+        opening = re.search(r"\"\"\"|'''", line)
+        if not mark and opening is not None:
+            mark = opening[0]
+            text.append(line)
+            if line.count(mark) > 1:
+                return text
+        elif mark:
+            text.append(line)
+            if mark in line:
+                return text
+    return text if mark else []
