@@ -237,3 +237,19 @@ def test_a_definition_in_a_macro_is_no_example(wherry: LocalEngine) -> None:
 @pytest.mark.parametrize("question", ["What extends Boat?", "Which classes extend Boat?", "What uses overlaid?"])
 def test_a_verb_of_a_question_is_no_name_of_a_value(wherry: LocalEngine, question: str) -> None:
     assert "is set to" not in _lead(wherry, question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What parameters does Boat.launch take?",
+        "How often is Boats:launch called?",
+        "What is web/boats.js needed for?",
+        "What was the last commit to boats.py?",
+        "Which uses are there?",
+        "What is extendset set to?",
+        "What is the base class of extends?",
+    ],
+)
+def test_a_question_for_something_else_has_no_value(wherry: LocalEngine, question: str) -> None:
+    assert re.match(r"`\w+` is set to|The default of", _lead(wherry, question)) is None

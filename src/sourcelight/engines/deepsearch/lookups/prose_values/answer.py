@@ -51,8 +51,18 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
 
-def find_prose_value(work: Work, queries: list[str], notes: list[str]) -> Finding | None:
-    """Return the value that a question describes; None if it describes none, or several that no line tells apart."""
+def find_prose_value(work: Work, name: str = "") -> Finding | None:
+    """Return the value that a question describes; None if it describes none, or several that no line tells apart.
+
+    Parameters
+    ----------
+    work
+        The question, and the repositories.
+    name
+        The name that the question gives, which no other name may replace: `char` is not `charset`. Empty for none.
+    """
+    queries: list[str] = []
+    notes: list[str] = []
     repository_names = {re.split(r"[/+]", pin.repository)[-1] for pin in work.inquiry.pins}
     question = read_value_question(work.inquiry.scope.remaining_text or work.inquiry.question, repository_names)
     if question is None:
@@ -71,9 +81,17 @@ def find_prose_value(work: Work, queries: list[str], notes: list[str]) -> Findin
         if documented and not is_null(documented[0].value):
             return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
-    if not is_stated:
+    # A variable of a function has a value for a moment; only its own name asks for that.
+    if not is_stated or not (question.is_default or best[0].is_prepared or best[0].is_named or question.bound):
         return None
     first = best[0]
+    last_part = re.split(r"\.|::|->|#", name.strip("`@$"))[-1]
+    if (
+        last_part
+        and " " not in name
+        and first.binding.name.lstrip("@$").casefold() != last_part.lstrip("@$").casefold()
+    ):
+        return None
     candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
     subject = candidates[0].subject
     verb = "is" if subject.startswith("The ") else "is set to"

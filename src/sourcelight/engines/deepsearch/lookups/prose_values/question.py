@@ -6,11 +6,21 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
 
 MAX_CHARACTERS, _MAX_WORDS = 300, 12
 _IN_DATA = re.compile(r"\w\.(?:json|ya?ml|toml|ini|cfg|conf|properties|xml|lock|csv|editorconfig)\b", re.IGNORECASE)
 """A file of data or configuration: its key is asked for, and the ending of its name is no name in code."""
+_FILE = re.compile(r"(?<![\w/.-])[\w/-]+(?:\.[\w-]+)*\.\w{1,8}(?![\w.])")
+_OF_OTHERS = re.compile(
+    r"\b(?:calls?|called|commits?|committed|accepts?|needed\s+for|extras?|dependenc\w+|authors?|renamed|removed|deleted"
+    r"|(?:parameters?|arguments?)\s+(?:does|do|of|for|are)|versions?|mentioned|members|subclass\w*|base\s+(?:class|image)"
+    r"|traits?|implement\w*|happened|(?:is|are)\s+there|tested|latest|newest|oldest|(?:has|have)\s+the\s+most|features"
+    r"|edition|backend|build\s+system|last\s+\w+|linters?)\b",
+    re.IGNORECASE,
+)
+"""Words of questions for callers, types, history, builds and packages, unless they ask for a default."""
 _SKIPPED = re.compile(
     r"\W*(?:why|who|whose|when|explain|describe|show|give|list|find|tell|how\s+(?:does|do|did|can|could|is|are|should"
     r"|would|to|come)|where(?!.*\bdefault))\b"
@@ -212,9 +222,11 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     text = " ".join(text.replace("\u2019", "'").split())
     if len(text) > MAX_CHARACTERS or _SKIPPED.match(text) is not None or _ASKED.match(text) is None:
         return None
-    if _IN_DATA.search(text) is not None:
-        return None
     is_default = _DEFAULT.search(text) is not None
+    # The ending of a path in code, such as `lua`, is no name of a value either.
+    is_of_file = _IN_DATA.search(text) is not None or any(language_of(token) for token in _FILE.findall(text))
+    if is_of_file or (not is_default and _OF_OTHERS.search(text) is not None):
+        return None
     other = _OTHER_KINDS.match(text)
     # "The VERSION constant" is a name.
     if other is not None and not is_default and not other[0].rpartition(" ")[2].isupper():
