@@ -19,7 +19,7 @@ from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import LanguageFilter, MatchTree
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.searcher import search
 from sourcelight.repos import Repository, RepositoryKey
 

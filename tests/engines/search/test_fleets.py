@@ -32,7 +32,7 @@ from sourcelight.engines.search.index import document_buffer, shard
 from sourcelight.engines.search.model import BatchLimits, GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, open_targets
 from sourcelight.engines.search.scan import corpus as scan_corpus
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.searcher import count, search
 from sourcelight.repos import Repository, RepositoryKey
 

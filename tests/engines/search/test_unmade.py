@@ -22,7 +22,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.scan.raw_batches import join_matches, record_batch
 from sourcelight.engines.search.searcher import search
 

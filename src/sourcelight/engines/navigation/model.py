@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
     from sourcelight.engines.search import Target
-    from sourcelight.engines.search.scan.corpus import OpenedCommit
+    from sourcelight.engines.search.scan.opened_commit import OpenedCommit
     from sourcelight.engines.symbols.file_definitions import NotebookCode, ProgramDefinitions
 
 

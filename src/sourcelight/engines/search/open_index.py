@@ -26,7 +26,8 @@ from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, Shard, is_loose
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import SearchPart, Target
-from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.repos import ObjectReader, Repository, RepositoryKey
 
 _MAX_OPEN_FILES = 400

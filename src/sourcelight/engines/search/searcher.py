@@ -32,8 +32,9 @@ from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, Op
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import NO_BATCHES, BatchSource, CollectedBatches
-from sourcelight.engines.search.scan.corpus import Corpus, GroupNotes, OpenedCommit
+from sourcelight.engines.search.scan.corpus import Corpus, GroupNotes
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.scan.spans import NO_SPANS
 
 _MAX_DONE_DELAY_S = 0.05

@@ -43,7 +43,8 @@ from sourcelight.engines.search.open_index import (
     open_targets,
     retry_without_damaged,
 )
-from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.searcher import OnNotes
 from sourcelight.engines.search.side_tables import OpenTables
 from sourcelight.engines.search.updates import commit_of, stale_shards

@@ -35,8 +35,9 @@ from sourcelight.engines.search.scan.columns import (
     BatchSource,
     CollectedBatches,
 )
-from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedCommit
+from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.searcher import MatchCounts, OnNotes, PendingPart
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus, SymbolRows, symbol_batch

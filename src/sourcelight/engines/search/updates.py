@@ -20,7 +20,7 @@ from sourcelight.engines.search.index.folder import PROTECTED, TextIndexFolder
 from sourcelight.engines.search.index.shard import MAX_LOOSE_BYTES, LooseShard, Shard
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.side_tables import TableBuildOptions
 from sourcelight.engines.search.worker import MODULE, build_locked, request_line, table_line
 from sourcelight.engines.storage.index_update import (

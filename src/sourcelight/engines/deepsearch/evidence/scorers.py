@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
     from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.search import Target
-    from sourcelight.engines.search.scan.corpus import OpenedCommit
+    from sourcelight.engines.search.scan.opened_commit import OpenedCommit
     from sourcelight.engines.symbols import SymbolTable
 
 MAX_DEFINING = 3

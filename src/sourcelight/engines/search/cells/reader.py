@@ -13,7 +13,7 @@ from sourcelight.core.cells.notebook import quick_text
 from sourcelight.core.query.fields import OUTPUT
 from sourcelight.engines.search.index.view import REASONS
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.repos import ObjectReader
 
 UNREADABLE = "cells-unreadable"

@@ -35,8 +35,9 @@ from sourcelight.engines.search.model import (
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.columns import file_values
-from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, Corpus, OpenedCommit
+from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.searcher import OnNotes
 
 _BATCH_BYTES, _BATCH_FILES = 1 << 21, 64

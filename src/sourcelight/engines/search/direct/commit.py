@@ -16,7 +16,7 @@ from sourcelight.engines.search.index.document_buffer import DocumentBuffer
 from sourcelight.engines.search.index.shard import LooseShard, loose_name
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, LooseView, ViewContent
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.repos import ObjectReader, Repository, packed_objects
 from sourcelight.repos.processes.file_list import FileList, list_files
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.search.direct.commit import FileRange, RangeTexts, UnindexedCommit, UnindexedCommits
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.storage import worker_pool
 from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.processes.blob_process import BlobProcess

@@ -16,7 +16,8 @@ from sourcelight.engines.search.direct.commit import DEFAULT_READS, ReadLimits, 
 from sourcelight.engines.search.direct.reader import FileRangeReader
 from sourcelight.engines.search.model import PreparedQuery, SearchOptions, SearchPart, Target, TextQuery, prepare
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
-from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, Corpus, OpenedCommit
+from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, Corpus
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.searcher import SearchLoop
 from sourcelight.engines.search.store import IndexStore
 from sourcelight.engines.search.updates import commit_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.engines.search.ranking.terms.term_table import TermTable
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.symbols import SymbolTable
 
 Entries = tuple[AnyArray, UInt8Array, UInt8Array]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.symbols import SymbolTable
 
 MAX_MEANT = 12

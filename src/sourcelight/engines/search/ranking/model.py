@@ -15,7 +15,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.bm25 import idf_of
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 
 Scores: TypeAlias = Float64Array
 

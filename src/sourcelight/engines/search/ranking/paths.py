@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.terms.tokenizer import terms_of
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog", "aside")
 """Kinds of files; ``aside`` is code beside the product (examples, scripts, benchmarks), reported as ``code``."""

@@ -26,7 +26,7 @@ from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.borders import comments_in
 from sourcelight.engines.search.ranking.terms.subject_table import SubjectTable
 from sourcelight.engines.search.ranking.terms.tokenizer import stems_in_order
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 
 MIN_VOTE = 0.5
 """Share of the best chunk's score below which a chunk of a test doesn't vote, so that few files are looked at."""
