@@ -295,6 +295,6 @@ def test_another_installed_package_does_not_get_the_answers_of_the_former_one(tm
 
     before = mark()
     assert mark() == before
-    rule = folder / "engines" / "deepsearch" / "lookups" / "calls.py"
+    rule = min((folder / "engines" / "deepsearch" / "lookups").glob("*.py"))  # whichever modules there are
     rule.write_text(rule.read_text("utf-8") + "\n", "utf-8")
     assert mark() != before

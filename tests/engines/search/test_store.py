@@ -287,10 +287,9 @@ def test_cancelling_ends_the_workers(tmp_path: Path, repo: RepositoryBuilder) ->
     repo.commit(PADDING)
     store = IndexStore(str(tmp_path / "index"), workers=1)
     cancellation = Cancellation()
-    twos = [RepositoryBuilder(tmp_path / "code" / f"n{number}") for number in range(3)]
-    for two in twos:
-        two.commit({"x.txt": "foo\n"} | PADDING)
-    targets = targets_of(repo.path, *(two.path for two in twos))
+    two = RepositoryBuilder(tmp_path / "code" / "two")
+    two.commit({"x.txt": "foo\n"} | PADDING)
+    targets = targets_of(repo.path, two.path)
     report = store.update(targets, progress=lambda _: cancellation.cancel(), cancellation=cancellation)
     assert report.cancelled
     assert len(report.built) == 1
