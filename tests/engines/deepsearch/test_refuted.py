@@ -58,6 +58,7 @@ def _lead(engine: LocalEngine, question: str) -> str:
     ("question", "count"),
     [
         ("How many directories are in src?", 2),
+        ("How many subfolders does src/ have?", 2),
         ("How many folders are in src/skiff?", 1),
         ("How many directories are in src/skiff/deep?", 0),
         ("How many directories are there?", 4),
@@ -253,3 +254,52 @@ def test_a_verb_of_a_question_is_no_name_of_a_value(wherry: LocalEngine, questio
 )
 def test_a_question_for_something_else_has_no_value(wherry: LocalEngine, question: str) -> None:
     assert re.match(r"`\w+` is set to|The default of", _lead(wherry, question)) is None
+
+
+def test_folders_say_how_many_are_direct(engine: LocalEngine) -> None:
+    assert "**2** folders in `src/` have files at any depth, 1 of them directly in it" in _lead(
+        engine, "How many directories are in src?"
+    )
+
+
+@pytest.fixture(scope="module")
+def punt(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    folder = tmp_path_factory.mktemp("punt")
+    repo = RepositoryBuilder(folder / "punt")
+    rockspec = 'package = "punt"\nversion = "{0}-0"\ndependencies = {{\n   "lua >= 5.{1}"\n}}\n'
+    repo.commit(
+        {
+            "Makefile": (
+                "PROJECT = punt\nDEPS = cowpole ranchpole\ndep_cowpole = git https://example.org/cowpole 2.19.0\n"
+                "dep_ranchpole = hex 1.8.1\n# dep_gone = hex 1.0\ntest:\n\tpytest\n"
+            ),
+            "rebar.config": (
+                '{deps, [\n{cowpole,".*",{git,"https://example.org/cowpole",{tag,"2.19.0"}}},'
+                '{ranchpole,".*",{git,"https://example.org/r",{tag,"1.8.1"}}},{hackpole,"1.2.3"}\n]}.\n'
+            ),
+            "rockspecs/punt-3.0-0.rockspec": rockspec.format("3.0", 1),
+            "rockspecs/punt-3.10-0.rockspec": rockspec.format("3.10", 3),
+            "rockspecs/punt-3.9-0.rockspec": rockspec.format("3.9", 2),
+            "punt.erl": "-module(punt).\n-define(_VERSION, 4).\n",
+        },
+        "Add it",
+    )
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "lead"),
+    [
+        ("Which version of cowpole does it depend on?", "`Makefile` lists `cowpole` `2.19.0`"),
+        ("Which version of ranchpole does punt need?", "`Makefile` lists `ranchpole` `1.8.1`"),
+        ("Which version of hackpole does it use?", "`rebar.config` lists `hackpole` `1.2.3`"),
+        ("Does punt depend on cowpole?", "Yes: `Makefile` lists `cowpole` `2.19.0`"),
+        ("Which Lua version does punt need?", "`rockspecs/punt-3.10-0.rockspec` requires Lua `>= 5.3`"),
+    ],
+)
+def test_further_manifests_give_versions(punt: LocalEngine, question: str, lead: str) -> None:
+    assert _lead(punt, question).startswith(lead)
+
+
+def test_a_version_of_another_subject_is_no_answer(punt: LocalEngine) -> None:
+    assert "_VERSION` is set" not in _lead(punt, "Which Lua version does punt 3.9 need?")

@@ -138,10 +138,12 @@ def count_folders(work: Work) -> Fact:
         [f"Only folders of the first {len(fact.tables[0].rows):,} files were counted."] if is_truncated else []
     )
     fact.number, fact.unit, fact.tables = len(unique_folders), "folders", [table]
+    direct = sum((repository, name.rpartition("/")[0]) not in unique_folders for repository, name in unique_folders)
+    among = f", {direct:,} of them directly in it" if is_below and direct < len(unique_folders) else ""
     fact.repositories = Counter(name for name, _ in unique_folders)
     fact.subject = (
         f"{noun_for('folder', len(unique_folders))}{file_conditions(work)} "
-        f"{'have' if len(unique_folders) != 1 else 'has'} files at any depth"
+        f"{'have' if len(unique_folders) != 1 else 'has'} files at any depth{among}"
     )
     fact.rule = "Counts folders at any depth that have files below them; the top level doesn't count" + (
         ", and neither does the folder that the question names." if is_below else "."

@@ -350,7 +350,7 @@ def _manifests_with_word(rows: Sequence[Mapping[str, Any]], word: str) -> set[st
     return {
         row["path"]
         for row in rows
-        if is_manifest.search(row["path"])
+        if (is_manifest.search(row["path"]) and not row["path"].endswith("Makefile"))
         or (row["path"].endswith((".txt", ".in")) and entry.match(row["line"] or "") is not None)
     }
 

@@ -108,7 +108,9 @@ def _with_others(
     for manifest, other_fields in with_field[1:_MAX_STEPS]:
         value = tuple(field.value for field in other_fields)
         other = _state(texts, manifest, other_fields, kind, "", "")
-        if manifest.directory == first.directory and value not in values and other is not None:
+        # Rockspecs of one directory are those of former versions.
+        is_beside = manifest.directory == first.directory and not manifest.path.endswith(".rockspec")
+        if is_beside and value not in values and other is not None:
             values.add(value)
             statement = Statement(f"{statement.text}; {other.text}", (*statement.evidence, *other.evidence))
     return statement

@@ -87,6 +87,7 @@ def list_manifests(
             rank_of(row["path"]) > 1 or _TEST_DIRECTORY.search(row["path"]) is not None,
             row["path"].count("/"),
             requirements_rank(row["path"]),
+            _newest_first(row["path"]),
             row["path"],
         )
     )
@@ -96,6 +97,11 @@ def list_manifests(
             yield Manifest(target, row["path"], texts.lines(target, row["path"]))
     if len(rows) > _MAX_MANIFESTS:
         notes.append(f"Only the first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+
+
+def _newest_first(path: str) -> list[int]:
+    """Return what puts the newest of several rockspecs first, whose names have versions; the same for other files."""
+    return [-int(number) for number in re.findall(r"\d{1,9}", path)] if path.endswith(".rockspec") else []
 
 
 def unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:

@@ -143,6 +143,28 @@ def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
         yield replace(requirement, group=f"{requirement.group}, inside {branch}" if branch else requirement.group)
 
 
+_REBAR = re.compile(
+    r"\{\s*(?P<name>[a-z]\w*)\s*,\s*(?:\"(?P<range>[~>=<]*\s*\d[^\"]*)\"|(?:\"[^\"]*\"\s*,\s*)?\{\s*(?:git|hg)\s*,\s*"
+    r"\"[^\"]*\"(?:\s*,\s*(?:\{\s*(?:tag|branch|ref)\s*,\s*)?\"(?P<tag>[^\"]*)\")?)"
+)
+_ERLANG_MK = re.compile(r"dep_(?P<name>[a-z]\w*)\s*[?:]?=\s*(?:hex|(?:git|hg)\s+\S+)\s+(?P<version>\S+)")
+
+
+def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages of rebar3: with a range, or the tag, branch or commit of a repository."""
+    for number, line in enumerate(lines, 1):
+        for match in _REBAR.finditer(line[:_MAX_LINE].partition("%")[0]):
+            yield Requirement(match["name"], match["range"] or match["tag"] or "", "", number)
+
+
+def _erlang_mk(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages whose sources a Makefile gives to erlang.mk."""
+    for number, line in enumerate(lines, 1):
+        match = _ERLANG_MK.match(line[:_MAX_LINE])
+        if match is not None:
+            yield Requirement(match["name"], match["version"], "", number)
+
+
 def _shard(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the shards of Crystal: keys below ``dependencies:``, with a version below each."""
     group: str | None = None
@@ -257,8 +279,9 @@ PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirem
     ),
     (
         r"^rebar\.config$",
-        _by_pattern(r"\{\s*(?P<name>[a-z]\w*)\s*,\s*(?:\"(?P<version>[~>=<]*\s*\d[^\"]*)\"|\{\s*git\b)", "%"),
+        _rebar,
     ),
+    (r"^Makefile$", _erlang_mk),
     (
         r"\.opam$",
         _by_pattern(r"^\s*(?:depends:\s*\[\s*)?\"(?P<name>[a-z][\w-]*)\"\s*(?:\{(?P<version>[^}]*)\})?\s*\]?\s*$", "#"),
