@@ -201,7 +201,8 @@ def wherry(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             ),
             "src/boats.py": (
                 "class Boat:\n    overlaid = False\n\n    def overlay(self):\n        rv = Boat()\n"
-                "        rv.overlaid = True\n        return rv\n"
+                "        rv.overlaid = True\n        return rv\n\n\n"
+                "FileList = Boat\n\n\ndef row(rowing, oars='two'):\n    return oars\n"
             ),
             "web/boats.js": "export default {\n  extends: [1, 2],\n  extend: 3,\n  uses: 4,\n}\n",
             "lib/boats.ex": (
@@ -250,6 +251,10 @@ def test_a_verb_of_a_question_is_no_name_of_a_value(wherry: LocalEngine, questio
         "Which uses are there?",
         "What is extendset set to?",
         "What is the base class of extends?",
+        "Which oars is used for rowing?",
+        "How big can oars get?",
+        "Is oars enabled by default?",
+        "What is the list set to?",
     ],
 )
 def test_a_question_for_something_else_has_no_value(wherry: LocalEngine, question: str) -> None:

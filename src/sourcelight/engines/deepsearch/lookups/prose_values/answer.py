@@ -51,6 +51,12 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
 
+_YES_OR_NO = re.compile(r"\W*(?:is|are|does|do|will)\b", re.IGNORECASE)
+_BOOLEANS = frozenset(
+    ["true", "false", "yes", "no", "on", "off", "0", "1", "t", "nil", "none", "null", "undefined", "f"]
+)
+
+
 def find_prose_value(work: Work, name: str = "") -> Finding | None:
     """Return the value that a question describes; None if it describes none, or several that no line tells apart.
 
@@ -81,21 +87,33 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
         if documented and not is_null(documented[0].value):
             return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
-    # A variable of a function has a value for a moment; only its own name asks for that.
-    if not is_stated or not (question.is_default or best[0].is_prepared or best[0].is_named or question.bound):
+    if not is_stated or not _is_asked(question, best[0], name, work.inquiry.question):
         return None
     first = best[0]
-    last_part = re.split(r"\.|::|->|#", name.strip("`@$"))[-1]
-    if (
-        last_part
-        and " " not in name
-        and first.binding.name.lstrip("@$").casefold() != last_part.lstrip("@$").casefold()
-    ):
-        return None
     candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
     subject = candidates[0].subject
     verb = "is" if subject.startswith("The ") else "is set to"
     return state_values(work, candidates, subject, "value", queries, notes, verb=verb)
+
+
+def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str) -> bool:
+    """Return whether a question is for the value of a binding, rather than for something that its words are about."""
+    binding = item.binding
+    last_part = "" if " " in name else re.split(r"\.|::|->|#", name.strip("`@$"))[-1].lstrip("@$")
+    if last_part and binding.name.lstrip("@$").casefold() != last_part.casefold():
+        return False
+    if _YES_OR_NO.match(text) is not None and binding.value.lower() not in _BOOLEANS:
+        return False
+    if question.is_default or item.is_named or question.bound:
+        return True
+    # What holds if nothing is given is no answer to what is used.
+    if item.parameter_of is not None or binding.form == "fallback":
+        return False
+    # A key of a literal has a value there; a word alone doesn't say that this literal is meant.
+    if binding.form == "entry" and not set(question.words) - item.in_name:
+        return False
+    # A variable of a function has a value for a moment; only its own name asks for that.
+    return item.is_prepared
 
 
 def _find(

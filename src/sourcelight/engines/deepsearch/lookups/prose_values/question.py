@@ -322,9 +322,11 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
             if not question.bound and part not in question.nouns and not matching:
                 return None
             continue
-        if matching or part in _UNITS or part in question.nouns or part in _FRAME or part in _GLUE:
+        # In the name of another value, a word such as "file", or of the repository's name, is a difference as any.
+        is_loose = question.is_default or bool(question.bound)
+        if matching or part in _UNITS or part in question.nouns or part in _GLUE or (is_loose and part in _FRAME):
             continue
-        if part in FUNCTION_WORDS or _is_of_repository(question, part):
+        if part in FUNCTION_WORDS or (is_loose and _is_of_repository(question, part)):
             continue
         joined_words = _joined_words(question, part)
         if joined_words is None:
