@@ -200,7 +200,7 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     for name in ("w1", "w2"):
         cell.desks[name].versions = "sourcelight 0.0.1 (Python 3.9, pyarrow 1)"
     assert searched(engine)[0] == all_lines
-    engine.fleet.run(engine.fleet.members.look())
+    engine.fleet.run(engine.fleet.members.refresh())
     assert [member.name for member in engine.fleet.members.live] == ["w3"]
     cell.desks["w3"].versions = "sourcelight 0.0.1 (Python 3.9, pyarrow 1)"
     _, search = searched(engine)
@@ -209,7 +209,7 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
         assert "it runs sourcelight " in attempts[0].reason
         assert "the request comes from sourcelight 0.0.1" in attempts[0].reason
     # From now on nobody is asked; the reason is still known, to searches and to calls.
-    engine.fleet.run(engine.fleet.members.look())
+    engine.fleet.run(engine.fleet.members.refresh())
     assert not engine.fleet.members.live
     _, search = searched(engine)
     results = {item.worker: item.reason for attempts in (search.accounting.skipped or {}).values() for item in attempts}

@@ -220,14 +220,18 @@ class ClusterEngine:
             request=request,
             step=EXPLAIN,
         )
-        turns = ReplicaOrder(self.fleet.members, cluster.holders())
-        asking = HolderRequests(turns, cluster.generation, order, self.fleet.silence_s)
-        messages = wait_for(self.fleet, asking.last_messages(), cancel)
+        replicas = ReplicaOrder(self.fleet.members, cluster.holders())
+        requests = HolderRequests(replicas, cluster.generation, order, self.fleet.silence_s)
+        messages = wait_for(self.fleet, requests.last_messages(), cancel)
         if not messages:
-            raise NoWorkerAnswered("explain", [attempt for name in asking.skipped for attempt in turns.failures(name)])
+            raise NoWorkerAnswered(
+                "explain", [attempt for name in requests.skipped for attempt in replicas.failures(name)]
+            )
         parts = [message["answer"]["attributes"]["explained"] for message in messages]
         explanation = combine_explanations(self.limits, query, request, plans, parts)
-        advice = [Advice("backend-missing", sentence(name, turns.failures(name))) for name in sorted(asking.skipped)]
+        advice = [
+            Advice("backend-missing", sentence(name, replicas.failures(name))) for name in sorted(requests.skipped)
+        ]
         return replace(explanation, warnings=(*explanation.warnings, *advice))
 
     def _finds(self, request: SearchRequest, viewer: Viewer) -> bool:

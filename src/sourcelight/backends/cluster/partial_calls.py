@@ -57,8 +57,8 @@ class ClusterToolCall:
         """Return the workers of some repositories; `arguments` replace the call's arguments."""
         fleet = self.cluster.fleet
         order = self.order(names, step, arguments)
-        turns = ReplicaOrder(fleet.members, self.cluster.holders())
-        return HolderRequests(turns, self.cluster.generation, order, fleet.silence_s, on_message=self.on_message)
+        replicas = ReplicaOrder(fleet.members, self.cluster.holders())
+        return HolderRequests(replicas, self.cluster.generation, order, fleet.silence_s, on_message=self.on_message)
 
     def nowhere(self) -> ToolContext:
         """Return the context of a viewer who may see nothing, for answers over no repository."""
@@ -76,10 +76,10 @@ def in_parts(
         return split(tool.parse(call.arguments), call.nowhere())
     # A relative date, such as "1 week ago", must be the same time for every worker.
     call = replace(call, arguments=_with_dates(call))
-    asking = call.holders([repository.name for repository in repositories], PART)
-    messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
-    skipped = _reasons(call.name, asking, messages)
-    complete_names = [name for name in asking.order.names if name not in skipped]
+    requests = call.holders([repository.name for repository in repositories], PART)
+    messages = wait_for(call.cluster.fleet, requests.last_messages(), call.context.cancellation)
+    skipped = _reasons(call.name, requests, messages)
+    complete_names = [name for name in requests.order.names if name not in skipped]
     part = tools.PartialResult.merge(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
     part.check_revisions()
     for name, reason in skipped.items():
@@ -95,9 +95,9 @@ def rank(call: ClusterToolCall) -> ToolResult:
     names = names_of_question(call, text)
     if not names:
         return rank_nothing(text, call.context)
-    asking = call.holders(names, RANK)
-    messages = wait_for(call.cluster.fleet, asking.together(), call.context.cancellation)
-    skipped = _reasons(call.name, asking, messages)
+    requests = call.holders(names, RANK)
+    messages = wait_for(call.cluster.fleet, requests.together(), call.context.cancellation)
+    skipped = _reasons(call.name, requests, messages)
     parts = [message["answer"]["attributes"]["ranked"] for message in messages]
     return with_skipped_rows(combine_ranked(text, parts, skipped, call.context, call.arguments.get("limit")), skipped)
 
@@ -121,9 +121,9 @@ def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
     return {**call.arguments, **dates_of(call.name, *map(call.arguments.get, _DATES))[2]}
 
 
-def _reasons(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
+def _reasons(name: str, requests: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
     """Return repositories that no worker answered for, and the reason for each."""
-    failures = {repository: asking.turns.failures(repository) for repository in asking.skipped}
+    failures = {repository: requests.replicas.failures(repository) for repository in requests.skipped}
     if not messages:
         raise NoWorkerAnswered(name, [attempt for attempts in failures.values() for attempt in attempts])
     return {repository: sentence(repository, attempts) for repository, attempts in sorted(failures.items())}

@@ -165,8 +165,8 @@ class ClusterSource:
             request=replace(task.request, timeout_s=remaining if remaining is None else max(remaining, 0.0)),
             limit=limit,
         )
-        turns = ReplicaOrder(fleet.members)
-        self._streams = WorkerStreams(turns, self.cluster.generation, order, self._slots, silence_s=fleet.silence_s)
+        replicas = ReplicaOrder(fleet.members)
+        self._streams = WorkerStreams(replicas, self.cluster.generation, order, self._slots, silence_s=fleet.silence_s)
         fleet.start(self._streams.run())
         is_stopped = lambda: task.cancellation.stopped  # noqa: E731 - checked between units
         try:
@@ -254,7 +254,7 @@ class ClusterSource:
             # The time limit passed before all rows that workers had sent were yielded.
             self._late_repositories |= self._slots.left
         done = {name for _, worker_names in outcomes for name in worker_names}
-        skipped = {} if streams is None else {n: streams.turns.failures(n) for n in names if n not in done}
+        skipped = {} if streams is None else {n: streams.replicas.failures(n) for n in names if n not in done}
         if limit_hit:
             # The limit ended the search early: repositories without an answer did not fail.
             skipped = {}

@@ -90,7 +90,7 @@ def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> Tool
     try:
         return _ask(call, call.order(names), candidates_of(cluster, repo, repositories))
     except NoWorkerAnswered:
-        wait_for(cluster.fleet, cluster.fleet.members.look(), call.context.cancellation)
+        wait_for(cluster.fleet, cluster.fleet.members.refresh(), call.context.cancellation)
     # After the look, other workers may be known to hold the shards. A call over several repositories may now be
     # answered in part (REST): the worker names the repositories that it can't get.
     order = call.order(names, "" if len(names) == 1 else REST)
@@ -251,11 +251,11 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
         visible = call.cluster.catalog.visible(call.context.viewer)
         # Workers apply the filters; a repository too many costs one request here and doesn't change the answer.
         names = [repository.name for repository in visible if repository.name.casefold() in wanted_names]
-    asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
-    messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
+    requests = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
+    messages = wait_for(call.cluster.fleet, requests.last_messages(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
     unanswered = tuple(
-        (name, sentence(name, asking.turns.failed_attempts.get(name, ()))) for name in sorted(asking.skipped)
+        (name, sentence(name, requests.replicas.failed_attempts.get(name, ()))) for name in sorted(requests.skipped)
     )
     merged = type(request).merge(parts)
     return replace(merged, failed=(*merged.failed, *unanswered))

@@ -27,16 +27,16 @@ from sourcelight.core.errors import (
     WorkersUnreachable,
 )
 
-GONE = (WorkersUnreachable, TimeoutError)
+WORKER_GONE = (WorkersUnreachable, TimeoutError)
 """Errors that mean that the worker is dead, not only that this request failed."""
 
-RETRIED = (*GONE, ClusterError, Cancelled)
+RETRIED = (*WORKER_GONE, ClusterError, Cancelled)
 """Errors of a tool call that another worker may not have; all others belong to the call."""
 
-ASKED_WRONG = (QueryError, PatternError)
+REQUEST_ERRORS = (QueryError, PatternError)
 """Errors that belong to a search itself; another worker may not have any other."""
 
-_ELSEWHERE = (StorageError, ShardDamaged, Cancelled, *GONE)
+_NOT_OF_ENGINE = (StorageError, ShardDamaged, Cancelled, *WORKER_GONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FailedAttempt:
             return cls(worker, error.reason, died=isinstance(error, ConnectionBroke))
         if isinstance(error, TimeoutError):
             return cls(worker, f"it sent nothing for {silence_s:g} s")
-        return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _ELSEWHERE))
+        return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _NOT_OF_ENGINE))
 
 
 def reasons(attempts: Iterable[FailedAttempt]) -> str:
@@ -73,22 +73,22 @@ def reasons(attempts: Iterable[FailedAttempt]) -> str:
     return "; ".join(f"{attempt.worker}: {attempt.reason}" for attempt in attempts) or "none of its workers answers"
 
 
-def is_poisoned(attempts_made: Iterable[FailedAttempt]) -> bool:
+def is_poisoned(failed_attempts: Iterable[FailedAttempt]) -> bool:
     """Return whether two workers died or failed in the same way, so that a third one probably would too."""
-    attempts = list(attempts_made)
+    attempts = list(failed_attempts)
     # Equal reasons from two workers point to the request. Different ones may be two broken machines.
     failure_reasons = [attempt.reason for attempt in attempts if attempt.engine]
     return len(failure_reasons) > len(set(failure_reasons)) or sum(attempt.died for attempt in attempts) > 1
 
 
-LOOK_S = 1.0
+REFRESH_S = 1.0
 """Seconds after which schedulers list their workers again, while searches arrive."""
 
 ANSWER_S = 1.0
 """Seconds for a scheduler, or a worker that did not answer before, to reply."""
 
 
-_TELLERS = 8
+_MAX_MESSAGES = 8
 """Workers that get their list of shards at the same time; searches take precedence."""
 
 
@@ -126,10 +126,10 @@ class WorkerDirectory:
     _dropped: dict[str, FailedAttempt] = field(default_factory=dict)
     _live: tuple[WorkerInfo, ...] | None = None
     _addresses: frozenset[str] = frozenset()
-    _looked: float = 0.0
-    _looking: asyncio.Task[None] | None = None
-    _tellers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_TELLERS))
-    _telling: set[asyncio.Task[None]] = field(default_factory=set)
+    _refreshed_s: float = 0.0
+    _refresh_task: asyncio.Task[None] | None = None
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_MESSAGES))
+    _messages: set[asyncio.Task[None]] = field(default_factory=set)
     _placed: tuple[str, tuple[WorkerInfo, ...], dict[str, tuple[WorkerInfo, ...]]] = ("", (), {})
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class WorkerDirectory:
     def live(self) -> tuple[WorkerInfo, ...]:
         """The workers that answered the last query, of all cells."""
         if self._live is None:
-            # Cached until a worker is dropped or a look ends: a search asks for it several times, a cluster has
+            # Cached until a worker is dropped or a refresh ends: a search asks for it several times, a cluster has
             # hundreds.
             self._live = tuple(
                 member for cell in self._cells for member in cell.members if member.address not in self._dropped
@@ -154,18 +154,18 @@ class WorkerDirectory:
 
     async def ready(self) -> None:
         """Look up the workers: wait the first time, later in the background, so no search waits for a scheduler."""
-        # Shielded: others wait for the same look, and a search that is cancelled must not end it.
-        if not self._looked:
-            await asyncio.shield(self._start())
-        elif time.monotonic() - self._looked > LOOK_S:
-            self._start()
+        # Shielded: others wait for the same refresh, and a search that is cancelled must not end it.
+        if not self._refreshed_s:
+            await asyncio.shield(self._start_refresh())
+        elif time.monotonic() - self._refreshed_s > REFRESH_S:
+            self._start_refresh()
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Query schedulers and dropped workers again, within twice `ANSWER_S`."""
-        if self._looking is not None and not self._looking.done():
-            # It may have begun before the news for which the caller looks; others wait for it too.
-            await asyncio.wait([self._looking])
-        await asyncio.shield(self._start())
+        if self._refresh_task is not None and not self._refresh_task.done():
+            # It may have begun before the news for which the caller refreshes; others wait for it too.
+            await asyncio.wait([self._refresh_task])
+        await asyncio.shield(self._start_refresh())
 
     @property
     def absent(self) -> tuple[FailedAttempt, ...]:
@@ -178,7 +178,7 @@ class WorkerDirectory:
         # By address: the process failed. Its successor has another address and is used at once.
         self._dropped[member.address] = attempt
         self._live = None
-        self._start()
+        self._start_refresh()
 
     def holding(self, generation: Generation) -> dict[str, tuple[WorkerInfo, ...]]:
         """Return for each repository the live workers that hold its shard, the preferred one first."""
@@ -188,20 +188,20 @@ class WorkerDirectory:
         if (generation_id, workers) != (generation.id, live):
             placement = self._placement_of(generation, live)
             self._placed = generation.id, live, placement
-            self._tell_holders(generation, placement)
+            self._send_placement(generation, placement)
         return placement
 
     async def close(self) -> None:
-        """Stop looking, and telling."""
-        for task in self._telling:
+        """Stop the refresh, and messages to workers."""
+        for task in self._messages:
             task.cancel()
-        await asyncio.gather(*self._telling, return_exceptions=True)
-        if self._looking is not None:
-            self._looking.cancel()
+        await asyncio.gather(*self._messages, return_exceptions=True)
+        if self._refresh_task is not None:
+            self._refresh_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._looking
+                await self._refresh_task
 
-    def _tell_holders(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
+    def _send_placement(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
         """Send each worker the shards to hold, its preferred shards first."""
         names: dict[WorkerInfo, list[str]] = {}
         # Replica by replica, so that a worker gets its preferred shards before its spare copies.
@@ -211,16 +211,16 @@ class WorkerDirectory:
                     names.setdefault(members[replica], []).append(name)
         for member, repository_names in names.items():
             task = asyncio.get_running_loop().create_task(
-                self._tell(member, WorkerRequest(generation.id, tuple(repository_names)))
+                self._send(member, WorkerRequest(generation.id, tuple(repository_names)))
             )
             # asyncio keeps only weak references to tasks: without this set, one may be collected while it runs.
-            self._telling.add(task)
-            task.add_done_callback(self._telling.discard)
+            self._messages.add(task)
+            task.add_done_callback(self._messages.discard)
 
-    async def _tell(self, member: WorkerInfo, order: WorkerRequest) -> None:
+    async def _send(self, member: WorkerInfo, order: WorkerRequest) -> None:
         with contextlib.suppress(Exception):  # a worker that doesn't accept it fetches shards on demand
             async with (
-                self._tellers,
+                self._slots,
                 asyncio.timeout(ANSWER_S),
                 contextlib.aclosing(self.connections.ask(member.address, KEEP, order.to_plain())) as messages,
             ):
@@ -239,23 +239,23 @@ class WorkerDirectory:
                 holders[shard] += [by_name[name] for name in names]
         return {entry.name: tuple(holders[entry.shard]) for entry in generation.searchable}
 
-    def _start(self) -> asyncio.Task[None]:
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.get_running_loop().create_task(self._look())
-        return self._looking
+    def _start_refresh(self) -> asyncio.Task[None]:
+        if self._refresh_task is None or self._refresh_task.done():
+            self._refresh_task = asyncio.get_running_loop().create_task(self._refresh())
+        return self._refresh_task
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         try:
-            await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
+            await asyncio.gather(*(self._query_cell(number, cell) for number, cell in enumerate(self._cells)))
             present = {member.address for cell in self._cells for member in cell.members}
             # A worker that restarts has a new address, so entries of old ones would stay for ever.
             self._dropped = {address: attempt for address, attempt in self._dropped.items() if address in present}
         finally:
             self._live = None
-            # Also after a failure: schedulers that don't answer are asked once in LOOK_S, not in every search.
-            self._looked = time.monotonic()
+            # Also after a failure: schedulers that don't answer are asked once in REFRESH_S, not in every search.
+            self._refreshed_s = time.monotonic()
 
-    async def _look_at(self, number: int, cell: _Cell) -> None:
+    async def _query_cell(self, number: int, cell: _Cell) -> None:
         back = [member for member in cell.members if member.address in self._dropped]
         addresses, answers = await asyncio.gather(
             self._known_to(number, cell.address), asyncio.gather(*(self._answers(member) for member in back))

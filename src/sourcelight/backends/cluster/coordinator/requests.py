@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.backends.cluster.coordinator.members import (
-    GONE,
     RETRIED,
+    WORKER_GONE,
     FailedAttempt,
     ReplicaOrder,
     WorkerDirectory,
@@ -49,11 +49,11 @@ async def messages_of(
 
 @dataclass(slots=True)
 class HolderRequests:
-    """Requests of one call to the workers of its repositories. On the event loop of `turns.members`.
+    """Requests of one call to the workers of its repositories. On the event loop of `replicas.members`.
 
     Parameters
     ----------
-    turns, generation
+    replicas, generation
         Who holds what.
     order
         The request to each worker, for its own repositories.
@@ -68,13 +68,13 @@ class HolderRequests:
         Repositories that no worker answers for.
     """
 
-    turns: ReplicaOrder
+    replicas: ReplicaOrder
     generation: Generation
     order: WorkerRequest
     silence_s: float
     on_message: Callable[[Message], None] = lambda _: None
     skipped: list[str] = field(default_factory=list)
-    _looked: bool = False
+    _is_refreshed: bool = False
 
     async def last_messages(self) -> list[Message]:
         """Return the last message of each worker; ask the next worker where one did not answer.
@@ -83,8 +83,8 @@ class HolderRequests:
         """
         messages: list[Message] = []
         open_ = list(self.order.names)
-        # Each round asks the next worker of the repositories that are still open; `turns` never returns a worker twice,
-        # so it ends.
+        # Each round asks the next worker of the repositories that are still open. It ends, because `replicas` never
+        # returns a worker twice.
         while groups := await self._groups(open_):
             outcomes = await asyncio.gather(
                 *(self._follow(member, names_here, self.order) for member, names_here in groups.items()),
@@ -141,15 +141,15 @@ class HolderRequests:
 
     async def _groups(self, names: Sequence[str]) -> dict[WorkerInfo, list[str]]:
         """Group repositories by their next worker; skip those without one after asking the schedulers again."""
-        turns = self.turns
-        groups, unplaced = turns.groups(names)
+        replicas = self.replicas
+        groups, unplaced = replicas.groups(names)
         # A scheduler is asked again once only: it is a request over the network, and a dead cluster would be asked
         # forever.
-        if unplaced and not self._looked:
-            self._looked = True
-            await turns.members.look()
-            turns.holders = {**turns.holders, **turns.members.holding(self.generation)}
-            groups, unplaced = turns.groups(names)
+        if unplaced and not self._is_refreshed:
+            self._is_refreshed = True
+            await replicas.members.refresh()
+            replicas.holders = {**replicas.holders, **replicas.members.holding(self.generation)}
+            groups, unplaced = replicas.groups(names)
         self.skipped += unplaced
         return groups
 
@@ -162,8 +162,8 @@ class HolderRequests:
         if not isinstance(error, RETRIED):
             raise error
         attempt = FailedAttempt.of(member.name, error, self.silence_s)
-        if isinstance(error, GONE):
-            self.turns.members.drop(member, attempt)
+        if isinstance(error, WORKER_GONE):
+            self.replicas.members.drop(member, attempt)
         for name in names:
             self._note(member, name, attempt)
 
@@ -174,8 +174,8 @@ class HolderRequests:
         return list(message.get("failed", {}))
 
     def _note(self, member: WorkerInfo, name: str, attempt: FailedAttempt) -> None:
-        self.turns.ask(member, (name,))
-        self.turns.add_failure(name, attempt)
+        self.replicas.ask(member, (name,))
+        self.replicas.add_failure(name, attempt)
 
     async def _follow(
         self,
@@ -186,7 +186,7 @@ class HolderRequests:
     ) -> Message:
         payload = replace(order, names=tuple(names)).to_plain()
         async with contextlib.aclosing(
-            messages_of(self.turns.members, CALL, payload, member, self.silence_s)
+            messages_of(self.replicas.members, CALL, payload, member, self.silence_s)
         ) as messages:
             async for message in messages:
                 if message["kind"] == "end":
@@ -219,7 +219,7 @@ class _Meeting:
             # sums.
             self._payloads, self._all_numbers = [], asyncio.get_running_loop().create_future()
         reply = {"token": self._token, "numbers": await all_numbers}
-        members = self._holders.turns.members
+        members = self._holders.replicas.members
         async with contextlib.aclosing(messages_of(members, TELL, reply, member, self._holders.silence_s)) as payloads:
             async for _ in payloads:
                 pass
@@ -276,7 +276,7 @@ async def ask_one(
             return await _ask_worker(members, operation, order, member, silence_s, on_message)
         except RETRIED as error:
             attempts.append(FailedAttempt.of(member.name, error, silence_s))
-            if isinstance(error, GONE):
+            if isinstance(error, WORKER_GONE):
                 members.drop(member, attempts[-1])
     raise NoWorkerAnswered(label, attempts or members.absent)
 

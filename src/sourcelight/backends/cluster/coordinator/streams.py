@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.backends.cluster.coordinator.members import (
-    ASKED_WRONG,
-    GONE,
+    REQUEST_ERRORS,
+    WORKER_GONE,
     FailedAttempt,
     ReplicaOrder,
     WorkerInfo,
@@ -37,37 +37,45 @@ SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""
 
 HEDGE_S, HEDGE_TIMES = 0.3, 3.0
-"""A worker that takes longer than this, and than so many times the median of the others, is not waited for alone."""
+"""Seconds, and multiple of the median of the other streams, after which a second worker is asked too (a hedge)."""
 
 QUIET_S = 3 * BEAT_S
-"""Nor is a connection that is silent for so long, even if others are active."""
+"""Seconds without a message after which a second worker is asked, even if no stream has ended yet."""
 
-HEDGES, HEDGED_SHARE = 8, 10
-"""Second tries at a time at most, or one for so many streams: where all are slow, twice the work does not help."""
+MAX_HEDGES, STREAMS_PER_HEDGE = 8, 10
+"""Maximum hedges at a time: 8, or one for 10 streams. Where all workers are slow, twice the work doesn't help."""
 
 _PAUSE_S = 0.02
+"""Seconds between looks at whether a full reader has room again."""
 
-_TICK_S = 0.1
-"""Seconds between looks at who is slow. A loop that is busy looks late, and takes no worker for silent meanwhile."""
+_CHECK_S = 0.1
+"""Seconds between checks for slow and silent workers."""
 
 
 @dataclass(slots=True, eq=False)
 class _Stream:
+    """One request to one worker.
+
+    `copies` are its repositories that it has not lost to another worker, `heard_s` is the time of its last message, and
+    `silent_checks` counts the checks since then. `has_hedge` says that a second worker was asked for its repositories,
+    `is_hedge` that it is such a second stream, and `is_paused` that its reader is full.
+    """
+
     member: WorkerInfo
     copies: dict[str, ReplicaStream]
-    began: float
+    started_s: float
     heard_s: float
     task: asyncio.Task[None] | None = None
     exchange: WorkerExchange | None = None
-    silent_ticks: int = 0
-    hedged: bool = False
-    hedge: bool = False
-    paused: bool = False
+    silent_checks: int = 0
+    has_hedge: bool = False
+    is_hedge: bool = False
+    is_paused: bool = False
 
 
 @dataclass(slots=True)
 class WorkerStreams:
-    """The streams of one search, on the event loop of `turns.members`; arriving results go into `slots`.
+    """The streams of one search, on the event loop of `replicas.members`; arriving results go into `slots`.
 
     Attributes
     ----------
@@ -75,7 +83,7 @@ class WorkerStreams:
         What workers reported besides their matches, each with the repositories that it was the first to complete.
     """
 
-    turns: ReplicaOrder
+    replicas: ReplicaOrder
     generation: Generation
     order: WorkerRequest
     slots: OrderedMerge
@@ -84,12 +92,12 @@ class WorkerStreams:
     _running: set[asyncio.Task[None]] = field(default_factory=set)
     _open: set[_Stream] = field(default_factory=set)
     _durations: list[float] = field(default_factory=list)
-    _looked: set[str] = field(default_factory=set)
-    _removed: set[str] = field(default_factory=set)
+    _retried: set[str] = field(default_factory=set)
+    _dropped_addresses: set[str] = field(default_factory=set)
     _error: BaseException | None = None
     _run: asyncio.Task[None] | None = None
     _idle: asyncio.Future[None] | None = None
-    _ticking: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
     _order_fields: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,28 +109,28 @@ class WorkerStreams:
         loop = asyncio.get_running_loop()
         self._run = asyncio.current_task()
         try:
-            await self.turns.members.ready()
-            self.turns.holders = self.turns.members.holding(self.generation)
+            await self.replicas.members.ready()
+            self.replicas.holders = self.replicas.members.holding(self.generation)
             # All streams start at once: a worker that has to wait for its turn would delay the first rows of its
             # repositories.
             self._assign(self.slots.names)
-            self._ticking = loop.call_later(_TICK_S, self._tick)
+            self._timer = loop.call_later(_CHECK_S, self._check)
             # `_idle` is a new future each time: whatever ends or starts a stream resolves it, and the condition is
             # checked again.
             while self._running:
                 self._idle = loop.create_future()
                 await self._idle
-        except Exception as error:  # noqa: BLE001 - a fault of ours is told as any other
+        except Exception as error:  # noqa: BLE001 - a bug here fails the search, as an error of a worker does
             self._error = error
         finally:
-            if self._ticking is not None:
-                self._ticking.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
             if self._running:
                 for task in list(self._running):
                     task.cancel()
                 # Waits for the cancelled tasks, so that their connections are closed before the search returns.
                 await asyncio.gather(*self._running, return_exceptions=True)
-            self._give_up_the_rest()
+            self._give_up_unfinished()
 
     async def stop(self) -> None:
         """Cancel `run`, and wait until its connections are closed."""
@@ -131,7 +139,7 @@ class WorkerStreams:
             self._run.cancel()
             await asyncio.wait([self._run])
 
-    def _give_up_the_rest(self) -> None:
+    def _give_up_unfinished(self) -> None:
         """Give up repositories without a pending request; there are some only after an internal error."""
         if self.slots.is_settled:
             return
@@ -139,12 +147,12 @@ class WorkerStreams:
         if self._error is not None:
             reason = f"the request failed ({type(self._error).__name__}: {self._error})"
             for name in incomplete:
-                self.turns.add_failure(name, FailedAttempt("service", reason))
+                self.replicas.add_failure(name, FailedAttempt("service", reason))
         self.slots.give_up(incomplete)
 
     def _assign(self, names: Sequence[str]) -> None:
         """Start a stream at the next worker of each repository; try those without one a last time."""
-        groups, unplaced = self.turns.groups(names)
+        groups, unplaced = self.replicas.groups(names)
         if unplaced:
             self._spawn(self._last_try(unplaced))
         for member, names_here in groups.items():
@@ -152,30 +160,32 @@ class WorkerStreams:
 
     async def _last_try(self, names: Sequence[str]) -> None:
         """Look up the workers again, assign the repositories that they can fetch, and give up the others."""
-        turns = self.turns
+        replicas = self.replicas
         retried = [
-            name for name in names if name not in self._looked and not is_poisoned(turns.failed_attempts.get(name, ()))
+            name
+            for name in names
+            if name not in self._retried and not is_poisoned(replicas.failed_attempts.get(name, ()))
         ]
         # Once per repository: otherwise a repository that no worker can fetch would keep the search running.
-        self._looked.update(retried)
+        self._retried.update(retried)
         if retried:
-            await turns.members.look()
-            holders = turns.members.holding(self.generation)
+            await replicas.members.refresh()
+            holders = replicas.members.holding(self.generation)
             shards = {entry.name: entry.shard for entry in self.generation.searchable}
             other_workers = {name: self._other_workers(name, shards[name], holders.get(name, ())) for name in retried}
-            turns.holders = {**turns.holders, **other_workers}
-        placed = [name for name in retried if turns.next(name) is not None]
+            replicas.holders = {**replicas.holders, **other_workers}
+        placed = [name for name in retried if replicas.next(name) is not None]
         self.slots.give_up([name for name in names if name not in placed])
         if placed:
             self._assign(placed)
 
     def _other_workers(self, name: str, shard: ShardId, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
         """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
-        live = self.turns.members.live
-        asked_workers = self.turns.requested.setdefault(name, set())
+        live = self.replicas.members.live
+        asked_workers = self.replicas.requested.setdefault(name, set())
         # A worker that was gone and lives has answered in the meantime.
-        # In place: `turns.requested` holds this set.
-        asked_workers -= self._removed.intersection(member.address for member in live)
+        # In place: `replicas.requested` holds this set.
+        asked_workers -= self._dropped_addresses.intersection(member.address for member in live)
         rank = {
             worker: position
             for position, worker in enumerate(ranking(shard, sorted({candidate.name for candidate in live})))
@@ -183,10 +193,10 @@ class WorkerStreams:
         candidates = dict.fromkeys([*holders, *sorted(live, key=lambda worker_info: rank[worker_info.name])])
         return tuple([member for member in candidates if member.address not in asked_workers][:REPLICAS])
 
-    def _start(self, member: WorkerInfo, names: Sequence[str], *, hedge: bool = False) -> None:
-        self.turns.ask(member, names)
+    def _start(self, member: WorkerInfo, names: Sequence[str], *, is_hedge: bool = False) -> None:
+        self.replicas.ask(member, names)
         now = time.monotonic()
-        stream = _Stream(member, self.slots.open(names), now, now, hedge=hedge)
+        stream = _Stream(member, self.slots.open(names), now, now, is_hedge=is_hedge)
         self._open.add(stream)
         # After the stream is in `_open`, since `_follow` may end before this line returns to the loop.
         stream.task = self._spawn(self._follow(stream))
@@ -194,10 +204,10 @@ class WorkerStreams:
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._on_done)
         return task
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _on_done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             # A bug of this process: errors of workers were handled in `_follow`.
@@ -208,38 +218,38 @@ class WorkerStreams:
     async def _follow(self, stream: _Stream) -> None:
         try:
             await self._read(stream)
-        except ASKED_WRONG as error:
+        except REQUEST_ERRORS as error:
             self.slots.fail(error)
-        except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
+        except Exception as error:  # noqa: BLE001 - another worker may succeed; if none does, the reason is reported
             attempt = FailedAttempt.of(stream.member.name, error, self.silence_s)
-            if isinstance(error, GONE):
-                self._removed.add(stream.member.address)
-                self.turns.members.drop(stream.member, attempt)
+            if isinstance(error, WORKER_GONE):
+                self._dropped_addresses.add(stream.member.address)
+                self.replicas.members.drop(stream.member, attempt)
             self._retry(stream, list(stream.copies), attempt)
         finally:
             self._open.discard(stream)
             self.slots.drop(stream.copies)
-        # Also of failed streams: their time shows as well how long a stream takes.
-        self._durations.append(time.monotonic() - stream.began)
+        # Failed streams count too: they also show how long a stream takes.
+        self._durations.append(time.monotonic() - stream.started_s)
 
     async def _read(self, stream: _Stream) -> None:
         # Sorted: the worker sends its repositories in this order, and the merge relies on it.
         order = {**self._order_fields, "names": sorted(stream.copies)}
-        exchange = stream.exchange = self.turns.members.connections.exchange(stream.member.address, SEARCH, order)
+        exchange = stream.exchange = self.replicas.members.connections.exchange(stream.member.address, SEARCH, order)
         try:
             await exchange.start()
-            while not self._take(stream, await exchange.hear()):
+            while not self._store(stream, await exchange.hear()):
                 # Not reading is the back-pressure: the socket fills, then the worker's outbox, and then its search
                 # waits.
                 while self.slots.full(stream.copies):
-                    stream.paused = True
+                    stream.is_paused = True
                     await asyncio.sleep(_PAUSE_S)
-                stream.paused, stream.heard_s, stream.silent_ticks = False, time.monotonic(), 0
+                stream.is_paused, stream.heard_s, stream.silent_checks = False, time.monotonic(), 0
         finally:
             # Closing before the last message aborts the connection, which cancels the worker's search.
             exchange.close()
 
-    def _take(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
+    def _store(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
         """Store the content of a message; return True for the last one. Raises the error that the worker reports."""
         if message["kind"] == "fault":
             raise error_from_plain(message)
@@ -265,18 +275,18 @@ class WorkerStreams:
             self.outcomes.append((outcome, frozenset(first)))
         # Repositories that another worker has completed by now need not be sent twice.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
-        for other_stream in self._open if doubled else ():
-            if other_stream is not stream and other_stream.task is not None and self._told_by_others(other_stream):
-                other_stream.task.cancel()
+        for other in self._open if doubled else ():
+            if other is not stream and other.task is not None and self._is_redundant(other):
+                other.task.cancel()
 
-    def _told_by_others(self, stream: _Stream) -> bool:
+    def _is_redundant(self, stream: _Stream) -> bool:
         return all(self.slots.slots[name].complete for name in stream.copies)
 
     def _retry(self, stream: _Stream, names: Iterable[str], attempt: FailedAttempt) -> None:
         """Ask the next worker for repositories that this one can't answer, unless another stream has them."""
         dropped = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
         for name in dropped:
-            self.turns.add_failure(name, attempt)
+            self.replicas.add_failure(name, attempt)
         # A hedge may be under way for the same repository; a third copy would only be twice the work.
         elsewhere_names = {name for other in self._open for name in other.copies}
         self._assign([name for name in dropped if name not in elsewhere_names])
@@ -285,20 +295,20 @@ class WorkerStreams:
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
-    def _tick(self) -> None:
-        """Check for silent and slow workers, every `_TICK_S`."""
-        self._ticking = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
-        self._look_for_silence()
+    def _check(self) -> None:
+        """Check for silent and slow workers, every `_CHECK_S` seconds."""
+        self._timer = asyncio.get_running_loop().call_later(_CHECK_S, self._check)
+        self._drop_silent()
         self._hedge()
 
-    def _look_for_silence(self) -> None:
+    def _drop_silent(self) -> None:
         """Give up workers that have their request and sent nothing for `silence_s` seconds."""
         for stream in self._open:
             if stream.exchange is not None and stream.exchange.listening:
-                # Ticks, not seconds: a loop that was busy for two seconds ticks once, and heard no worker in
+                # Checks, not seconds: an event loop that was busy for two seconds checks once, and heard no worker in
                 # that time.
-                stream.silent_ticks += 1
-                if (stream.silent_ticks - 1) * _TICK_S >= self.silence_s:
+                stream.silent_checks += 1
+                if (stream.silent_checks - 1) * _CHECK_S >= self.silence_s:
                     stream.exchange.give_up()
 
     def _hedge(self) -> None:
@@ -308,20 +318,22 @@ class WorkerStreams:
         now = time.monotonic()
         # Few second attempts at a time: under a general load all streams are slow, and doubling the work would make it
         # worse.
-        remaining = max(HEDGES, len(self._open) // HEDGED_SHARE) - sum(stream.hedge for stream in self._open)
+        remaining = max(MAX_HEDGES, len(self._open) // STREAMS_PER_HEDGE) - sum(
+            stream.is_hedge for stream in self._open
+        )
         for stream in list(self._open):
             if remaining <= 0:
                 return
-            slow = now - stream.began >= usual or now - stream.heard_s >= QUIET_S
+            slow = now - stream.started_s >= usual or now - stream.heard_s >= QUIET_S
             # A paused stream waits for its reader, not for its worker.
-            if stream.hedged or stream.paused or not slow:
+            if stream.has_hedge or stream.is_paused or not slow:
                 continue
-            stream.hedged = True
+            stream.has_hedge = True
             groups: dict[WorkerInfo, list[str]] = {}
             for name in stream.copies:
-                member = None if self.slots.slots[name].complete else self.turns.next(name)
+                member = None if self.slots.slots[name].complete else self.replicas.next(name)
                 if member is not None:
                     groups.setdefault(member, []).append(name)
             for member, names in groups.items():
-                self._start(member, names, hedge=True)
+                self._start(member, names, is_hedge=True)
             remaining -= len(groups)
