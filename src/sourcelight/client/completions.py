@@ -38,13 +38,13 @@ class Completions:
     def add(self, kind: str, names: Iterable[str | None]) -> None:
         """Add names; null and empty ones are skipped."""
         with self._lock:
-            kept_names = self._names[kind]
+            seen_names = self._names[kind]
             for name in names:
                 if name:
-                    kept_names.pop(name, None)
-                    kept_names[name] = None
-            while len(kept_names) > _MAX_NAMES:
-                del kept_names[next(iter(kept_names))]
+                    seen_names.pop(name, None)
+                    seen_names[name] = None
+            while len(seen_names) > _MAX_NAMES:
+                del seen_names[next(iter(seen_names))]
 
     def learn(self, table: Any) -> None:
         """Add the names of a record batch or an Arrow table from its dictionaries, without reading rows."""
@@ -70,14 +70,14 @@ class Completions:
 
 
 _lock = threading.Lock()
-_order = count()
+_opened = count()
 _clients: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 def register(client: Any) -> None:
     """Register a new blocking client."""
     with _lock:
-        _clients[client] = next(_order)
+        _clients[client] = next(_opened)
 
 
 def unregister(client: Any) -> None:
@@ -86,8 +86,8 @@ def unregister(client: Any) -> None:
         _clients.pop(client, None)
 
 
-def age(client: Any) -> int:
-    """Return the number of a client, counted from 0; -1 if it is closed or not a client."""
+def opening_order(client: Any) -> int:
+    """Return how many clients were opened before a client; -1 if it is closed or not a client."""
     with _lock:
         try:
             return _clients.get(client, -1)

@@ -23,14 +23,15 @@ MAX_SPELLINGS = 4
 """Maximum number of spellings to search for one by one. With more, one search in lowered text is faster."""
 
 MAX_CHOICES = 4
+"""Maximum number of prefilters to compare in a sample."""
 
-COMMON = 384
+MIN_BYTES_PER_MATCH = 384
 """Minimum bytes per occurrence of a required text. Below that, RE2 is as fast on all lines as on the candidates."""
 
-SAMPLES, SAMPLE = 16, 16 << 10
+SAMPLES, SAMPLE_BYTES = 16, 16 << 10
 """Number of ranges in a sample, and bytes of each."""
 
-PIECE = 64 << 10
+BLOCK_BYTES = 64 << 10
 """Bytes that are lowered at once, so that they stay in the processor's cache."""
 
 
@@ -110,10 +111,11 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
         return None
     # Spread over all ranges: the first ones may be files of one directory.
     sample = ranges[:: len(ranges) // SAMPLES + 1].copy()
-    sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE)
+    sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE_BYTES)
     counts = [len(prefilter.find(buffers, sample)) for prefilter in choices]
     min_count = min(counts)
-    return choices[counts.index(min_count)] if min_count * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
+    sample_bytes = int((sample[:, 1] - sample[:, 0]).sum())
+    return choices[counts.index(min_count)] if min_count * MIN_BYTES_PER_MATCH <= sample_bytes else None
 
 
 def _required_texts(tree: RequiredTree) -> list[tuple[bytes, ...]]:
@@ -148,13 +150,13 @@ def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]
 
 
 def lowered_blocks(buffers: BufferList, ranges: Int64Array) -> Iterator[tuple[int, bytes]]:
-    """Cut ranges at newlines into pieces of about `PIECE`; yield address and lowered text of each."""
+    """Cut ranges at newlines into blocks of about `BLOCK_BYTES`; yield address and lowered text of each."""
     for base, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
         position, size = 0, len(text)
         while position < size:
             end = size
-            if size - position > 2 * PIECE:
-                newline = stringzilla.Str(text).find(b"\n", position + PIECE, size)
+            if size - position > 2 * BLOCK_BYTES:
+                newline = stringzilla.Str(text).find(b"\n", position + BLOCK_BYTES, size)
                 end = newline + 1 if newline >= 0 else size
             # Only ASCII is folded and lengths stay the same, so offsets are valid in the original text.
             yield base + position, lower_ascii(text[position:end])
@@ -189,7 +191,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     add, width, done = starts.append, len(text), 0
     for base, lowered in lowered_blocks(buffers, ranges):
         # The text is common: comparing all bytes at once is faster than one search per occurrence, so start over.
-        if len(starts) * DENSE > done > PIECE:
+        if len(starts) * DENSE > done > BLOCK_BYTES:
             return _find_all(buffers, text, ranges, hazards=hazards)
         find = stringzilla.Str(lowered).find
         if hazards and any(find(hazard) >= 0 for hazard in FOLD_HAZARDS):
@@ -207,7 +209,7 @@ def _find_all(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: 
     lowered = lower_ascii(b"\n".join(buffers.slices(ranges)))
     if hazards and any(hazard in lowered for hazard in FOLD_HAZARDS):
         return None
-    # + 1: the newline between two pieces. The text contains none, so no match spans two pieces.
+    # + 1: the newline between two slices. The text contains none, so no match spans two slices.
     sizes = ranges[:, 1] - ranges[:, 0] + 1
     ends = np.cumsum(sizes)
     match_starts = find_texts(memoryview(lowered), text, np.array([[0, len(lowered)]], dtype=np.int64))

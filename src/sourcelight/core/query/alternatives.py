@@ -1,4 +1,4 @@
-"""Split a query into alternatives, and check each in the order and the words of the reference (rules 7, 8, 14, 16)."""
+"""Split a query into alternatives, and check each in the order and the words of the reference."""
 
 from __future__ import annotations
 

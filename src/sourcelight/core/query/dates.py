@@ -1,4 +1,4 @@
-"""Dates of queries and tools: one grammar, always an instant in UTC (rules 12)."""
+"""Dates of queries and tools: one grammar, always an instant in UTC."""
 
 from __future__ import annotations
 

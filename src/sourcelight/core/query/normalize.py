@@ -1,4 +1,4 @@
-"""Normalize a tree as written: aliases, ``content:``, ``count:all``, joined runs (rules 6)."""
+"""Normalize a tree as written: aliases, ``content:``, ``count:all``, joined runs."""
 
 from __future__ import annotations
 

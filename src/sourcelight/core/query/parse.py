@@ -1,4 +1,4 @@
-"""Parse a query's text into a validated query, in the order of the reference (rules 2).
+"""Parse a query's text into a validated query, in the order of the reference.
 
 `refuse_unsupported` names the parts of a valid query that a backend can't answer.
 """
@@ -124,7 +124,7 @@ def read_tree(text: str, pattern_type: str = "standard") -> tuple[str, Node | No
 def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, version: str = "V3") -> str:
     """Return the pattern type in which `text` is read: that of its first ``patternType:``, else the requested one.
 
-    The reference reads the text once as ``literal`` to find the filter (rules 2), and ignores the filter where that
+    The reference reads the text once as ``literal`` to find the filter, and ignores the filter where that
     fails, as for every query with a ``)`` that only quotes or slashes explain: ``/[)]/``. A filter in the
     query must not be without effect: where ``literal`` finds none, the requested type decides, and where that can't
     read the text, the next one that can.

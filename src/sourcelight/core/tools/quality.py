@@ -11,9 +11,11 @@ from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.commits import PATH, REPOSITORY, RepoName
 from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Revision, Scope, Text, Tool, choice
 
-_OF_FILES = "a row of a function"
-_OF_FUNCTIONS = "a row of a file"
-_OF_TOTALS = "a row of a file or a function"
+# When a column is null.
+_FUNCTION_ROW = "a row of a function"
+_FILE_ROW = "a row of a file"
+_TOTAL_ROW = "a row of a total"
+_NO_TOTAL_ROW = "a row of a file or a function"
 
 MAX_TREND_POINTS = 200
 """Commits that one call of `complexity_trend` measures at most."""
@@ -25,27 +27,27 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         PATH,
         Column("language", "dict8", "language of the file"),
         Column("test", "bool", "whether the file is a test, an example or a benchmark, by its path"),
-        Column("symbol", "string", "qualified name of the function, with dots", _OF_FUNCTIONS),
+        Column("symbol", "string", "qualified name of the function, with dots", _FILE_ROW),
         Column("kind", "dict8", "function, method or constructor; file"),
         Column("line_number", "int32", "1-based first line of the function, without decorators; 1 for a file"),
         Column("end_line", "int32", "1-based last line"),
         Column("lines", "int64", "lines from first to last", unit="lines"),
         Column("code_lines", "int64", "those with code; a line can have code and a comment", unit="lines"),
         Column("comment_lines", "int64", "those with a comment or docstring; blank lines are neither", unit="lines"),
-        Column("parameters", "int32", "parameters, `self` of Python included", _OF_FUNCTIONS, unit="parameters"),
-        Column("functions", "int32", "functions of the file", _OF_FILES, unit="functions"),
+        Column("parameters", "int32", "parameters, `self` of Python included", _FILE_ROW, unit="parameters"),
+        Column("functions", "int32", "functions of the file", _FUNCTION_ROW, unit="functions"),
         Column(
             "cyclomatic",
             "int64",
             "1 plus the number of decisions (McCabe); of a file the sum of functions, and decisions outside them",
         ),
         Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of a file likewise the sum"),
-        Column("nesting", "int32", "deepest nesting of control flow", _OF_FUNCTIONS, unit="levels", summable=False),
+        Column("nesting", "int32", "deepest nesting of control flow", _FILE_ROW, unit="levels", summable=False),
         Column(
-            "commits", "int64", "commits that changed the file under any of its names, merges excluded", _OF_FILES,
+            "commits", "int64", "commits that changed the file under any of its names, merges excluded", _FUNCTION_ROW,
             unit="commits",
         ),
-        Column("hotspot", "int64", "cognitive times commits", _OF_FILES),
+        Column("hotspot", "int64", "cognitive times commits", _FUNCTION_ROW),
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC", "without `dates`"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC", "without `dates`"),
     ),
@@ -57,19 +59,19 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("path", "dict32", "path of the file; of a total, the directory or file asked for, empty for all"),
         Column("symbol", "string", "qualified name of the function, with dots", "a row of a file or a total"),
         Column("kind", "dict8", "function, method or constructor; file; total"),
-        Column("line_number", "int32", "1-based first line of the function; 1 for a file", "a row of a total"),
-        Column("end_line", "int32", "1-based last line", "a row of a total"),
-        Column("files", "int32", "files that aren't tests", "a row of a function", unit="files"),
-        Column("functions", "int32", "functions in them", "a row of a function", unit="functions"),
+        Column("line_number", "int32", "1-based first line of the function; 1 for a file", _TOTAL_ROW),
+        Column("end_line", "int32", "1-based last line", _TOTAL_ROW),
+        Column("files", "int32", "files that aren't tests", _FUNCTION_ROW, unit="files"),
+        Column("functions", "int32", "functions in them", _FUNCTION_ROW, unit="functions"),
         Column("lines", "int64", "lines, of a total without tests", unit="lines"),
         Column("code_lines", "int64", "those with code", unit="lines"),
         Column("comment_lines", "int64", "those with a comment", unit="lines"),
         Column("cyclomatic", "int64", "1 plus the number of decisions (McCabe); of files and totals the sum"),
         Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of files and totals the sum"),
-        Column("test_files", "int32", "tests, examples and benchmarks, by their paths", _OF_TOTALS, unit="files"),
-        Column("test_code_lines", "int64", "lines with code in them", _OF_TOTALS, unit="lines"),
+        Column("test_files", "int32", "tests, examples and benchmarks, by their paths", _NO_TOTAL_ROW, unit="files"),
+        Column("test_code_lines", "int64", "lines with code in them", _NO_TOTAL_ROW, unit="lines"),
         Column("comment_ratio", "float64", "comment_lines / code_lines", "there is no code"),
-        Column("test_ratio", "float64", "test_code_lines / code_lines", f"{_OF_TOTALS}, or no code"),
+        Column("test_ratio", "float64", "test_code_lines / code_lines", f"{_NO_TOTAL_ROW}, or no code"),
     ),
     "related_tests": (
         REPOSITORY,

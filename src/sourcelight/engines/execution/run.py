@@ -16,13 +16,14 @@ from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import display_limit, match_limit
-from sourcelight.engines.execution import protocol as limit_items
+from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.execution.source import SearchSource, SearchTask, SourceReport
 
 PROGRESS_EVERY_S = 0.1
+"""Seconds between events of progress while matches arrive."""
 
 SHORT_S = 0.02
 """Seconds of a search within which its first matches wait for no filters: it will end, or send them, soon."""
@@ -54,8 +55,8 @@ class SearchExecution:
     tally: Tally = field(init=False)
     _displayed_matches: int = field(init=False, default=0)
     _limit_hit: bool = field(init=False, default=False)
-    _introduced: set[str] = field(init=False, default_factory=set)
-    _last_progress: float = field(init=False, default=0.0)
+    _sent_names: set[str] = field(init=False, default_factory=set)
+    _last_progress_s: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         self.tally = Tally(typed=not any(alternative.select() for alternative in self.task.query.plan))
@@ -75,11 +76,11 @@ class SearchExecution:
                 yield self._progress(done=False, skipped=(item,))
         except Cancelled:
             return
-        self._last_progress = time.monotonic()
+        self._last_progress_s = time.monotonic()
         yield from self._match_events(limit)
         if cancellation.cancelled:
             return
-        yield from self._closing(limit, allowed_s)
+        yield from self._final_events(limit, allowed_s)
 
     def _match_events(self, limit: int) -> Iterator[Event]:
         """Yield visible matches and progress; end after `limit` matches."""
@@ -107,10 +108,10 @@ class SearchExecution:
                 if not self._displayed_matches:
                     yield from self._filters(exhaustive=False)
                 self._displayed_matches += match_count(visible_part)
-                yield MatchBatch(visible_part, self._introduce(visible_part))
+                yield MatchBatch(visible_part, self._infos_of(visible_part))
             if self._limit_hit:
                 return
-            yield from self._from_time_to_time()
+            yield from self._periodic_progress()
 
     def _raw_matches(self, matches: RawMatches) -> Iterator[Event]:
         """Yield matches in the order of the engine, all of which are shown."""
@@ -118,28 +119,28 @@ class SearchExecution:
         if not self._displayed_matches and time.monotonic() - self.task.started > SHORT_S:
             yield from self._filters(exhaustive=False)
         self._displayed_matches = self.tally.matches
-        yield RawMatchBatch(matches, self._new(matches.repositories))
-        yield from self._from_time_to_time()
+        yield RawMatchBatch(matches, self._unsent_infos(matches.repositories))
+        yield from self._periodic_progress()
 
-    def _from_time_to_time(self) -> Iterator[Event]:
-        if time.monotonic() - self._last_progress >= PROGRESS_EVERY_S:
-            self._last_progress = time.monotonic()
+    def _periodic_progress(self) -> Iterator[Event]:
+        if time.monotonic() - self._last_progress_s >= PROGRESS_EVERY_S:
+            self._last_progress_s = time.monotonic()
             yield from self._filters(exhaustive=False)
             yield self._progress(done=False)
 
-    def _introduce(self, batch: Any) -> tuple[RepositoryInfo, ...]:
+    def _infos_of(self, batch: Any) -> tuple[RepositoryInfo, ...]:
         column = batch.column(batch.schema.get_field_index("repository"))
         # The dictionary may have names that no row of this slice uses.
         codes = np.unique(to_numpy(column.indices))
         values = column.dictionary.to_pylist()
-        return self._new([values[c] for c in codes])
+        return self._unsent_infos([values[code] for code in codes])
 
-    def _new(self, names: Sequence[str]) -> tuple[RepositoryInfo, ...]:
+    def _unsent_infos(self, names: Sequence[str]) -> tuple[RepositoryInfo, ...]:
         """Return information about repositories that was not sent before."""
-        new = [name for name in names if name not in self._introduced]
-        self._introduced.update(new)
+        unsent = [name for name in names if name not in self._sent_names]
+        self._sent_names.update(unsent)
         info = self.source.summary.infos
-        return tuple(info[name] for name in new if name in info)
+        return tuple(info[name] for name in unsent if name in info)
 
     def _progress(self, *, done: bool, skipped: Sequence[Skipped] = ()) -> Progress:
         if not done:
@@ -159,7 +160,7 @@ class SearchExecution:
         if filters:
             yield Filters(filters)
 
-    def _closing(self, limit: int, allowed_s: float | None) -> Iterator[Event]:
+    def _final_events(self, limit: int, allowed_s: float | None) -> Iterator[Event]:
         cancellation = self.task.cancellation
         report = self.source.report(self.tally.repositories, limit_hit=self._limit_hit)
         # `unsent_repositories` has repositories that an engine thread had still in hand when the deadline passed.
@@ -169,7 +170,7 @@ class SearchExecution:
         if capped:
             skipped.append(match_limit(capped))
         if timed_out and self.tally.matches:
-            skipped.append(limit_items.timed_out(timed_out, allowed_s, cancellation.unsent_repositories))
+            skipped.append(protocol.timed_out(timed_out, allowed_s, cancellation.unsent_repositories))
         skipped += self._excluded_items()
         # Only then are the counts of filters exact, and only then is "no match" a statement about the code.
         exhaustive = not (capped or timed_out) and report.is_complete
@@ -185,7 +186,7 @@ class SearchExecution:
     def _excluded_items(self) -> Iterator[Skipped]:
         """Yield the items that the search skips by default; they are known before it ends."""
         summary, display = self.source.summary, self.task.request.display
-        yield from limit_items.left_out(summary.forks, summary.archived)
+        yield from protocol.left_out(summary.forks, summary.archived)
         if 0 <= display < self.tally.matches:
             yield display_limit(display, self.tally.matches)
 
@@ -201,9 +202,9 @@ class SearchExecution:
             return report.advice[0]
         # Variants of the query are tried within `TRY_S`. The answer is cached with the plan only if none was cut off by
         # that.
-        began = time.monotonic()
+        started_s = time.monotonic()
         alert = notices.nothing_found(query, self.finds, self.may_find_in_any_case)
-        if report.advice is not None and time.monotonic() - began < notices.TRY_S:
+        if report.advice is not None and time.monotonic() - started_s < notices.TRY_S:
             # No variant timed out, so no other notice covers these repositories.
             report.advice.append(alert)
         return alert

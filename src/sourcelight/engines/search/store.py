@@ -243,15 +243,15 @@ class IndexStore:
             return None
         return cached.groups[0], cached.corpus or cached.open_corpus(self._corpora)
 
-    def was_current(self, targets: tuple[Target, ...], *, look: bool = False) -> bool:
-        """Return whether `all_current` was true of these targets a moment ago; `look`: or is, where no file changed."""
+    def was_current(self, targets: tuple[Target, ...], *, checks_files: bool = False) -> bool:
+        """Return whether `all_current` was true of these targets a moment ago, or is by a check of their files."""
         checked = self._checked
         if self._damaged or checked.targets is not targets:
             return False
         if checked.is_fresh:
             return True
         now = time.monotonic()
-        if not look or not checked.has_same_files():
+        if not checks_files or not checked.has_same_files():
             return False
         if not all(snapshot.is_unchanged() for key in checked.keys for snapshot in self._open.of_repository(key)):
             return False

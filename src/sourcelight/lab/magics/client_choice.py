@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sourcelight.client import Client
-from sourcelight.client.completions import age
+from sourcelight.client.completions import opening_order
 from sourcelight.core.errors import ClientNotFound
 
 _HINT = "%sourcelight open PATH or %sourcelight connect URL opens one, and so does code = sourcelight.open(PATH)"
@@ -47,15 +47,15 @@ class ClientChoice:
         if not isinstance(value, Client):
             problem = "isn't a variable" if name not in self._variables else f"is {type(value).__name__}, no Client"
             raise ClientNotFound(f"{name} {problem}; {self._list_clients()}")
-        if age(value) < 0:
+        if opening_order(value) < 0:
             raise ClientNotFound(f"the client {name} is closed; {self._list_clients()}")
         return value
 
     def names(self) -> tuple[str, ...]:
         """Return the variables that hold an open client, the newest client first."""
         clients = [(name, value) for name, value in list(self._variables.items()) if isinstance(value, Client)]
-        ages = [(age(client), name) for name, client in clients if not name.startswith("_")]
-        return tuple(name for position, name in sorted(ages, reverse=True) if position >= 0)
+        orders = [(opening_order(client), name) for name, client in clients if not name.startswith("_")]
+        return tuple(name for position, name in sorted(orders, reverse=True) if position >= 0)
 
     def client(self, name: str | None = None) -> Client:
         """Return the client to use.
@@ -67,7 +67,7 @@ class ClientChoice:
         """
         if name or self._name:
             return self.client_named(name or self._name)
-        if self._assigned_client is not None and age(self._assigned_client) >= 0:
+        if self._assigned_client is not None and opening_order(self._assigned_client) >= 0:
             return self._assigned_client
         names = self.names()
         if not names:

@@ -1,4 +1,4 @@
-"""Build a tree of terms: groups, operators, the second attempt with plain parentheses, hoisting (rules 5 and 6).
+"""Build a tree of terms: groups, operators, the second attempt with plain parentheses, hoisting.
 
 The parser keeps its own stack, so that the depth of a query costs no Python frames. It refuses groups deeper than
 `MAX_DEPTH`, which lets everything after it walk trees by plain recursion.
@@ -158,8 +158,8 @@ class _Parser:
         if len(self._stack) > MAX_DEPTH:
             hint = "write the query with fewer parentheses"
             raise self.lexer.error(f"groups are nested deeper than {MAX_DEPTH} levels", position, hint)
-        # An `or` beside parentheses, in either order: filters then apply in their own group only, without hoisting
-        # (rule 6).
+        # An `or` beside parentheses, in either order: filters then apply in their own group only, without
+        # hoisting.
         self.is_ambiguous |= self._seen_or
         self._stack.append(_Frame())
         return position + 1

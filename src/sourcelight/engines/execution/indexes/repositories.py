@@ -31,13 +31,13 @@ from sourcelight.repos import Catalog, Repository, resolve
 from sourcelight.repos.objects import store_size
 
 WORKTREE = "WORKTREE"
-WHOLE_LOOK_S = 0.25
+FULL_CHECK_S = 0.25
 """Seconds after which new repositories and changed settings are noticed at the latest; new commits are at once."""
 RETRY_S = 30.0
 """Seconds between attempts to index an unchanged repository that failed, for example because of a full disk."""
 
-_MAX_LOOKED_AT_ONCE = 64
-"""Repositories whose whole look, a dozen calls of `stat` each, takes an event loop about two milliseconds."""
+_MAX_CHECKED_ON_LOOP = 64
+"""Repositories whose full check, a dozen calls of `stat` each, takes an event loop about two milliseconds."""
 
 _MOMENT_BYTES = 4 << 20
 """Bytes of git's packs that are indexed in a second or two: about twenty megabytes of text at most."""
@@ -84,7 +84,7 @@ class IndexedRepositories:
         self._known_names = {repository.info.name for repository in catalog.repositories}
         # One thread indexes at a time; if it is busy, a search continues with the current index.
         self._updating = threading.Lock()
-        self._next_look_s = 0.0
+        self._next_full_check_s = 0.0
         self._last_attempts: dict[str, tuple[str, float]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
         self._targets_by_ids: LruCache[tuple[int, ...], tuple[tuple[Repository, ...], tuple[Target, ...]]] = LruCache(
@@ -155,10 +155,10 @@ class IndexedRepositories:
             return
         try:
             now = time.monotonic()
-            is_brief = now < self._next_look_s
+            is_brief = now < self._next_full_check_s
             self.catalog.refresh(brief=is_brief)
             # Measured from the start of the refresh, which itself may take long with thousands of repositories.
-            self._next_look_s = self._next_look_s if is_brief else now + WHOLE_LOOK_S
+            self._next_full_check_s = self._next_full_check_s if is_brief else now + FULL_CHECK_S
             targets = self._default_targets()
             if self.store.all_current(targets):
                 return
@@ -172,12 +172,12 @@ class IndexedRepositories:
     def is_unchanged(self) -> bool:
         """Return whether `refresh` would find nothing new; False also if it can't tell at once.
 
-        Safe on the thread of an event loop: it calls `stat`, reads no file and waits for no lock. A whole look at many
+        Safe on the thread of an event loop: it calls `stat`, reads no file and waits for no lock. A full check of many
         repositories is left to `refresh`.
         """
         now = time.monotonic()
-        is_brief = now < self._next_look_s
-        is_fast = len(self.catalog.repositories) <= _MAX_LOOKED_AT_ONCE
+        is_brief = now < self._next_full_check_s
+        is_fast = len(self.catalog.repositories) <= _MAX_CHECKED_ON_LOOP
         if (
             self.indexing.is_running
             or not (is_brief or is_fast)
@@ -188,10 +188,10 @@ class IndexedRepositories:
         try:
             if not self.catalog.is_unchanged(brief=is_brief):
                 return False
-            if not self.store.was_current(self._default_targets(), look=is_fast):
+            if not self.store.was_current(self._default_targets(), checks_files=is_fast):
                 return False
             if not is_brief:
-                self._next_look_s = now + WHOLE_LOOK_S
+                self._next_full_check_s = now + FULL_CHECK_S
             return True
         finally:
             self._updating.release()

@@ -16,46 +16,47 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
 MIN_NAME_SCORE = 0.35
 """Minimum score of a name; lower ones are dropped, which keeps the number of files to score small."""
-_NONE = np.zeros(0, dtype=np.int64)
+_NO_CHUNKS = np.zeros(0, dtype=np.int64)
 MIN_DEFINITION_SCORE = 0.7
 """Minimum score of a definition's name: it must share nearly all of its words, and of the question's weight."""
 MAX_NAMING_CHUNKS = 200
 """Maximum chunks whose definitions are compared. With more of them, the question's words are common in names."""
-_NEAR_TOP = 0.4
+_MIN_TOP_SHARE = 0.4
 """Share of the best chunk's score from which definitions are compared. Their names count threefold in the score."""
 
 
 def name_scores(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Float64Array:
     """Score files by name: the share of a name's stems in the question, times the share of its weight they cover."""
     scores: Float64Array = np.zeros(collection.files)
-    mass = _masses(collection, words, question)
-    total = sum(mass.values())
+    weights = _term_weights(collection, words, question)
+    total = sum(weights.values())
     if not total:
         return scores
-    for target, number_of in enumerate(collection.file_numbers):
+    for target, file_numbers in enumerate(collection.file_numbers):
         paths = collection.words[target]
-        covered, matched = np.zeros(len(number_of)), np.zeros(len(number_of))
+        covered, matched = np.zeros(len(file_numbers)), np.zeros(len(file_numbers))
         seen: set[str] = set()
-        for term, value in mass.items():
-            like = paths.names_like(term)
-            files = [paths.name_terms[name] for name in like]
+        for term, weight in weights.items():
+            name_terms = paths.names_like(term)
+            files_by_term = [paths.name_terms[name_term] for name_term in name_terms]
             # Two terms of the question may be like one term of a name, which counts once in the name's share.
-            for name, bearing in zip(like, files, strict=True):
-                if name not in seen:
-                    seen.add(name)
-                    matched[bearing] += 1.0
-            if files:
-                covered[np.unique(np.concatenate(files)) if len(files) > 1 else files[0]] += value
+            for name_term, files in zip(name_terms, files_by_term, strict=True):
+                if name_term not in seen:
+                    seen.add(name_term)
+                    matched[files] += 1.0
+            if files_by_term:
+                distinct = np.unique(np.concatenate(files_by_term)) if len(files_by_term) > 1 else files_by_term[0]
+                covered[distinct] += weight
         # A number of -1 marks files that the collection leaves out.
-        candidates = ((matched > 0.0) & (number_of >= 0)).nonzero()[0]
+        candidates = ((matched > 0.0) & (file_numbers >= 0)).nonzero()[0]
         share = matched[candidates] / paths.name_sizes[candidates]
         values = share * (covered[candidates] / total)
         is_high = values >= MIN_NAME_SCORE
-        scores[number_of[candidates[is_high]]] = values[is_high]
+        scores[file_numbers[candidates[is_high]]] = values[is_high]
     return scores
 
 
-def _masses(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
+def _term_weights(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
     """Return the weight of each plain term of a question times its inverse frequency."""
     # Terms with `=` are whole names, whose words are terms of their own already.
     absent = idf_of(collection.of_all[0], 0)
@@ -71,9 +72,9 @@ def definition_name_scores(
     a score: such names don't distinguish files.
     """
     scores: Float64Array = np.zeros(collection.files)
-    masses = _masses(collection, words, question)
-    total = sum(masses.values())
-    chunks = _chunks_of_definitions(words, masses, MIN_DEFINITION_SCORE * total, _NEAR_TOP * top)
+    weights = _term_weights(collection, words, question)
+    total = sum(weights.values())
+    chunks = _chunks_of_definitions(words, weights, MIN_DEFINITION_SCORE * total, _MIN_TOP_SHARE * top)
     # Parts compare the number of all parts, or names would count in some of them and not in others.
     (count,) = exchange.add([len(chunks)])
     if count > MAX_NAMING_CHUNKS:
@@ -84,43 +85,43 @@ def definition_name_scores(
         for name in names:
             value = shares.get(name)
             if value is None:
-                value = shares[name] = _share(name, masses) / total
+                value = shares[name] = _share(name, weights) / total
             if value >= MIN_DEFINITION_SCORE and value > scores[file]:
                 scores[file] = value
     return scores
 
 
 def _chunks_of_definitions(
-    words: WordScores, masses: Mapping[str, float], min_mass: float, min_score: float
+    words: WordScores, weights: Mapping[str, float], min_weight: float, min_score: float
 ) -> Int64Array:
     """Return the chunks, ascending, with heads of definitions whose names have terms of so much weight.
 
     Chunks with a score below `min_score` are left out.
     """
     # An upper bound: a chunk's terms may belong to several names, which `_share` then separates.
-    numbers, weights = [_NONE], [np.zeros(0)]
-    for term, mass in masses.items():
+    numbers, chunk_weights = [_NO_CHUNKS], [np.zeros(0)]
+    for term, weight in weights.items():
         posting = words.postings.get(term)
         if posting is not None:
             chunks = posting.definition_chunks
             # Few chunks score so high, so they are chosen before their numbers are sorted.
             chunks = chunks[words.chunks.take(chunks) >= min_score]
             numbers.append(chunks)
-            weights.append(np.full(len(chunks), mass))
+            chunk_weights.append(np.full(len(chunks), weight))
     chunks, position = np.unique(np.concatenate(numbers), return_inverse=True)
-    return chunks[np.bincount(position, weights=np.concatenate(weights), minlength=len(chunks)) >= min_mass]
+    return chunks[np.bincount(position, weights=np.concatenate(chunk_weights), minlength=len(chunks)) >= min_weight]
 
 
-def _share(name: bytes, masses: Mapping[str, float]) -> float:
+def _share(name: bytes, weights: Mapping[str, float]) -> float:
     """Return the share of a name's words that are in a question, times the weight of these; 0 for too small a share."""
     stems = _stems(name)
     # So many words of the name may be missing in the question before the share of words alone is too small.
     unknown = len(stems) * (1.0 - MIN_DEFINITION_SCORE)
     covered: dict[str, float] = {}
     for term in stems:
-        mass = masses.get(term)
-        if mass is not None:
-            covered[term] = mass
+        weight = weights.get(term)
+        if weight is not None:
+            covered[term] = weight
             continue
         unknown -= 1.0
         # Most of the hundreds of names end here, at their first or second word.

@@ -27,13 +27,14 @@ from sourcelight.engines.tools.history.people.change_groups import (
     GroupSums,
     agent_commits,
     commit_mask,
-    facts_of,
     group_rows,
     join_groups,
     key_columns,
+    regroup,
+    result_attributes,
 )
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
-from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
+from sourcelight.engines.tools.history.tables import bounds, count_distinct, line_numbers, period_of, total
 
 _VALUES = ("added", "removed", "commits", "agent_commits")
 
@@ -101,10 +102,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     period = period_of(PICKAXE.name, by)
     people = PersonNumbers(PICKAXE.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = join_groups(part, people)
-    keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
-    keys += [rows.start] if period else []
-    keys += [rows.repository] if "repository" in by else []
-    codes, groups = group(keys)
+    codes, groups = regroup(rows, by, period)
     count = len(groups[0])
     nothing = np.zeros(0, np.int64)
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
@@ -113,8 +111,6 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     _, last = bounds(codes, rows.values.get("last", nothing), count)
     starts = groups[1] if period else np.zeros(count, np.int64)
     table = key_columns(by, period, groups, part.names, people)
-    if "author" not in by:
-        table.pop("author"), table.pop("author_email")
     order = group_order((starts, -(added + removed)), table)
     net = added - removed
     running = np.zeros(count, np.int64)
@@ -130,7 +126,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
         "last_date": tables.times(last),
     }
     drill = {"authors": "author"} if "author" in by else {}
-    attributes = facts_of(arguments.revisions, part, people, by, period, drill)
+    attributes = result_attributes(arguments.revisions, part, people, by, period, drill)
     fixed = {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
     attributes["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
     attributes["pattern"] = arguments.pattern

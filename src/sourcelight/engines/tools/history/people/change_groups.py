@@ -38,11 +38,24 @@ def agent_commits(selection: OpenedHistory, codes: Int64Array, commits: Int64Arr
 
 @dataclass(frozen=True, slots=True)
 class GroupSums:
-    """Sums of one repository by person, period and group; `persons` has the persons.
+    """Sums of one repository by person, period and group.
 
-    `keys` are the person, the start of the period (0 without one) and the index of the group (0 without one) of each
-    row; `values` have a number for each row by name. `unknown` counts changes without known lines, `touched` the
-    distinct paths, those before a rename included, `by_agents` the distinct commits that name a coding assistant.
+    Attributes
+    ----------
+    persons
+        The persons that `keys` number.
+    keys
+        Person, start of the period (0 without one) and index in `group_names` (0 without groups) of each row.
+    values
+        Numbers by name, one for each row.
+    group_names
+        Names of the groups; empty without groups.
+    unknown
+        Changes whose lines are unknown.
+    touched
+        Distinct paths, those before a rename included.
+    by_agents
+        Distinct commits that name a coding assistant.
     """
 
     persons: PersonSet
@@ -66,7 +79,10 @@ def group_rows(
 
 @dataclass(frozen=True, slots=True)
 class JoinedGroups:
-    """The sums of several repositories, with one number for each person and each place of all of them."""
+    """The sums of several repositories, with one number for each person and each group of all of them.
+
+    `person`, `start`, `group_index` and `repository` are the keys of each row, and `values` its numbers.
+    """
 
     person: Int64Array
     start: Int64Array
@@ -78,40 +94,50 @@ class JoinedGroups:
 
 def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     """Concatenate the sums of all repositories."""
-    position_of: dict[str, int] = {}
+    index_by_name: dict[str, int] = {}
     keys: list[list[Int64Array]] = []
     values: dict[str, list[Int64Array]] = {}
-    for number, sums in enumerate(part.results.values()):
-        of_person = people.take(sums.persons)
-        index_of_group = np.array(
-            [position_of.setdefault(name, len(position_of)) for name in sums.group_names] or [0], np.int64
+    for repository, sums in enumerate(part.results.values()):
+        joined_persons = people.take(sums.persons)
+        joined_groups = np.array(
+            [index_by_name.setdefault(name, len(index_by_name)) for name in sums.group_names] or [0], np.int64
         )
         person, start, group_index = sums.keys
-        owner = np.full(len(person), number)
-        keys.append([of_person[person] if len(person) else person, start, index_of_group[group_index], owner])
+        # A repository without rows has no persons to take from.
+        persons = joined_persons[person] if len(person) else person
+        keys.append([persons, start, joined_groups[group_index], np.full(len(person), repository)])
         for name, array in sums.values.items():
             values.setdefault(name, []).append(array)
     nothing = np.zeros(0, np.int64)
-    columns_of = [np.concatenate(column) for column in zip(*keys, strict=True)] if keys else [nothing] * 4
-    person, start, group_index, owner = columns_of
-    return JoinedGroups(
-        person,
-        start,
-        group_index,
-        owner,
-        {name: np.concatenate(array) for name, array in values.items()},
-        list(position_of),
-    )
+    columns = [np.concatenate(column) for column in zip(*keys, strict=True)] if keys else [nothing] * 4
+    person, start, group_index, repository_index = columns
+    joined_values = {name: np.concatenate(arrays) for name, arrays in values.items()}
+    return JoinedGroups(person, start, group_index, repository_index, joined_values, list(index_by_name))
+
+
+def regroup(
+    rows: JoinedGroups, by: Sequence[str], period: str | None, *, with_groups: bool = False
+) -> tuple[Int64Array, list[Int64Array]]:
+    """Group rows by the requested columns; give the group of each row, and the keys of each group.
+
+    The keys are the person (0 for all unless ``author`` is in `by`), then, if requested, the start of the period, the
+    repository, and the index of the group.
+    """
+    keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
+    keys += [rows.group_index] if with_groups else []
+    return group(keys)
 
 
 def key_columns(
     by: Sequence[str], period: str | None, groups: list[Int64Array], repositories: Sequence[str], people: PersonNumbers
 ) -> dict[str, Any]:
-    """Return the group columns; keys are in the order person, period, repository."""
-    table: dict[str, Any] = {
-        "author": tables.dictionary_column(people.names or [""], groups[0]),
-        "author_email": tables.dictionary_column(people.emails or [""], groups[0]),
-    }
+    """Return the columns of author, period and repository, as far as requested, from the keys that `regroup` gives."""
+    table: dict[str, Any] = {}
+    if "author" in by:
+        table["author"] = tables.dictionary_column(people.names or [""], groups[0])
+        table["author_email"] = tables.dictionary_column(people.emails or [""], groups[0])
     if period:
         starts, ends = periods(groups[1], period)
         table |= {"period": tables.times(starts), "period_end": tables.times(ends)}
@@ -120,7 +146,7 @@ def key_columns(
     return table
 
 
-def facts_of(
+def result_attributes(
     revisions: Sequence[str] | None,
     part: PartialResult,
     people: PersonNumbers,

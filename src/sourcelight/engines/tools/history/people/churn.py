@@ -29,10 +29,11 @@ from sourcelight.engines.tools.history.people.change_groups import (
     GroupSums,
     agent_commits,
     commit_mask,
-    facts_of,
     group_rows,
     join_groups,
     key_columns,
+    regroup,
+    result_attributes,
 )
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
 from sourcelight.engines.tools.history.tables import (
@@ -43,7 +44,8 @@ from sourcelight.engines.tools.history.tables import (
     total,
 )
 
-_BREAK = "\0"  # no path has it
+_BREAK = "\0"
+"""Separates the parts of a group's name; no path has it."""
 _PLACES = {"directory", "path", "file_kind"}
 _ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
 
@@ -66,30 +68,28 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     history = selection.history
     commits, changes = history.commits, history.changes
     layout = selection.layout(context)
-    changes_kept = np.flatnonzero(commit_mask(selection, *dates)[changes.commit])
-    changes_kept = changes_kept[
-        are_of_kinds(selection, layout.names, layout.path[changes_kept], arguments.file_kinds, context)
-    ]
-    commit_rows = changes.commit[changes_kept].astype(np.int64)
+    rows = np.flatnonzero(commit_mask(selection, *dates)[changes.commit])
+    rows = rows[are_of_kinds(selection, layout.names, layout.path[rows], arguments.file_kinds, context)]
+    commit_rows = changes.commit[rows].astype(np.int64)
     persons = people.of_identities(selection)[commits.author[commit_rows]]
     groups, group_names = None, [""]
     if _PLACES & set(by):
-        groups, group_names = _group_files(selection, layout.path[changes_kept], by, arguments.depth, context)
+        groups, group_names = _group_files(selection, layout.path[rows], by, arguments.depth, context)
     if "commit" in by:
         groups, group_names = _of_commits(selection, commit_rows, groups, group_names)
     codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CHURN.name, by), groups)
     count = len(keys[0])
-    renamed = changes_kept[changes.status[changes_kept] == RENAMED]
-    touched = len(np.unique(np.concatenate((changes.path[changes_kept], changes.old_path[renamed]))))
+    renamed = rows[changes.status[rows] == RENAMED]
+    touched = len(np.unique(np.concatenate((changes.path[rows], changes.old_path[renamed]))))
     values = {
-        "additions": total(codes, np.maximum(changes.additions[changes_kept], 0), count),
-        "deletions": total(codes, np.maximum(changes.deletions[changes_kept], 0), count),
+        "additions": total(codes, np.maximum(changes.additions[rows], 0), count),
+        "deletions": total(codes, np.maximum(changes.deletions[rows], 0), count),
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, commit_rows, count),
         "agent_commits": agent_commits(selection, codes, commit_rows, count),
     }
     # -1: contents are missing, so git couldn't count lines.
-    uncounted = int((changes.additions[changes_kept] < 0).sum())
+    uncounted = int((changes.additions[rows] < 0).sum())
     by_agents = len(np.unique(commit_rows[commit_agents(history).mask[commit_rows]]))
     return GroupSums(people.person_set, keys, values, group_names, uncounted, touched, by_agents)
 
@@ -99,21 +99,21 @@ def _group_files(
 ) -> tuple[Int64Array, list[str]]:
     """Return numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     layout = selection.layout(context)
-    distinct, which = np.unique(paths, return_inverse=True)
+    distinct, position = np.unique(paths, return_inverse=True)
     texts = [layout.text(index) for index in distinct.tolist()]
-    texts_shown = [""] * len(texts)
+    place_names = [""] * len(texts)
     if "path" in by:
-        texts_shown = texts
+        place_names = texts
     elif "directory" in by:
-        texts_shown = directories(texts, depth or 1)
+        place_names = directories(texts, depth or 1)
     kinds = [""] * len(texts)
     if "file_kind" in by:
         kinds = kinds_of(selection, (layout.names[index] for index in distinct.tolist()), context)
     names: dict[str, int] = {}
-    of_used = [
-        names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, texts_shown, strict=True)
+    indexes = [
+        names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, place_names, strict=True)
     ]
-    return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
+    return np.array(indexes or [0], np.int64)[position], list(names) or [_BREAK]
 
 
 def changes_of_row(
@@ -151,12 +151,8 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     people = PersonNumbers(CHURN.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = join_groups(part, people)
     unknown = sum(result.unknown for result in part.results.values())
-    keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
-    keys += [rows.start] if period else []
-    keys += [rows.repository] if "repository" in by else []
     has_places = bool({*_PLACES, "commit"} & set(by))
-    keys += [rows.group_index] if has_places else []
-    codes, groups = group(keys)
+    codes, groups = regroup(rows, by, period, with_groups=has_places)
     count = len(groups[0])
     sums = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
         ("additions", "deletions", "changes", "commits", "agent_commits"), np.zeros(0, np.int64)
@@ -164,8 +160,6 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
     if has_places:
         table |= _place_columns(by, rows.group_names, groups[-1])
-    if "author" not in by:
-        table.pop("author"), table.pop("author_email")
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
     table |= {name: pa.array(values) for name, values in sums.items()}
     # A person can be in several of the summed rows, so people are counted again.
@@ -188,7 +182,7 @@ def _churn_attributes(
 ) -> dict[str, Any]:
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
-    attributes = facts_of(arguments.revisions, part, people, by, period, drill)
+    attributes = result_attributes(arguments.revisions, part, people, by, period, drill)
     attributes["changed_paths"] = {name: result.touched for name, result in part.results.items()}
     # Services list commits without files, so requests that need no files are sent as a search.
     if _PLACES & set(by) or arguments.file_kinds:

@@ -22,13 +22,14 @@ from sourcelight.engines.tools.history.histories import OpenedHistory, gather_da
 from sourcelight.engines.tools.history.people.change_groups import (
     GroupSums,
     commit_mask,
-    facts_of,
     group_rows,
     join_groups,
     key_columns,
+    regroup,
+    result_attributes,
 )
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
-from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, period_of, total
+from sourcelight.engines.tools.history.tables import bounds, count_distinct, period_of, total
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 
@@ -111,17 +112,14 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
         return ToolResult("contributors", table, part.dates, part.complete, tuple(part.notices))
-    keys = [rows.person]
-    keys += [rows.start] if period else []
-    keys += [rows.repository] if "repository" in by else []
-    codes, groups = group(keys)
+    codes, groups = regroup(rows, ("author", *by), period)
     count = len(groups[0])
     # A file belongs to one repository, and its authors there are counted once: so its counts add up.
     sums = {name: total(codes, rows.values[name], count) for name in _SUMMED if name in rows.values}
     first, _ = bounds(codes, rows.values["first"], count)
     _, last = bounds(codes, rows.values["last"], count)
     table = {
-        **key_columns(by, period, groups, part.names, people),
+        **key_columns(("author", *by), period, groups, part.names, people),
         **{name: pa.array(values) for name, values in sums.items()},
         "first_date": tables.times(first),
         "last_date": tables.times(last),
@@ -134,7 +132,7 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     notices += kind_notices(arguments.file_kinds, " Commits are all.")
     notices += people.bot_notices(groups[0], sums["commits"])
     notices += agent_notices(int(sums["agent_commits"].sum()))
-    attributes = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})
+    attributes = result_attributes(arguments.revisions, part, people, by, period, {"authors": "author"})
     shown_table = tables.table("contributors", table, count).take(order)
     return ToolResult("contributors", shown_table, attributes, part.complete, tuple(notices))
 

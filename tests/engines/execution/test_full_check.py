@@ -12,7 +12,7 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.execution.indexes.repositories import WHOLE_LOOK_S
+from sourcelight.engines.execution.indexes.repositories import FULL_CHECK_S
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -41,7 +41,7 @@ def engine(tmp_path: Path) -> LocalEngine:
 
 
 def pause() -> None:
-    time.sleep(WHOLE_LOOK_S + 0.05)
+    time.sleep(FULL_CHECK_S + 0.05)
 
 
 def test_a_search_after_a_pause_is_answered_at_once(engine: LocalEngine) -> None:
