@@ -15,7 +15,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, LIMITED, ScriptedBackend
 from sourcelight.client.methods import BlockingMethods
-from sourcelight.client.provenance import backend_of, mark_of
+from sourcelight.client.provenance import backend_id_of, backend_of
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import table_schema
@@ -111,7 +111,7 @@ def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
     attrs = client.search("foo").attrs
     assert backend_of(attrs) is client.backend
     assert backend_of({"endpoint": "alone"}) is client.backend  # as of a file that another process wrote
-    mark_of(second.backend)
+    backend_id_of(second.backend)
     with pytest.raises(sl.ClientNotFound, match="2 others are open"):
         backend_of({"endpoint": "alone"})
     client.close()

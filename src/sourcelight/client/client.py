@@ -11,7 +11,7 @@ from sourcelight.client.completions import Completions
 from sourcelight.client.methods import Methods
 from sourcelight.client.methods.views import ShowsOverview
 from sourcelight.client.progress import IncompleteResultWarning, warn, watch
-from sourcelight.client.provenance import asked_for, forget, now, provenance
+from sourcelight.client.provenance import describe_call, forget, now, provenance
 from sourcelight.client.searches import SearchMethods
 from sourcelight.client.service_tools import AsyncServiceTools
 from sourcelight.core.arguments import checks_arguments
@@ -178,7 +178,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
                 answer = await self._backend.call(name, wire_arguments, state.update)
             except asyncio.CancelledError:
                 state.interrupt()
-                keep(state.rows, {"call": name, "query": asked_for(name, wire_arguments)})
+                keep(state.rows, {"call": name, "query": describe_call(name, wire_arguments)})
                 raise
             except Exception as exc:
                 state.fail(str(exc))
@@ -200,7 +200,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
             asked_at=asked_at,
             duration_s=state.elapsed_s,
         )
-        return answer, {"call": name, "query": asked_for(name, wire_arguments), **attrs}, status
+        return answer, {"call": name, "query": describe_call(name, wire_arguments), **attrs}, status
 
 
 def _status(tool: Tool[Any], answer: ToolResult, arguments: Mapping[str, Any]) -> Status:

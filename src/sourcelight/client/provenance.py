@@ -28,8 +28,8 @@ CLUSTER = "cluster "
 _MAX_CHARACTERS = 2_000
 
 _lock = threading.Lock()
-_marks: WeakKeyDictionary[Backend, str] = WeakKeyDictionary()
-_living: WeakValueDictionary[str, Backend] = WeakValueDictionary()
+_ids: WeakKeyDictionary[Backend, str] = WeakKeyDictionary()
+_open_backends: WeakValueDictionary[str, Backend] = WeakValueDictionary()
 
 
 def now() -> str:
@@ -37,22 +37,22 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def mark_of(backend: Backend) -> str:
-    """Return a name for a backend by which `backend_of` finds it, as long as it lives in this process."""
+def backend_id_of(backend: Backend) -> str:
+    """Return an id of a backend by which `backend_of` finds it, as long as it lives in this process."""
     innermost = _innermost(backend)
     with _lock:
-        token = _marks.get(innermost)
-        if token is None:
-            token = _marks[innermost] = secrets.token_hex(4)
-            _living[token] = innermost
-        return token
+        backend_id = _ids.get(innermost)
+        if backend_id is None:
+            backend_id = _ids[innermost] = secrets.token_hex(4)
+            _open_backends[backend_id] = innermost
+        return backend_id
 
 
 def forget(backend: Backend) -> None:
     """Forget a closed backend, so that it gets no more requests."""
     innermost = _innermost(backend)
     with _lock:
-        _living.pop(_marks.pop(innermost, ""), None)
+        _open_backends.pop(_ids.pop(innermost, ""), None)
 
 
 def backend_of(attrs: Mapping[Any, Any]) -> Backend:
@@ -67,8 +67,8 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     if not endpoint:
         raise ClientNotFound("this DataFrame has no origin (its attrs have no endpoint); pass a client (client=…)")
     with _lock:
-        backend = _living.get(str(attrs.get("backend_id", "")))
-        peers = [candidate for candidate in _living.values() if candidate.name == endpoint]
+        backend = _open_backends.get(str(attrs.get("backend_id", "")))
+        peers = [candidate for candidate in _open_backends.values() if candidate.name == endpoint]
     if backend is not None:
         return backend
     if len({id(candidate) for candidate in peers}) == 1:
@@ -101,30 +101,30 @@ def provenance(
     Parameters
     ----------
     backend
-        What answered.
+        The backend that answered.
     status, reasons
-        How it ended, and why if not well.
+        Status of the answer, and the reasons for one that is not complete.
     asked_at
-        When it was asked, in RFC 3339; empty: now.
+        Time of the request, in RFC 3339; empty: now.
     duration_s
         Seconds until the answer arrived; None: not measured.
     """
     from sourcelight import __version__
 
-    lasted = {} if duration_s is None else {"duration_ms": round(duration_s * 1000)}
+    duration = {} if duration_s is None else {"duration_ms": round(duration_s * 1000)}
     return {
         "endpoint": backend.name,
-        "backend_id": mark_of(backend),
+        "backend_id": backend_id_of(backend),
         "status": status,
         "reasons": "; ".join(reasons)[:_MAX_CHARACTERS],
         "limit_hit": status in {"limited", "partial"},
         "requested_at": asked_at or now(),
-        **lasted,
+        **duration,
         "version": __version__,
     }
 
 
-def asked_for(call: str, arguments: Mapping[str, Any]) -> str:
+def describe_call(call: str, arguments: Mapping[str, Any]) -> str:
     """Describe a call for `attrs`; tokens that open a conversation are left out."""
     arguments_text = ", ".join(f"{key}={value!r}" for key, value in arguments.items() if key != "identifier")
     return f"{call}({arguments_text})"[:_MAX_CHARACTERS]

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import IO, TYPE_CHECKING, Any
 
 from sourcelight.client.progress import painting, watch
-from sourcelight.client.search.exhaustive import AT_ONCE
+from sourcelight.client.search.exhaustive import MAX_CONCURRENT
 from sourcelight.client.search.explanation import QueryExplanation, from_tree
 from sourcelight.client.search.queries import QueryText, query_text
 from sourcelight.client.search.result import Export, SearchResult, metadata
@@ -319,7 +319,7 @@ class SearchMethods(CountMethods):
             )
             for name, query in by_label.items()
         }
-        many = SearchManyRun(runs, self._backend.name, concurrency or (1 if self._backend.local else AT_ONCE))
+        many = SearchManyRun(runs, self._backend.name, concurrency or (1 if self._backend.local else MAX_CONCURRENT))
         self._last = many
         self._read_last = many.result
         await watch(many.state, many.work(), progress, client=self)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from sourcelight.client.portal import call
-from sourcelight.client.provenance import asked_for, now, provenance
+from sourcelight.client.provenance import describe_call, now, provenance
 from sourcelight.core.batches.results import AdvertisedTool
 from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
 
@@ -79,7 +79,7 @@ class AsyncServiceTools:
             duration_s=time.monotonic() - start_s,
         )
         payload = None if structured is None else dict(structured)
-        attributes |= {"call": name, "query": asked_for(name, bound), "notices": [_UNKNOWN], "payload": payload}
+        attributes |= {"call": name, "query": describe_call(name, bound), "notices": [_UNKNOWN], "payload": payload}
         attributes["text"] = payload["text"] if payload is not None and set(payload) == {"text"} else "\n".join(texts)
         frame.attrs.update(attributes)
         return frame

@@ -15,7 +15,7 @@ from equal_frames import assert_frame_equal
 from git_output import git_lines
 from lab.reports.report_values import value
 from sourcelight.lab.reports import Report, contributors
-from sourcelight.lab.reports.sections.contributors import stale
+from sourcelight.lab.reports.sections.contributors import stale_text
 from sourcelight.lab.reports.text import compare_counts, share_text
 from sourcelight.testing import RepositoryBuilder
 
@@ -152,8 +152,8 @@ def test_what_is_neither_nothing_nor_all_is_not_rounded_to_it(share: float, text
 
 def test_an_old_newest_commit_is_told_and_a_new_one_is_not() -> None:
     now = datetime(2024, 3, 1, tzinfo=UTC)
-    assert stale(pd.Timestamp("2024-02-20", tz="UTC"), now) == ""
-    assert "11 months ago" in stale(pd.Timestamp("2023-03-20", tz="UTC"), now)
+    assert stale_text(pd.Timestamp("2024-02-20", tz="UTC"), now) == ""
+    assert "11 months ago" in stale_text(pd.Timestamp("2023-03-20", tz="UTC"), now)
 
 
 def test_periods_at_the_ends_are_partial(report: Report) -> None:

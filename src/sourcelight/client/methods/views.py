@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.portal import blocking, call
-from sourcelight.client.provenance import backend_of, mark_of
+from sourcelight.client.provenance import backend_id_of, backend_of
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend, HasBackend
 from sourcelight.core.batches.events import RepositoryOverview
@@ -237,7 +237,7 @@ class ShowsOverview:
 
     def _repr_html_(self: HasBackend) -> str:
         backend = self.backend
-        attrs = {"endpoint": backend.name, "backend_id": mark_of(backend)}
+        attrs = {"endpoint": backend.name, "backend_id": backend_id_of(backend)}
         return client_html(type(self).__name__, backend.name, _overview(backend), links_by_attrs(attrs))
 
 

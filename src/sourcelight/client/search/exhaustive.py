@@ -26,7 +26,7 @@ from sourcelight.core.wire.events import SuggestedFilter as Suggestion
 from sourcelight.core.wire.request import SearchRequest
 
 MAX_REQUESTS = 1000
-AT_ONCE = 4
+MAX_CONCURRENT = 4
 _CAP = re.compile(
     r"match-limit|^display$|time(d)? ?-?out|repository-limit|result-limit|^matches-not-sent$", re.IGNORECASE
 )
@@ -34,9 +34,10 @@ _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _FILE = ("type", "repository", "revision", "commit", "path")
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY)
 _MAX_NAMED = 50
-_LOOK_S = 0.2
+_POLL_S = 0.2
+"""Seconds between events of progress while all requests are slow."""
 
-OnSearched = Callable[[int, int, int], None]
+OnProgress = Callable[[int, int, int], None]
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ class ExhaustiveSearch(BackendWrapper):
         Called with the parts that are done, the parts known so far, and the matches that arrived.
     max_requests
         Maximum requests; remaining parts are reported as skipped.
-    at_once
+    concurrency
         Requests under way at the same time.
     """
 
@@ -96,14 +97,14 @@ class ExhaustiveSearch(BackendWrapper):
         self,
         backend: Backend,
         *,
-        on_progress: OnSearched | None = None,
+        on_progress: OnProgress | None = None,
         max_requests: int = MAX_REQUESTS,
-        at_once: int = AT_ONCE,
+        concurrency: int = MAX_CONCURRENT,
     ) -> None:
         super().__init__(backend)
         self.on_progress = on_progress or _ignore_progress
         self._max_requests = max_requests
-        self._at_once = at_once
+        self._concurrency = concurrency
         self._work: _PartQueue | None = None
 
     def undelivered_batches(self) -> list[MatchBatch]:
@@ -120,7 +121,7 @@ class ExhaustiveSearch(BackendWrapper):
         """
         query = check_unlimited(request)
         work = self._work = _PartQueue(
-            self.backend, request, query, self.on_progress, self._max_requests, self._at_once
+            self.backend, request, query, self.on_progress, self._max_requests, self._concurrency
         )
         async with aclosing(work.events()) as events:
             async for event in events:
@@ -128,7 +129,7 @@ class ExhaustiveSearch(BackendWrapper):
 
 
 def _ignore_progress(done: int, total: int, matches: int) -> None:
-    """Ignore a report."""
+    """Do nothing, where no caller follows the progress."""
     del done, total, matches
 
 
@@ -156,57 +157,59 @@ class _PartQueue:
         backend: Backend,
         request: SearchRequest,
         query: Query,
-        on_progress: OnSearched,
+        on_progress: OnProgress,
         max_requests: int,
-        at_once: int,
+        concurrency: int,
     ) -> None:
         self._backend, self._request, self._query = backend, request, query
-        self._on_progress, self._max_requests, self._at_once = on_progress, max_requests, at_once
-        self._waiting: deque[QueryPart] = deque([QueryPart()])
+        self._on_progress, self._max_requests, self._concurrency = on_progress, max_requests, concurrency
+        self._pending: deque[QueryPart] = deque([QueryPart()])
         self._running: dict[asyncio.Task[None], tuple[QueryPart, _Answer]] = {}
         self._incomplete: list[tuple[QueryPart, _Answer]] = []
         # Answers that were split. Their rows are given only after an interrupt, because their parts find them again.
-        self._cut_up: list[_Answer] = []
+        self._split_answers: list[_Answer] = []
         # Files by `_FILE`. A file is given once and whole, so a key for each row isn't needed.
         self._yielded_keys: set[tuple[Any, ...]] = set()
-        self._known_facts: set[str] = set()
+        self._sent_repositories: set[str] = set()
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._filters: Counter[tuple[str, str, str]] = Counter()
         self._alerts: list[Event] = []
         # Whether files may come twice: only after a part was split, because its own rows were already given.
-        self._repeated = False
+        self._has_repetitions = False
         self._matches = 0
         self._request_count = 0
-        self._done = 0
-        self._started = time.monotonic()
+        self._finished_count = 0
+        self._started_s = time.monotonic()
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Yield all events, `Done` last."""
         try:
-            while self._waiting or self._running:
+            while self._pending or self._running:
                 self._start()
                 # The limit of requests is reached, and parts are left over.
                 if not self._running:
                     break
                 # The timeout lets progress move while all requests are slow.
-                done, _ = await asyncio.wait(self._running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(self._running, timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     part, answer = self._running.pop(task)
                     # Raises what `_ask` raised: a bug, or the fault of the first request.
                     task.result()
-                    for batch in await self._take(part, answer):
+                    for batch in await self._collect(part, answer):
                         yield batch
-                    if not any(answer is split_answer for split_answer in self._cut_up):  # its parts send them again
+                    if not any(
+                        answer is split_answer for split_answer in self._split_answers
+                    ):  # its parts send them again
                         for other in answer.other:
                             yield other
-                self._tell()
+                self._report_progress()
                 yield self._progress(done=False)
         finally:
             for task in self._running:
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
         for _, answer in self._incomplete:
-            for batch in self._fresh(answer):
+            for batch in self._new_batches(answer):
                 yield batch
         yield Filters(tuple(self._suggestions()))
         yield self._progress(done=True)
@@ -215,14 +218,14 @@ class _PartQueue:
         yield Done()
 
     def undelivered_batches(self) -> Iterator[MatchBatch]:
-        """Yield rows of parts that are not whole, for one who can't wait until they are."""
+        """Yield the rows of incomplete parts, for a caller that can't wait for the rest."""
         under_way = [answer for _, answer in (*self._incomplete, *self._running.values())]
-        for answer in (*under_way, *self._cut_up):
-            yield from self._fresh(answer)
+        for answer in (*under_way, *self._split_answers):
+            yield from self._new_batches(answer)
 
     def _start(self) -> None:
-        while self._waiting and len(self._running) < self._at_once and self._request_count < self._max_requests:
-            part, answer = self._waiting.popleft(), _Answer()
+        while self._pending and len(self._running) < self._concurrency and self._request_count < self._max_requests:
+            part, answer = self._pending.popleft(), _Answer()
             self._request_count += 1
             text = part.text(self._query)
             task = asyncio.create_task(
@@ -246,21 +249,21 @@ class _PartQueue:
                 raise
             answer.error = str(exc)
 
-    async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
+    async def _collect(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
         """Return the batches that an answer adds to the stream; split the request of a capped answer instead."""
         # A broken answer isn't split: smaller questions to a service that fails would only add load.
         subparts = await self._split(part, answer) if answer.caps and not answer.broken else ()
-        self._done += 1
+        self._finished_count += 1
         for item in answer.skipped:
             if (part == QueryPart() or limits((item,), ())) and not _CAP.search(item.reason):
                 self._skipped.setdefault((item.reason, item.title), item)
         if subparts:
-            self._waiting.extend(subparts)
-            self._cut_up.append(answer)
+            self._pending.extend(subparts)
+            self._split_answers.append(answer)
             # Parts by path or language find files only, so matches of repository names would be lost: they are taken
             # from the answer that was split.
             if any(subpart.step != "repository" for subpart in subparts) and not finds_names(self._query):
-                return list(self._fresh(answer, kind="repo"))
+                return list(self._new_batches(answer, kind="repo"))
             return []
         if answer.caps or answer.broken:
             # It can't be split further. Its rows come at the end, since a later part may still give the same files
@@ -270,7 +273,7 @@ class _PartQueue:
         self._alerts += [alert for alert in answer.alerts if alert not in self._alerts]
         for suggested in answer.filters:
             self._filters[suggested.kind, suggested.value, suggested.label] += suggested.count
-        return list(self._fresh(answer))
+        return list(self._new_batches(answer))
 
     async def _split(self, part: QueryPart, answer: _Answer) -> tuple[QueryPart, ...]:
         seen = seen_in(answer.batches, answer.filters)
@@ -290,15 +293,15 @@ class _PartQueue:
         await self._ask(replace(self._request, query=text, chunk_matches=False), answer)
         return seen_in(answer.batches, ()).repositories
 
-    def _fresh(self, answer: _Answer, kind: str = "") -> Iterator[MatchBatch]:
+    def _new_batches(self, answer: _Answer, kind: str = "") -> Iterator[MatchBatch]:
         """Yield batches of an answer without files that were already yielded."""
         import pyarrow as pa
 
         from sourcelight.core.batches.rows import match_count
 
         new: set[tuple[Any, ...]] = set()
-        new_repositories = [item for item in answer.infos if item.name not in self._known_facts]
-        self._known_facts.update(item.name for item in new_repositories)
+        new_repositories = [item for item in answer.infos if item.name not in self._sent_repositories]
+        self._sent_repositories.update(item.name for item in new_repositories)
         for batch in answer.batches:
             table = conform([batch], visible_only=True).select(list(_FILE))
             # Compared before any of this answer is added: rows of one file may span several batches, and all of them
@@ -306,7 +309,7 @@ class _PartQueue:
             keys = list(zip(*(table.column(name).to_pylist() for name in _FILE), strict=True))
             keep = [key not in self._yielded_keys and kind in {"", key[0]} for key in keys]
             new.update(key for key, is_kept in zip(keys, keep, strict=True) if is_kept)
-            self._repeated |= not kind and not all(keep)
+            self._has_repetitions |= not kind and not all(keep)
             new_rows = batch if all(keep) else batch.filter(pa.array(keep, pa.bool_()))
             if new_rows.num_rows:
                 self._matches += match_count(new_rows)
@@ -317,13 +320,13 @@ class _PartQueue:
         self._yielded_keys |= new
 
     def _suggestions(self) -> Iterator[Suggestion]:
-        is_complete = not self._incomplete and not self._waiting and not self._repeated
+        is_complete = not self._incomplete and not self._pending and not self._has_repetitions
         for (kind, value, label), count in sorted(self._filters.items(), key=lambda item: (-item[1], item[0])):
             yield Suggestion(value, label, count, is_complete, kind)
 
     def _progress(self, *, done: bool) -> Progress:
         repositories = len({key[1] for key in self._yielded_keys})
-        elapsed = round(1000 * (time.monotonic() - self._started))
+        elapsed = round(1000 * (time.monotonic() - self._started_s))
         return Progress(done, self._matches, elapsed, repositories, tuple(self._left_out()) if done else ())
 
     def _left_out(self) -> Iterator[Skipped]:
@@ -334,16 +337,17 @@ class _PartQueue:
         if unnamed := self._incomplete[_MAX_NAMED:]:
             names = "\n".join(f"- `{part.label}`" for part, _ in unnamed)
             yield Skipped("part-incomplete", f"{len(unnamed):,} more parts", names, "warn")
-        if self._waiting:
-            names = "\n".join(f"- `{part.label}`" for part in list(self._waiting)[:_MAX_NAMED])
+        if self._pending:
+            names = "\n".join(f"- `{part.label}`" for part in list(self._pending)[:_MAX_NAMED])
             title = (
-                f"{count_of(len(self._waiting), 'part')} not requested after {count_of(self._request_count, 'request')}"
+                f"{count_of(len(self._pending), 'part')} not requested after {count_of(self._request_count, 'request')}"
             )
             yield Skipped("request-limit", title, names, "warn")
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         under_way = sum(answer.matches for _, answer in self._running.values())
-        self._on_progress(self._done, self._done + len(self._running) + len(self._waiting), self._matches + under_way)
+        part_count = self._finished_count + len(self._running) + len(self._pending)
+        self._on_progress(self._finished_count, part_count, self._matches + under_way)
 
 
 def _note(answer: _Answer, event: Event) -> None:

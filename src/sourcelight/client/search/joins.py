@@ -16,7 +16,7 @@ from sourcelight.display.notebook import CallState, ProgressChoice
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_AT_ONCE = 4
+_MAX_CONCURRENT = 4
 _SHOW_AFTER_S = 0.5
 _PLACE = ["repository", "commit", "path"]
 _BLAME = {
@@ -202,7 +202,7 @@ async def _ask(
     observer: CallObserver | None = None,
 ) -> tuple[list[ToolResult | None], list[str]]:
     """Return answers in order, requested a few at a time; None, with a notice, for a file without one."""
-    gate = asyncio.Semaphore(_AT_ONCE)
+    gate = asyncio.Semaphore(_MAX_CONCURRENT)
     notices: list[str] = []
     done = 0
 

@@ -165,15 +165,15 @@ class SearchManyRun:
         The searches by name.
     backend
         Name of the backend that the display shows.
-    at_once
+    concurrency
         Searches under way at the same time.
     """
 
-    def __init__(self, runs: Mapping[str, SearchRun], backend: str, at_once: int) -> None:
+    def __init__(self, runs: Mapping[str, SearchRun], backend: str, concurrency: int) -> None:
         self.runs = dict(runs)
         self.state = ManyState({name: run.state for name, run in runs.items()})
         self._backend = backend
-        self._at_once = at_once
+        self._concurrency = concurrency
         self._errors: list[SourcelightError] = []
 
     async def work(self) -> None:
@@ -186,7 +186,7 @@ class SearchManyRun:
         """
         # Shared by all workers: `popleft` without an await in between hands out each search once.
         pending = deque(self.runs.items())
-        workers = [asyncio.create_task(self._work_off(pending)) for _ in range(min(self._at_once, len(self.runs)))]
+        workers = [asyncio.create_task(self._work_off(pending)) for _ in range(min(self._concurrency, len(self.runs)))]
         try:
             # Raises only for a bug or a cancellation: errors of single searches are collected in `_errors`.
             await asyncio.gather(*workers)

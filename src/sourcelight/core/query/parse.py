@@ -99,11 +99,11 @@ def parse_shape(text: str, words: int, pattern_type: str | None, version: str) -
 
 def _parse(text: str, pattern_type: str | None, version: str, now: datetime | None) -> Query:
     effective = effective_pattern_type(text, pattern_type, version=version)
-    root, rewriter = _rewritten(text, effective)
+    root, normalizer = _normalize(text, effective)
     if root is None:
         return Query(text, effective, None, ())
     plan = alternatives(root, text, effective)
-    validator = Validator(text, rewriter, now or current_time())
+    validator = Validator(text, normalizer, now or current_time())
     for alternative in plan:
         validator.check(alternative)
     return Query(text, effective, root, plan)
@@ -118,16 +118,15 @@ def read_tree(text: str, pattern_type: str = "standard") -> tuple[str, Node | No
         The text has no tree.
     """
     effective = effective_pattern_type(text, pattern_type)
-    return effective, _rewritten(text, effective)[0]
+    return effective, _normalize(text, effective)[0]
 
 
 def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, version: str = "V3") -> str:
     """Return the pattern type in which `text` is read: that of its first ``patternType:``, else the requested one.
 
-    The reference reads the text once as ``literal`` to find the filter, and ignores the filter where that
-    fails, as for every query with a ``)`` that only quotes or slashes explain: ``/[)]/``. A filter in the
-    query must not be without effect: where ``literal`` finds none, the requested type decides, and where that can't
-    read the text, the next one that can.
+    The reference reads the text once as ``literal`` to find the filter. Where that fails, as for every query with a
+    ``)`` that only quotes or slashes explain (``/[)]/``), it ignores the filter. Here a filter always has an effect:
+    where ``literal`` finds none, the requested type decides, and where that can't read the text, the next one that can.
 
     Raises
     ------
@@ -150,10 +149,10 @@ def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, 
     return requested
 
 
-def _rewritten(text: str, effective: str) -> tuple[Node | None, Normalizer]:
-    rewriter = Normalizer(text, effective)
+def _normalize(text: str, effective: str) -> tuple[Node | None, Normalizer]:
+    normalizer = Normalizer(text, effective)
     raw = parse_tree(text, effective)
-    return (None if raw is None else rewriter.rewrite(raw)), rewriter
+    return (None if raw is None else normalizer.rewrite(raw)), normalizer
 
 
 def _requested_type(text: str, pattern_type: str | None, version: str) -> str:

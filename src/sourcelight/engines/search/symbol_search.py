@@ -194,7 +194,7 @@ def search(
                 matches += len(rows)
                 batch = symbol_batch(rows, symbol_search.corpus, symbol_search.symbols, source)
                 next_file = int(definitions.file[end]) if end < len(definitions) else symbol_search.corpus.files
-                reported = _tell(
+                reported = _report(
                     pending,
                     symbol_search,
                     skipped,
@@ -206,7 +206,7 @@ def search(
                     return
                 position, batch_rows = end, min(batch_rows * _GROWTH, _MAX_BATCH_ROWS)
             check_stopped(symbol_search.stopped)
-            _tell(pending, symbol_search, skipped, reported, len(group.targets))
+            _report(pending, symbol_search, skipped, reported, len(group.targets))
             if pending.is_overdue:
                 yield pending.take()
     except ScanStopped:
@@ -233,7 +233,7 @@ def _open_searches(
         yield group, search
 
 
-def _tell(
+def _report(
     pending: PendingPart, symbol_search: _SymbolSearch, skipped: Sequence[dict[str, int]], start: int, end: int
 ) -> int:
     """Report that the members from `start` up to that number are searched to their end."""
@@ -277,7 +277,7 @@ def count(
                 counts.add(symbol_search.corpus, group.targets, FileNumbers(files), sums)
                 if on_notes is not None:
                     pending = PendingPart()
-                    _tell(pending, symbol_search, symbol_search.skipped_counts(), 0, len(group.targets))
+                    _report(pending, symbol_search, symbol_search.skipped_counts(), 0, len(group.targets))
                     on_notes(pending.take())
     except ScanStopped:
         raise Cancelled("stopped before all was counted") from None

@@ -44,11 +44,11 @@ from sourcelight.lab.reports.sections.changes import (
     changelog,
     files_section,
     infos_of,
-    lead,
     log_section,
     metrics,
-    nothing,
+    no_commits_text,
     people_section,
+    write_introduction,
 )
 from sourcelight.lab.reports.text import date_text, links_of
 
@@ -168,7 +168,7 @@ def _make(code: Client, stages: ReportProgress, request: ChangeRequest, by: str,
         {"commits": commits, "changes": data.diffs} | ({} if before is None else {"before": before}),
         _unique([*missing_parts, *_rules(request, data), *notices_of([*answers, before])]),
         _unique([*missing_parts, *limited_notices([*answers, earlier, before])]),
-        tuple(lead(_ends(request, data), data.diffs, commits, people, log, api, before)),
+        tuple(write_introduction(_ends(request, data), data.diffs, commits, people, log, api, before)),
     )
 
 
@@ -238,7 +238,7 @@ def _reason(request: ChangeRequest, data: ChangeData) -> str:
     if request.paths and (len(data.all_diffs) or len(data.between)):
         return request.paths.reason(data.all_diffs["path"].astype("str").tolist())
     if data.undone:
-        return nothing(_ends(request, data))
+        return no_commits_text(_ends(request, data))
     return f"Nothing differs between {request.base} and {request.head}."
 
 

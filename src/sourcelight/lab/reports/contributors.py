@@ -65,11 +65,11 @@ from sourcelight.lab.reports.sections.contributor_data import (
 from sourcelight.lab.reports.sections.contributor_metrics import metrics
 from sourcelight.lab.reports.sections.contributors import (
     OLD_DAYS,
-    lead,
-    nothing,
+    no_commits_text,
     ownership_sections,
     people_section,
     places_section,
+    write_introduction,
 )
 from sourcelight.lab.reports.sections.organizations import organizations_section, with_organizations
 from sourcelight.lab.reports.text import date_text, links_of
@@ -204,7 +204,7 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
         *([] if ownership else ["Ownership was not requested."]),
         *([] if data.people is None else _doubtful_identities(code, stages, request, data.people)),
     ]
-    introduction = lead(
+    introduction = write_introduction(
         data.names,
         data.commits,
         data.people,
@@ -386,4 +386,4 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
         if not len(code.list_repos(progress=False))
         else "None of the repositories"
     )
-    return nothing(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)
+    return no_commits_text(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)

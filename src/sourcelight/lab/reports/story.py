@@ -13,7 +13,7 @@ from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.sections.story import Thing, lead, metrics, sections, story_commits
+from sourcelight.lab.reports.sections.story import Thing, metrics, sections, story_commits, write_introduction
 from sourcelight.lab.reports.text import links_of
 
 if TYPE_CHECKING:
@@ -203,5 +203,5 @@ def make_story(client: Client, subject: Thing, changes: Frame, revision: str, pe
         {"commits": commits, "changes": changes},
         notices,
         limits,
-        tuple(lead(subject, changes, commits)),
+        tuple(write_introduction(subject, changes, commits)),
     )

@@ -20,7 +20,7 @@ from sourcelight.repos.isolation import isolated_git
 from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES
 from sourcelight.repos.repository import Repository
 
-_AT_ONCE = 750
+_MAX_PENDING = 750
 """Names in one request, of which two are under way. At 41 bytes a name, both fit into a pipe's buffer of 64 KiB: with
 more, git could wait for its output to be read while this process waits to write."""
 
@@ -103,9 +103,9 @@ class BlobProcess:
         names = list(sizes)
         requests = answers = start = end = 0
         while answers < len(names):
-            if requests < len(names) and requests - answers <= _AT_ONCE:
-                self._ask(names[requests : requests + _AT_ONCE])
-                requests = min(requests + _AT_ONCE, len(names))
+            if requests < len(names) and requests - answers <= _MAX_PENDING:
+                self._ask(names[requests : requests + _MAX_PENDING])
+                requests = min(requests + _MAX_PENDING, len(names))
             end = self._receive(start, end)
             start = 0
             while answers < requests:

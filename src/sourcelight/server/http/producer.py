@@ -178,7 +178,7 @@ class Producer:
 
     def wake(self) -> None:
         """Wake a waiting `take`. Callable from any thread."""
-        self._tell(self._wake.set)
+        self._call_on_loop(self._wake.set)
 
     async def take(self, timeout_s: float) -> list[Item]:
         """Return the events since the last call, after waiting for them at most `timeout_s`."""
@@ -212,13 +212,13 @@ class Producer:
         finally:
             # Before the loop is notified: `_pump` reads it without a lock, and looks for items after it.
             self.finished = True
-            self._tell(self._finish, on_end)
+            self._call_on_loop(self._finish, on_end)
 
     def _finish(self, on_end: Callable[[], Any]) -> None:
         self._wake.set()
         on_end()
 
-    def _tell(self, work: Callable[..., Any], *arguments: Any) -> None:
+    def _call_on_loop(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Call something on the event loop."""
         # A closed loop means that the process is about to end: no reader is left.
         if self._loop is not None:

@@ -34,7 +34,7 @@ SESSION_COOKIE = "sourcelight-session"
 FORM_COOKIE = "sourcelight-form"
 READER_COOKIE = "sourcelight-reader"
 # Each check takes 16 MiB and some tenths of a second of scrypt: more at a time would stop the searches of all others.
-_CHECKS_AT_ONCE = 2
+_MAX_CONCURRENT_CHECKS = 2
 _MAX_WAITING_CHECKS = 14
 _WRONG = "Wrong account or password. An access token needs the scope user:all."
 _BUSY = "Too many people are signing in. Try again in a few seconds."
@@ -66,7 +66,7 @@ class SignInPages:
         self._root = urlsplit(options.external_url).path.rstrip("/")
         self._cookie_path = self._root + PREFIX
         # Bounded, since anyone may post to this form: an open queue would grow until memory is full.
-        self._password_checks = BoundedQueue(_CHECKS_AT_ONCE, _MAX_WAITING_CHECKS)
+        self._password_checks = BoundedQueue(_MAX_CONCURRENT_CHECKS, _MAX_WAITING_CHECKS)
 
     async def sign_in(self, request: Request) -> Response:
         """Show the form (GET), or sign in (POST)."""

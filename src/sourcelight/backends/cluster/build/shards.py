@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sourcelight.backends.cluster.storage.generation import StoredShard, built_before, note_built
+from sourcelight.backends.cluster.storage.generation import StoredShard, find_build, record_build
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import HISTORY, INDEX, ShardFiles, fetch, publish
 from sourcelight.backends.cluster.worker.engines import formats
@@ -93,7 +93,7 @@ def build_shard(
         repository.incomplete,
         source=source,
     )
-    note_built(storage, entry)
+    record_build(storage, entry)
     return entry
 
 
@@ -104,7 +104,7 @@ def _existing_entry(
     if previous is not None and previous.shard and previous.source == source:
         return replace(previous, info=repository.info, problem="")
     # Another builder, or a build that was stopped before it wrote its generation, may have made this shard.
-    before = built_before(storage, repository.name, source)
+    before = find_build(storage, repository.name, source)
     return None if before is None else replace(before, info=repository.info, problem="")
 
 

@@ -238,7 +238,7 @@ class WorkerStreams:
         exchange = stream.exchange = self.replicas.members.connections.exchange(stream.member.address, SEARCH, order)
         try:
             await exchange.start()
-            while not self._store(stream, await exchange.hear()):
+            while not self._store(stream, await exchange.receive()):
                 # Not reading is the back-pressure: the socket fills, then the worker's outbox, and then its search
                 # waits.
                 while self.slots.full(stream.copies):
@@ -304,7 +304,7 @@ class WorkerStreams:
     def _drop_silent(self) -> None:
         """Give up workers that have their request and sent nothing for `silence_s` seconds."""
         for stream in self._open:
-            if stream.exchange is not None and stream.exchange.listening:
+            if stream.exchange is not None and stream.exchange.is_waiting:
                 # Checks, not seconds: an event loop that was busy for two seconds checks once, and heard no worker in
                 # that time.
                 stream.silent_checks += 1

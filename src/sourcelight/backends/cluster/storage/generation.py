@@ -137,15 +137,18 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
         raise StorageError(storage.url, f"generation {generation[:12]} {problem}")
     try:
         table = pq.read_table(pa.BufferReader(content))
-        about = json.loads(table.schema.metadata[b"sourcelight"])
-        if about["format"] not in {FORMAT, _WITHOUT_LENDERS}:
-            raise StorageError(storage.url, f"the generation has format {about['format']}; this version reads {FORMAT}")
+        metadata = json.loads(table.schema.metadata[b"sourcelight"])
+        if metadata["format"] not in {FORMAT, _WITHOUT_LENDERS}:
+            raise StorageError(
+                storage.url, f"the generation has format {metadata['format']}; this version reads {FORMAT}"
+            )
         # Inside the `try`: a missing column is a KeyError of the row, and means the same to a caller as a damaged file.
         entries = tuple(_entry(row) for row in table.to_pylist())
-        skipped = tuple(SkippedRepository(**item) for item in about.get("skipped", ()))  # absent before this was kept
+        # Generations of earlier versions have no skipped repositories.
+        skipped = tuple(SkippedRepository(**item) for item in metadata.get("skipped", ()))
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise StorageError(storage.url, f"generation {generation[:12]} can't be read ({error})") from error
-    return Generation(about["number"], entries, about["contexts"], skipped, generation)
+    return Generation(metadata["number"], entries, metadata["contexts"], skipped, generation)
 
 
 def write_generation(storage: ShardStorage, generation: Generation, previous_id: str) -> Generation:
@@ -178,14 +181,14 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     columns = {name: [row[name] for row in rows] for name in names}
     kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
     table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
-    about = {
+    metadata = {
         "format": FORMAT,
         "number": number,
-        "contexts": {k: dict(v) for k, v in generation.contexts.items()},
+        "contexts": {name: dict(context) for name, context in generation.contexts.items()},
         "skipped": [asdict(item) for item in generation.skipped],
     }
     sink = pa.BufferOutputStream()
-    pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(about)}), sink)
+    pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(metadata)}), sink)
     # The id is the hash of the content, so a generation can't be changed, and a reader can check what it got.
     content = sink.getvalue().to_pybytes()
     generation_id = hashlib.sha256(content).hexdigest()
@@ -198,12 +201,12 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     return replace(generation, number=number, id=generation_id)
 
 
-def note_built(storage: ShardStorage, entry: StoredShard) -> None:
+def record_build(storage: ShardStorage, entry: StoredShard) -> None:
     """Remember a shard that is whole in storage, for builds that come before a generation names it."""
     storage.write(_note_name(entry.name, entry.source), json.dumps(_row(entry)).encode())
 
 
-def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard | None:
+def find_build(storage: ShardStorage, name: str, source: str) -> StoredShard | None:
     """Return the shard built from a repository in this state, or None. Raises `StorageError`."""
     content = storage.read(_note_name(name, source))
     try:

@@ -177,9 +177,9 @@ class ConnectionPool:
             while not exchange.is_complete:
                 if silence_s < math.inf:
                     async with patient(silence_s):
-                        message = await exchange.hear()
+                        message = await exchange.receive()
                 else:
-                    message = await exchange.hear()
+                    message = await exchange.receive()
                 yield message
         finally:
             exchange.close()

@@ -11,7 +11,7 @@ from sourcelight.core.errors import WorkersUnreachable
 
 
 class ConnectionBroke(WorkersUnreachable):
-    """Raised when a connection ends while the other side has a question in hand."""
+    """Raised when a connection ends before the other side has answered."""
 
 
 class Connections(Protocol):
@@ -27,12 +27,12 @@ class Connections(Protocol):
 
 
 class WorkerExchange:
-    """An order and its answer, message by message, on one connection.
+    """A request and its answer, message by message, on one connection.
 
     Attributes
     ----------
-    listening
-        Whether the other side has the order, and is waited for.
+    is_waiting
+        Whether the other side has the request and its answer is awaited.
     is_complete
         Whether the answer has ended.
     """
@@ -42,29 +42,29 @@ class WorkerExchange:
         self._address = address
         self._message = message
         self._comm: Any = None
-        self._silent = False
-        self.listening = False
+        self._is_given_up = False
+        self.is_waiting = False
         self.is_complete = False
 
     async def start(self) -> None:
-        """Send the order; raises `WorkersUnreachable` when there is no connection."""
+        """Send the request; raises `WorkersUnreachable` when there is no connection."""
         self._comm = await self._connections.write(self._address, self._message)
 
-    async def hear(self) -> Message:
+    async def receive(self) -> Message:
         """Return the next message.
 
         Raises `WorkersUnreachable` when it can't be read, `ConnectionBroke` when the connection ends, and
         `TimeoutError` after `give_up`.
         """
-        self.listening = True
+        self.is_waiting = True
         try:
             message = await read_message(self._address, self._comm)
         except ConnectionBroke:
-            if self._silent:
+            if self._is_given_up:
                 raise TimeoutError from None
             raise
         finally:
-            self.listening = False
+            self.is_waiting = False
         operation = self._message["op"]
         answer = _answer(self._address, operation, message)
         self.is_complete = operation == HELLO or answer["kind"] in {"end", "fault"}
@@ -73,7 +73,7 @@ class WorkerExchange:
     def give_up(self) -> None:
         """Stop waiting: the other side was silent for too long."""
         # Set before the abort: the reader wakes with `ConnectionBroke` and has to tell this from a worker that died.
-        self._silent = True
+        self._is_given_up = True
         self._comm.abort()
 
     def close(self) -> None:
@@ -86,14 +86,13 @@ class WorkerExchange:
 
 
 async def read_message(address: str, comm: Any) -> Any:
-    """Return the messages of a connection; raises as `WorkerExchange.hear`."""
+    """Return the messages of a connection; raises as `WorkerExchange.receive`."""
     try:
         return await comm.read()
     except OSError as error:
         raise broken(address, error) from error
-    # Versions of pickle, pyarrow and this package can each fail in their own way, so no list of errors would be
-    # complete.
-    except Exception as error:  # whatever unpacking raises where the other side packs in another way
+    # Versions of pickle, pyarrow and this package each fail in their own way: no list of errors would be complete.
+    except Exception as error:
         raise WorkersUnreachable(address, f"its answer can't be read ({type(error).__name__}: {error})") from error
 
 
@@ -127,19 +126,21 @@ def serve_orders(worker: Any, service: Any) -> None:
     from distributed.core import Status
 
     def handler(operation: str) -> Any:
-        async def take(comm: Any, order: bytes) -> Any:
+        async def answer(comm: Any, order: bytes) -> Any:
             messages = service.messages(operation, unpack(order))
             try:
                 async with contextlib.aclosing(messages):
                     async for message in messages:
                         await comm.write(wrap_message(message), serializers=["dask", "pickle"])
                         if comm.stream is not None and comm.stream.writing():
-                            await comm.stream.write(b"")  # Dask waits for no socket: what is not read would pile up
+                            await comm.stream.write(
+                                b""
+                            )  # waits for the socket, which Dask does not: unread messages would pile up
             except OSError:
-                comm.abort()  # the one that asked is gone; the work was stopped
+                comm.abort()  # the coordinator is gone, and the work was stopped
             return Status.dont_reply
 
-        return take
+        return answer
 
     async def hello(comm: Any) -> Any:
         await comm.write(service.hello())

@@ -1,8 +1,8 @@
 """Changes that add or remove code of a structure: each changed file is searched before and after the commit.
 
-A file of a commit brings a structure if it has a match that it had not before, and removes one in reverse. Matches are
-the same if their text is, white space aside, and count as often as they occur: moved or indented lines aren't changes.
-A change within a match brings one and removes one.
+A commit adds a structure if a file has a match that it didn't have before, and removes one if it had. Matches are the
+same if their text is, ignoring white space, and count as often as they occur: moved or indented lines aren't changes.
+A change within a match adds one and removes one.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from sourcelight.repos import ObjectReader, Repository
 _SLICE_CHANGES = 400
 """Changes whose files are read together: rows of the newest come before the others are read."""
 
-_MAX_REMEMBERED = 20_000
+_MAX_CACHED = 20_000
 """Contents whose matches are cached: the result of one commit is the input of the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class StructureQuery:
-    """Changed files in which structures come or go.
+    """Changed files in which a commit adds or removes structures.
 
     Attributes
     ----------
     commits, files
-        Where.
+        The commits, and their changed files, that are searched.
     tree
-        Must hold for the structures that a change brings or removes, on one of `sides`.
+        The condition on the structures that a change adds or removes, on one of `sides`.
     sides
-        ``added``: brought; ``removed``: removed.
+        ``added``, ``removed`` or both.
     """
 
     commits: CommitFilter
@@ -59,12 +59,12 @@ class StructureQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A match: its lines from 1, where it starts in its first and ends in its last (bytes), and its text."""
+    """A match: its lines from 1, its first byte in the first and its end in the last of them, and its text."""
 
-    first: int
-    last: int
-    start: int
-    end: int
+    first_line: int
+    last_line: int
+    start_offset: int
+    end_offset: int
     text: bytes
 
 
@@ -92,21 +92,21 @@ class StructureSearch:
         slices = slices_newest_first(self.history, query.commits, query.files, self.stopped, size=_SLICE_CHANGES)
         for changes in slices:
             with ObjectReader(self.repository) as reader:
-                yield self._of_changes(reader, changes)
+                yield self._search_changes(reader, changes)
 
-    def _of_changes(self, reader: ObjectReader, changes: Sequence[int]) -> DiffMatches:
+    def _search_changes(self, reader: ObjectReader, changes: Sequence[int]) -> DiffMatches:
         patterns = tuple(dict.fromkeys(leaves(self.query.tree)))
         visible = frozenset(leaves(self.query.tree, positive=True))
-        texts = {change: {side: self._side(change, side) for side in ("added", "removed")} for change in changes}
+        texts = {change: {side: self._content_of(change, side) for side in ("added", "removed")} for change in changes}
         contents = {content for sides in texts.values() for content in sides.values() if content[0] != NO_BLOB}
-        self._find(reader, patterns, contents)
+        self._find_spans(reader, patterns, contents)
         matching_changes: list[int] = []
         spans: dict[int, list[tuple[int, int]]] = {}
         for change in changes:
             differences = {pattern: self._difference(change, pattern, texts[change]) for pattern in patterns}
             if self._holds(differences):
                 matching_changes.append(change)
-                self._add_rows(change, [d for pattern, d in differences.items() if pattern in visible], spans)
+                self._add_rows(change, [differences[pattern] for pattern in patterns if pattern in visible], spans)
         matching = ChangeNumbers(np.array(matching_changes, dtype=np.int64))
         rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
         # Newest first: changes are, and the rows of a change follow one another.
@@ -130,7 +130,7 @@ class StructureSearch:
         numbers: list[int] = self.history.changes.commit[np.array(changes, dtype=np.int64)].tolist()
         return numbers
 
-    def _side(self, change: int, side: str) -> tuple[bytes, str]:
+    def _content_of(self, change: int, side: str) -> tuple[bytes, str]:
         """Return the content and the language of a file after a change (``added``) or before it."""
         columns = self.history.changes
         blob, path = (columns.new_blob, columns.path) if side == "added" else (columns.old_blob, columns.old_path)
@@ -139,12 +139,12 @@ class StructureSearch:
             self._languages[number] = language_of(self.history.paths.text(number))
         return blob[change].tobytes(), self._languages[number]
 
-    def _find(
+    def _find_spans(
         self, reader: ObjectReader, patterns: Sequence[StructurePattern], contents: set[tuple[bytes, str]]
     ) -> None:
         """Find the patterns in contents that were not searched yet."""
         # All at once, and rarely: a content that two slices share is then searched twice.
-        if len(self._spans_of_blob) > _MAX_REMEMBERED:
+        if len(self._spans_of_blob) > _MAX_CACHED:
             self._spans_of_blob.clear()
         for pattern in patterns:
             keys: list[tuple[StructurePattern, bytes, str]] = []
@@ -196,16 +196,16 @@ class StructureSearch:
             side_rows = np.flatnonzero(removed == (side == "removed"))
             lines = numbers[side_rows]  # ascending within a side
             for span in (span for difference in differences for span in difference[side]):
-                start, end = np.searchsorted(lines, (span.first, span.last + 1)).tolist()
+                start, end = np.searchsorted(lines, (span.first_line, span.last_line + 1)).tolist()
                 for index in range(start, end):
                     line = int(lines[index])
                     row_span = (
-                        span.start if line == span.first else 0,
-                        span.end if line == span.last else tables.FULL_LINE,
+                        span.start_offset if line == span.first_line else 0,
+                        span.end_offset if line == span.last_line else tables.FULL_LINE,
                     )
-                    of_row = spans.setdefault(int(rows[side_rows[index]]), [])
-                    if row_span not in of_row:
-                        of_row.append(row_span)
+                    row_spans = spans.setdefault(int(rows[side_rows[index]]), [])
+                    if row_span not in row_spans:
+                        row_spans.append(row_span)
         # By start, and the longest first, as in files.
         for row in rows.tolist():
             if row in spans:

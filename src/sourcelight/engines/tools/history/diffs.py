@@ -45,7 +45,7 @@ from sourcelight.engines.tools.history.histories import OpenedHistory, open_hist
 from sourcelight.repos.handles import UnusableRepository, open_handle
 
 DEFAULT_COUNT = 20
-_ROWS_AT_ONCE = 500_000
+_SLICE_ROWS = 500_000
 _MAX_FILES, _MAX_HUNKS, _MAX_LINES = 5, 3, 40
 
 
@@ -128,8 +128,8 @@ def _diff_lines(
 ) -> Any:
     """Return the table ``diff_lines``, made in batches that bound the memory."""
     batches = []
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        batch = slice(start, start + _ROWS_AT_ONCE)
+    for start in range(0, len(rows), _SLICE_ROWS):
+        batch = slice(start, start + _SLICE_ROWS)
         batches.append(diff_rows(snapshot, RowNumbers(rows[batch]), ChangeNumbers(changes[batch]), patterns))
     return columns.join("diff_lines", batches)
 

@@ -313,7 +313,7 @@ class Ends:
     undone: int
 
 
-def lead(
+def write_introduction(
     ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, api: Frame | None, before: Frame | None
 ) -> list[str]:
     """Return the introduction: authors, files, changes, public symbols, and a comparison with the period before."""
@@ -327,7 +327,7 @@ def lead(
     return [sentence for sentence in sentences if sentence]
 
 
-def nothing(revisions: Ends) -> str:
+def no_commits_text(revisions: Ends) -> str:
     """Return the sentence for a head that has no commits beyond base, with the reason."""
     text = f"{revisions.head} has no commit that {revisions.base} lacks"
     return (
@@ -340,7 +340,7 @@ def nothing(revisions: Ends) -> str:
 def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     base, head, started = revisions.base, revisions.head, revisions.started
     if not len(commits):
-        return nothing(revisions)
+        return no_commits_text(revisions)
     end_date = commits["commit_date"].max()
     since = f"{base} ({date_text(started)})" if started is not None else base
     new = int(people["new"].sum())

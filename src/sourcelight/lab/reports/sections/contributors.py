@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 
 _CHURN_COLUMNS = ["additions", "deletions", "changes", "commits", "authors"]
-_OWNERS_SHOWN = 15
-_FIVE = 5
+_MAX_BARS = 15
+"""Maximum people of a chart."""
+_TOP_PEOPLE = 5
+"""People whose share of the commits a sentence gives; the text says "five"."""
 _BOTS_COUNTED = (
     "Programs, by their name or address, that wrote one of these commits or that a trailer names. Columns as for "
     "contributors."
@@ -39,7 +41,6 @@ _PEOPLE_COLUMNS = [
     "author", "author_email", "commits", "merges", "co_authored", "additions", "deletions", "files", "first_date",
     "last_date",
 ]  # fmt: skip
-_FIVE = 5
 
 
 def people_section(people: Frame | None, commits: Frame, request: Request, link: LinkOf) -> Section:
@@ -69,7 +70,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         source = "" if name == "co_authors" else "commits"
         keys = () if name == "co_authors" else ("author", "author_email")
         tables.append(ReportTable(name, heading, frame, table_counts, table_excludes, source, keys, link=link))
-    top = tables[0].frame.head(_OWNERS_SHOWN)
+    top = tables[0].frame.head(_MAX_BARS)
     labels, counts = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
         "contributors",
@@ -78,10 +79,10 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
     # Of commits by people: with bots in the denominator, busy bots would make a team look evenly spread.
-    share = top["commits"].head(5).sum() / max(int((~commits["bot"]).sum()), 1)
+    share = top["commits"].head(_TOP_PEOPLE).sum() / max(int((~commits["bot"]).sum()), 1)
     text = (
         f"The five people with the most commits wrote {share_text(share)} of those by people."
-        if len(top) > _FIVE
+        if len(top) > _TOP_PEOPLE
         else ""
     )
     return Section("People", text, tuple(tables), (figure,) if labels else ())
@@ -152,7 +153,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
     lines = lines.sort_values("lines", ascending=False, kind="stable", ignore_index=True)
     behind = None if request.paths else _commits_behind(code, [frame for _, frame, _ in owners])
     people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
-    top = people.sort_values("lines", ascending=False, kind="stable").head(_OWNERS_SHOWN)
+    top = people.sort_values("lines", ascending=False, kind="stable").head(_MAX_BARS)
     labels, values = distinct_names(top), [float(count) for count in top["lines"]]
     figure = ThemedFigure(
         "ownership",
@@ -224,10 +225,12 @@ def _commits_behind(code: Client, frames: list[Frame]) -> Callable[[int], Frame]
 
 
 OLD_DAYS = 30
-_TOP = 3
+"""Days after which the newest commit is old, as in a clone that is not fetched."""
+_MAX_LABELS = 3
+"""Maximum people whose shares a sentence names."""
 
 
-def lead(
+def write_introduction(
     names: Sequence[str],
     commits: Frame,
     people: Frame | None,
@@ -242,16 +245,16 @@ def lead(
     `compared` covers the time of the report, or its last year if the report has no start (`is_full_history`).
     """
     sentences = [
-        _who(names, commits, people),
+        _people_text(names, commits, people),
         _top_authors_text(commits),
         _places_text(files),
         _comparison_text(compared, is_full_history=is_full_history),
-        stale(newest),
+        stale_text(newest),
     ]
     return [sentence for sentence in sentences if sentence]
 
 
-def _who(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
+def _people_text(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
     scope = names[0] if len(names) == 1 else count_of(len(names), "repository")
     human_commits = commits[~commits["bot"]]
     bots = len(commits) - len(human_commits)
@@ -278,14 +281,14 @@ def _top_authors_text(commits: Frame) -> str:
     )
     if len(counts) < 2:
         return ""
-    labels = person_labels([person for person, _ in counts.index], _TOP)
-    shares = shares_text(labels, counts.tolist(), float(len(human_commits)), _TOP)
+    labels = person_labels([person for person, _ in counts.index], _MAX_LABELS)
+    shares = shares_text(labels, counts.tolist(), float(len(human_commits)), _MAX_LABELS)
     if not shares:
         return ""
     text = f"Of the commits by people, most are by {shares}"
-    if len(counts) <= _FIVE:
+    if len(counts) <= _TOP_PEOPLE:
         return f"{text}."
-    share = counts.head(_FIVE).sum() / len(human_commits)
+    share = counts.head(_TOP_PEOPLE).sum() / len(human_commits)
     return f"{text}; the top five people wrote {share_text(share)}."
 
 
@@ -326,7 +329,7 @@ def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> s
     return f"{text}; {joiners} joined and {len(comparison.leavers):,} left{namesakes}."
 
 
-def stale(newest: Any, now: datetime | None = None) -> str:
+def stale_text(newest: Any, now: datetime | None = None) -> str:
     """Return a sentence if the newest commit is old, as in a clone that was not fetched; else an empty text."""
     import pandas as pd
 
@@ -339,7 +342,7 @@ def stale(newest: Any, now: datetime | None = None) -> str:
     return f"The newest commit is from {age}; later commits are not in this report."
 
 
-def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
+def no_commits_text(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
     """Return the reason for a period without commits: the nearest ones; dates are None if they are unknown."""
     if newest is None:
         return f"{names or 'No repository'} has no commit." if names else "No repository can be searched."

@@ -306,7 +306,7 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
     return Section("Commits", "", (table,))
 
 
-def lead(story_subject: Thing, changes: Frame, commits: Frame) -> list[str]:
+def write_introduction(story_subject: Thing, changes: Frame, commits: Frame) -> list[str]:
     """Return the introduction: the first commit, authors, former locations and the current state."""
     sentences = [
         _beginning(story_subject, changes),

@@ -30,7 +30,7 @@ from sourcelight.server.identity import Authenticator, FairQueue, Principal, Que
 log = logging.getLogger("sourcelight.service")
 
 _HEADERS = {"Cache-Control": "no-store", "Vary": "Authorization"}
-_AT_ONCE, _PER_ACCOUNT, _WAITING, _WAIT_S = 8, 4, 32, 10.0
+_MAX_CONCURRENT, _MAX_PER_ACCOUNT, _MAX_PENDING, _MAX_WAIT_S = 8, 4, 32, 10.0
 _ANSWERS = (
     "This service answers currentUser, site, search, repository and repositories over GraphQL, read-only; "
     "for everything else use /.api/search/stream or the MCP tools at /.api/mcp."
@@ -71,7 +71,7 @@ class GraphQLEndpoint:
         self._timeout_s = timeout_s
         self._version = version
         self._on_principal = on_principal
-        self._queue = FairQueue(_AT_ONCE, _PER_ACCOUNT, _WAITING)
+        self._queue = FairQueue(_MAX_CONCURRENT, _MAX_PER_ACCOUNT, _MAX_PENDING)
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
@@ -88,7 +88,7 @@ class GraphQLEndpoint:
             return _errors([exc.message])
         reader = principal.account or f"anonymous {request.client.host if request.client else ''}"
         try:
-            await self._queue.acquire(reader, _WAIT_S)
+            await self._queue.acquire(reader, _MAX_WAIT_S)
         except QueueFull:
             return _errors(["The service is busy; retry in a moment."], 429, {"Retry-After": "1"})
         cancellation = Cancellation(self._timeout_s)
