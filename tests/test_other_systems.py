@@ -23,7 +23,7 @@ import pytest
 import sourcelight as sl
 from sourcelight.repos import file_locks
 from sourcelight.repos.boundary import read_flags, read_small_file
-from sourcelight.repos.git_command import end_process
+from sourcelight.repos.git.command import end_process
 from sourcelight.server.http.middleware.credential_uses import CredentialUses
 from sourcelight.testing import RepositoryBuilder
 

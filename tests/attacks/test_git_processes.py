@@ -221,7 +221,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_by_name(tmp_path: Path, name: 
 
 
 STARTERS = {
-    "repos/git_command.py": "git, in `start_git` alone",
+    "repos/git/command.py": "git, in `start_git` alone",
     "engines/storage/worker_pool.py": "our own worker processes",
     "lab/reports/markdown.py": "a browser that prints",
     "cli/lab.py": "JupyterLab and the demo",
@@ -251,7 +251,7 @@ def test_processes_are_started_in_five_places_and_git_in_one() -> None:
             if starting & set(names) or called:
                 results.add(path.relative_to(SOURCES).as_posix())
     assert results == set(STARTERS)
-    tree = ast.parse((SOURCES / "repos" / "git_command.py").read_text("utf-8"))
+    tree = ast.parse((SOURCES / "repos" / "git" / "command.py").read_text("utf-8"))
     starts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in {"Popen", "run"}
               and not isinstance(getattr(node, "ctx", None), ast.Store)]  # fmt: skip
     assert len([node for node in starts if node.attr == "Popen"]) >= 1

@@ -15,7 +15,8 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX
-from sourcelight.repos.git_command import parse_version, redact, require_git
+from sourcelight.repos.git.command import parse_version, require_git
+from sourcelight.repos.git.fetch import redact
 from sourcelight.repos.mirrors.remotes import credential_environment, parse_remote
 from sourcelight.repos.mirrors.update import is_same_origin
 from sourcelight.testing import RepositoryBuilder, make_repo

@@ -119,7 +119,7 @@ def _cores() -> int:
 def _git(problems: list[HostProblem]) -> tuple[str, str]:
     """Return version and path of git, and add its problems to `problems`."""
     from sourcelight.core.errors import GitFailed
-    from sourcelight.repos.git_command import git_version
+    from sourcelight.repos.git.command import git_version
 
     began = time.monotonic()
     try:

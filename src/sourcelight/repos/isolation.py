@@ -17,7 +17,8 @@ from typing import IO, TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
 from sourcelight.repos.boundary import object_sources, read_flags
-from sourcelight.repos.git_command import DEVNULL, PIPE, GitProcess, end_process, reading_environment, start_git
+from sourcelight.repos.git.command import DEVNULL, PIPE, GitProcess, end_process, start_git
+from sourcelight.repos.git.environment import reading_environment
 from sourcelight.repos.handles import open_handle
 from sourcelight.repos.repository import common_dir
 

@@ -12,7 +12,7 @@ from typing import IO
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.repos.git_command import DEVNULL, PIPE, end_process
+from sourcelight.repos.git.command import DEVNULL, PIPE, end_process
 from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.isolation import isolated_git
 from sourcelight.repos.objects import store_size

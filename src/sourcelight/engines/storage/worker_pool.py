@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sourcelight.repos.git_command import limit_process
+from sourcelight.repos.git.command import limit_process
 
 MAX_DATA_BYTES = 4 << 30
 """Memory that a worker may write to, where the system can limit it: what is read is bounded before, far below."""

@@ -27,7 +27,7 @@ from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.engines.storage.worker_pool import start_process, usable_cores
 from sourcelight.engines.structure import worker
 from sourcelight.engines.structure.pattern import PatternReading
-from sourcelight.repos.git_command import limit_process
+from sourcelight.repos.git.command import limit_process
 
 MAX_TEXT_BYTES = 4 << 20
 """Bytes above which a text is not parsed: twice as many as an index reads of a file, unless its limit is raised."""

@@ -16,7 +16,7 @@ from typing import IO
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.repos.git_command import LOCAL, NETWORK
+from sourcelight.repos.git.environment import LOCAL, NETWORK
 from sourcelight.repos.handles import open_handle
 from sourcelight.repos.isolation import isolated_directory
 

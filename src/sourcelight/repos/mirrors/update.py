@@ -20,7 +20,7 @@ from sourcelight.core.batches.events import CloneProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.discovery import PARTIAL_PREFIX
-from sourcelight.repos.git_command import run_git
+from sourcelight.repos.git.fetch import run_git
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.mirrors.remotes import Remote, credential_environment, parse_remote
 from sourcelight.repos.names import name_from_folder, name_from_origin

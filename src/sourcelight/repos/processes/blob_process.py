@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
 from sourcelight.core.errors import GitFailed
-from sourcelight.repos.git_command import PIPE, end_process
+from sourcelight.repos.git.command import PIPE, end_process
 from sourcelight.repos.isolation import isolated_git
 from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES
 from sourcelight.repos.repository import Repository

@@ -36,7 +36,7 @@ from sourcelight.engines.history.store.folder import HistoryFolder, HistoryManif
 from sourcelight.engines.storage.folder import temporary_path
 from sourcelight.engines.storage.sections import write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
-from sourcelight.repos.git_command import git_version
+from sourcelight.repos.git.command import git_version
 from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import common_dir
