@@ -70,14 +70,14 @@ class Completions:
 
 
 _lock = threading.Lock()
-_opened = count()
+_opening_numbers = count()
 _clients: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 def register(client: Any) -> None:
     """Register a new blocking client."""
     with _lock:
-        _clients[client] = next(_opened)
+        _clients[client] = next(_opening_numbers)
 
 
 def unregister(client: Any) -> None:

@@ -240,6 +240,7 @@ class WorkerDirectory:
         return {entry.name: tuple(holders[entry.shard]) for entry in generation.searchable}
 
     def _start_refresh(self) -> asyncio.Task[None]:
+        # One at a time: searches that arrive together share its answers.
         if self._refresh_task is None or self._refresh_task.done():
             self._refresh_task = asyncio.get_running_loop().create_task(self._refresh())
         return self._refresh_task

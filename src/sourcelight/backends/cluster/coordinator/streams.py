@@ -57,7 +57,7 @@ class _Stream:
     """One request to one worker.
 
     `copies` are its repositories that it has not lost to another worker, `heard_s` is the time of its last message, and
-    `silent_checks` counts the checks since then. `has_hedge` says that a second worker was asked for its repositories,
+    `silent_checks` counts the checks since then. `has_hedge` says that a second worker has its repositories too,
     `is_hedge` that it is such a second stream, and `is_paused` that its reader is full.
     """
 
@@ -274,6 +274,7 @@ class WorkerStreams:
             first = self.slots.complete(stream.copies)
             self.outcomes.append((outcome, frozenset(first)))
         # Repositories that another worker has completed by now need not be sent twice.
+        # Only hedges and retries make a second copy, so most streams look no further.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
         for other in self._open if doubled else ():
             if other is not stream and other.task is not None and self._is_redundant(other):
@@ -329,6 +330,7 @@ class WorkerStreams:
             if stream.has_hedge or stream.is_paused or not slow:
                 continue
             stream.has_hedge = True
+            # By worker: the next holders of the stream's repositories may be several.
             groups: dict[WorkerInfo, list[str]] = {}
             for name in stream.copies:
                 member = None if self.slots.slots[name].complete else self.replicas.next(name)
