@@ -84,7 +84,7 @@ class FederatedTools:
             ]
             message = f"a federation has no call {name!r} over all repositories; it has {', '.join(offered)}"
             raise UnsupportedTool(message, tool=name)
-        return await self._of_many(tool, arguments, tool.merge, observer)
+        return await self._call_services(tool, arguments, tool.merge, observer)
 
     async def _conversation(self, name: str, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         identifier = str(arguments.get("identifier") or "")
@@ -166,7 +166,7 @@ class FederatedTools:
             notices.append(f"{many}; pass end_cursor as after for more.")
         return ToolResult("repository_list", page.table, attributes, complete and not page.is_cut, tuple(notices))
 
-    async def _of_many(
+    async def _call_services(
         self, tool: Tool[Any], arguments: WireArguments, merge: Merge, observer: CallObserver | None
     ) -> ToolResult:
         requested_names = [str(name).strip("/") for name in arguments.get("repos") or ()]

@@ -79,17 +79,17 @@ class LineStrings:
 
     def file_lines(self) -> Sequence[int]:
         """Return the 1-based line of the file of each string."""
-        starts = self._of_runs(self.table.starts)
+        starts = self._in_runs(self.table.starts)
         lines: list[int] = (np.searchsorted(self.table.newlines, starts, side="right") + 1).tolist()
         return lines
 
     def fragments(self, line_starts: Sequence[int]) -> tuple[Fragment, ...]:
         """Return the strings as fragments of a text whose lines start at `line_starts`."""
-        starts, ends = (self._of_runs(positions).tolist() for positions in (self.table.starts, self.table.ends))
+        starts, ends = (self._in_runs(positions).tolist() for positions in (self.table.starts, self.table.ends))
         positions = zip(starts, ends, self.file_lines(), line_starts, strict=True)
         return tuple(Fragment(start, end, line, offset, is_json=True) for start, end, line, offset in positions)
 
-    def _of_runs(self, positions: Int32Array) -> Int32Array:
+    def _in_runs(self, positions: Int32Array) -> Int32Array:
         position_runs = [positions[run.start : run.stop] for run in self.runs]
         return position_runs[0] if len(position_runs) == 1 else np.concatenate(position_runs)
 

@@ -106,10 +106,10 @@ class LocalEngine(IndexedRepositories):
         """
         started = time.monotonic()
         if self.fast_path.knows(request, viewer):
-            return self._of_known_shape(request, viewer, cancellation, started)
+            return self._execute_known_shape(request, viewer, cancellation, started)
         return self._execute(request, viewer, cancellation, started)
 
-    def _of_known_shape(
+    def _execute_known_shape(
         self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation, started: float
     ) -> Iterator[Event]:
         # Without reading the query: only its words are new, and any words can be read.

@@ -117,7 +117,7 @@ class ResultPipeline:
         searching = [plan for plan in self.plans if plan.searches]
         if not searching:
             return ()
-        batches = self._of_one(searching[0]) if len(searching) == 1 else self._unite(searching)
+        batches = self._search_plan(searching[0]) if len(searching) == 1 else self._unite(searching)
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
         target_of_file = {(t.repository.info.name, t.revision): t for plan in searching for t in plan.targets}
@@ -193,7 +193,7 @@ class ResultPipeline:
         self.ownership.later.update(self.histories.without_owners)
         self.ownership.missing.update(self.histories.unread_owners)
 
-    def _of_one(self, plan: Plan) -> Iterable[Any]:
+    def _search_plan(self, plan: Plan) -> Iterable[Any]:
         selector = self._selector(plan)
         # Text and definitions of one file come from two engines. With `select:` they must be merged before the next
         # file, so the targets are searched one at a time.

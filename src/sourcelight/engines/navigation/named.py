@@ -128,11 +128,11 @@ def definitions_named(project: Project, name: bytes, workspace: Workspace) -> li
     definitions: list[NamedDefinition] = []
     for shard, table in enumerate(tables):
         if table is not None:
-            definitions += _of_table(project, shard, table, name)
+            definitions += _table_definitions(project, shard, table, name)
     return sorted(definitions, key=lambda definition: (definition.document.number, definition.start))
 
 
-def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> Iterator[NamedDefinition]:
+def _table_definitions(project: Project, shard: int, table: SymbolTable, name: bytes) -> Iterator[NamedDefinition]:
     snapshot = project.snapshot
     rows = table.rows_of(name)
     if snapshot is None or not len(rows):

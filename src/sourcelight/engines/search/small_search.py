@@ -103,11 +103,11 @@ class SmallSearch:
         term = self.prepared.terms[0]
         pattern = term.pattern
         if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
-            return self._of_tree()
+            return self._search_tree()
         # A file whose path matches is a result even without a match in its text, so paths need the whole tree.
         in_paths = term.path and self.corpus.paths.may_match(pattern)
         if in_paths and self.corpus.path_spans(pattern, never).has_matches:
-            return self._of_tree()
+            return self._search_tree()
         units = self._candidates(term, pattern)
         if units is None:
             return None
@@ -119,7 +119,7 @@ class SmallSearch:
             copies = self._copies(documents)
             if int(copies.sum()) > self.limits.matches:
                 return None
-            collector.add(self._of_term(spans, documents))
+            collector.add(self._search_term(spans, documents))
             return self._result(collector, int(copies.max()))
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
@@ -150,7 +150,7 @@ class SmallSearch:
         )
         return offsets is not None and not len(offsets)
 
-    def _of_term(self, spans: Spans, documents_of_spans: DocumentNumbers) -> FileMatches:
+    def _search_term(self, spans: Spans, documents_of_spans: DocumentNumbers) -> FileMatches:
         """Return the files with spans of the only term, which matches no path, in the order of their paths."""
         selection = self.selection
         matching = DocumentNumbers(unique_sorted(documents_of_spans))
@@ -168,7 +168,7 @@ class SmallSearch:
         first_positions = self.selection.first_position
         return first_positions[documents + 1] - first_positions[documents]
 
-    def _of_tree(self) -> SmallResult | None:
+    def _search_tree(self) -> SmallResult | None:
         """Search with the machinery of large searches, in one batch."""
         group = self.group
         search = CorpusSearch(self.corpus, self.prepared, never, among=self.selection)

@@ -250,7 +250,7 @@ def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, with_notices(text, answer)
 
 
-def _of_lines(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
+def _correct_range(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
     """Correct the range of a part of a file."""
     del end
     first = full_result.attributes["start_line"] + start.item
@@ -258,7 +258,7 @@ def _of_lines(part: ToolResult, full_result: ToolResult, start: ItemMark, end: I
     return replace(part, attributes={**part.attributes, **attributes})
 
 
-READ_FILE_HANDLER = Handler(READ_FILE, _read_file, _render_file, TableItems("lines", "line", adjust=_of_lines))
+READ_FILE_HANDLER = Handler(READ_FILE, _read_file, _render_file, TableItems("lines", "line", adjust=_correct_range))
 HANDLERS: tuple[Handler[Any], ...] = (
     READ_FILE_HANDLER,
     Handler(LIST_FILES, _list_files, _render_files, TableItems("entries")),

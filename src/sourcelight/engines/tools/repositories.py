@@ -132,7 +132,7 @@ def _repository_line(row: Mapping[str, Any]) -> str:
     return f"{row['repository']}{stars}{' - ' if description else ''}{description}"
 
 
-def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
+def _correct_cursors(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
     """Correct the cursors of a part of a page, so that `after` and `before` continue where the part ends."""
     names = part.table.column("repository").to_pylist()
     attributes: dict[str, Any] = {}
@@ -146,5 +146,5 @@ def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark,
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(LIST_REPOS, _list_repos, _render_repos, TableItems("repositories", adjust=_of_repositories)),
+    Handler(LIST_REPOS, _list_repos, _render_repos, TableItems("repositories", adjust=_correct_cursors)),
 )

@@ -105,12 +105,12 @@ def _in_line(line: str, number: int) -> Iterator[CodeReference]:
         if len(word) > _MAX_WORD:
             continue
         text = word.rstrip(_AROUND).lstrip("*_")
-        reference = _of_url(text, number) if "://" in text else _of_word(text, number)
+        reference = _parse_url(text, number) if "://" in text else _parse_word(text, number)
         if reference is not None:
             yield reference
 
 
-def _of_word(text: str, number: int) -> CodeReference | None:
+def _parse_word(text: str, number: int) -> CodeReference | None:
     """Return the citation that a word is; None for other words."""
     end = _END.search(text, max(0, len(text) - 24))
     first, last = _range(end["a"] or end["c"], end["b"] or end["d"]) if end else (0, 0)
@@ -130,7 +130,7 @@ def _range(first: str | None, last: str | None) -> tuple[int, int]:
     return start, int(last) if last else start
 
 
-def _of_url(url: str, number: int) -> CodeReference | None:
+def _parse_url(url: str, number: int) -> CodeReference | None:
     """Parse the address of a file; None for other addresses."""
     try:
         parts = urlsplit(url)

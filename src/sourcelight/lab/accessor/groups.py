@@ -41,7 +41,7 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
     import pandas as pd
 
     if pattern is None:
-        groupings = _of_query(frame.attrs, case_sensitive)
+        groupings = _query_groupings(frame.attrs, case_sensitive)
     else:
         groupings = [_compile(pattern, case_sensitive=bool(case_sensitive))]
     groupings = [grouping for grouping in groupings if grouping.groups]
@@ -83,7 +83,7 @@ def _matches(grouping: _Grouping, line: str) -> Iterator[tuple[int, int, str, di
             yield start, end, match.group(), {name: match.group(number) for name, number in grouping.groups}
 
 
-def _of_query(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own
+def _query_groupings(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own
     query = attrs.get("query")
     if not isinstance(query, str) or "call" in attrs:
         raise ToolError(

@@ -248,7 +248,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
     def _commits(self, client: Client, query: str, options: MagicLine) -> Any:
         kind = "diff" if "diff" in options else "commit"
-        return self._show(client, _of_type(kind, query, self.pattern_type), options, self.pattern_type, {})
+        return self._show(client, _with_type(kind, query, self.pattern_type), options, self.pattern_type, {})
 
     def _show(self, client: Client, query: str, options: MagicLine, pattern_type: str, context: dict[str, Any]) -> Any:
         timeout = options.last("timeout")
@@ -288,7 +288,7 @@ def _text(remaining: str, cell: str | None, between: str) -> str:
     return between.join(part for part in parts if part).strip()
 
 
-def _of_type(kind: str, query: str, pattern_type: str) -> str:
+def _with_type(kind: str, query: str, pattern_type: str) -> str:
     """Return the query with a type in every alternative: behind an ``or``, a filter in front would not reach."""
     return add_filter_text(query, pattern_type, f"type:{kind}")
 

@@ -66,7 +66,7 @@ def file(
     PathNotFound, RepositoryNotFound, RevisionNotFound
         The repository, revision or path doesn't exist, or isn't visible.
     """
-    return _of_path(client, "file", repo, path, revision, period, title, progress)
+    return _report_path(client, "file", repo, path, revision, period, title, progress)
 
 
 @checks_arguments
@@ -105,7 +105,7 @@ def directory(
     PathNotFound, RepositoryNotFound, RevisionNotFound
         When the directory, repository or commit is unknown.
     """
-    return _of_path(client, "directory", repo, path, revision, period, title, progress)
+    return _report_path(client, "directory", repo, path, revision, period, title, progress)
 
 
 @checks_arguments
@@ -151,7 +151,7 @@ def symbol(
     return make_story(client, subject, changes, revision, period, title)
 
 
-def _of_path(
+def _report_path(
     client: Client, noun: str, repo: str, path: str, revision: str, period: str, title: str, progress: ProgressChoice
 ) -> Report:
     check_period(noun, period)

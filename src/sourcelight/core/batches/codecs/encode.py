@@ -71,10 +71,10 @@ def encode_matches(
     rows = MatchRows(batch)
     kinds = rows.codes("type")
     for start, end in boundaries(len(kinds), [kinds]):
-        yield from _of_one_kind(rows.slice(start, end), repositories, options)
+        yield from _encode_kind(rows.slice(start, end), repositories, options)
 
 
-def _of_one_kind(
+def _encode_kind(
     rows: MatchRows, repositories: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
 ) -> Iterator[bytes]:
     kind = rows.first("type")
@@ -110,13 +110,13 @@ def _in_halves(
     if len(rows) > 1:
         # Halve, at the border of a file if there is one.
         middle = next((a for a, _ in rows.files() if a >= len(rows) // 2), 0) or len(rows) // 2
-        yield from _of_one_kind(rows.slice(0, middle), repositories, options)
-        yield from _of_one_kind(rows.slice(middle, len(rows)), repositories, options)
+        yield from _encode_kind(rows.slice(0, middle), repositories, options)
+        yield from _encode_kind(rows.slice(middle, len(rows)), repositories, options)
     elif rows.spans() > _MAX_SPANS:
         for half in rows.halve():
-            yield from _of_one_kind(half, repositories, options)
+            yield from _encode_kind(half, repositories, options)
     else:
-        yield from _of_one_kind(_shorten(rows, options), repositories, options)
+        yield from _encode_kind(_shorten(rows, options), repositories, options)
 
 
 def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:

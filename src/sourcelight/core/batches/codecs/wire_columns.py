@@ -128,12 +128,12 @@ class LineColumns:
         """
         columns: Columns = {}
         for key in (key for key, _ in LINE_KEYS if key in self._keys):
-            entries = self._of_rows(self._entries[key], take)
+            entries = self._row_values(self._entries[key], take)
             columns |= entry_columns(key, entries if order is None else [entries[row] for row in order.tolist()])
         return columns
 
     @staticmethod
-    def _of_rows(entries: Sequence[Sequence[Any] | None], take: AnyArray) -> list[Any]:
+    def _row_values(entries: Sequence[Sequence[Any] | None], take: AnyArray) -> list[Any]:
         rows: list[Any] = []
         for of_record, count in zip(entries, np.bincount(take, minlength=len(entries)).tolist(), strict=True):
             # A list of another length doesn't belong to the lines that were sent.

@@ -43,7 +43,7 @@ def explain(
     """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
     # An explanation must be quick. After the time limit, its numbers cover the repositories so far.
     cancellation.limit(LOOK_S)
-    warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
+    warnings = [*advise(query), *(advice for plan in plans for advice in _plan_advice(plan))]
     return Explanation(
         query=query.text,
         pattern_type=query.pattern_type,
@@ -62,7 +62,7 @@ def combine_explanations(
 
     `plans` select the repositories, without their indexes. `parts` has at least one item.
     """
-    warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
+    warnings = [*advise(query), *(advice for plan in plans for advice in _plan_advice(plan))]
     alternatives = []
     # Each part has the same alternatives in the same order, as all come from the same query.
     for plan, same_alternative in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
@@ -144,7 +144,7 @@ def _source(query: Query, request: SearchRequest) -> str:
     return "requested beside the query"
 
 
-def _of_plan(plan: Plan) -> list[Advice]:
+def _plan_advice(plan: Plan) -> list[Advice]:
     if plan.selection.repositories:
         return []
     left_out = len(plan.selection.forks_left_out) + len(plan.selection.archived_left_out)
@@ -200,7 +200,7 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
         text = filter_text(item)
         sign = "not " if item.negated else ""
         if isinstance(item, Predicate):
-            meanings.append(FilterMeaning(text, _of_predicate(item)))
+            meanings.append(FilterMeaning(text, _predicate_text(item)))
         elif item.name == "file" and item.value:
             meaning = f"paths that do {sign}match /{item.value}/".replace("do match", "match")
             meanings.append(FilterMeaning(text, meaning, next(files, None)))
@@ -218,7 +218,7 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
     return meanings
 
 
-def _of_predicate(item: Predicate) -> str:
+def _predicate_text(item: Predicate) -> str:
     arguments = " ".join(f"{key} {value}" for key, value in item.args.items() if value is not True)
     if item.on == "rev":
         return f"the newest commit before {item.args['time']} behind {item.args['rev']}"

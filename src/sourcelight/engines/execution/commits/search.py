@@ -148,7 +148,7 @@ class CommitSearch:
             if name in self.failed:
                 continue
             try:
-                yield from self._of_repository(pairs)
+                yield from self._search_repository(pairs)
             except (ScanStopped, KeyError):  # out of time, or its history was not read in time
                 continue
             except (SourcelightError, OSError) as exc:
@@ -192,7 +192,7 @@ class CommitSearch:
             return
         self._yielded[position.repository.key] = frozenset(oids)
 
-    def _of_repository(
+    def _search_repository(
         self, pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         target = pairs[0][1]

@@ -72,7 +72,7 @@ class Selector:
         if head == "content":
             return _without_names(batch)
         if head == "symbol":
-            return _of_kind(batch, remaining[0]) if remaining else batch
+            return _rows_of_kind(batch, remaining[0]) if remaining else batch
         return self._directories(batch) if remaining == ("directory",) else self._files(batch)
 
     def _repository(self, batch: Any) -> Any | None:
@@ -146,7 +146,7 @@ def _without_names(batch: Any) -> Any:
     return batch
 
 
-def _of_kind(batch: Any, kind: str) -> Any | None:
+def _rows_of_kind(batch: Any, kind: str) -> Any | None:
     index = batch.schema.get_field_index("symbol_kind")
     if index < 0:
         return None

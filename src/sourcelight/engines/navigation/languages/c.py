@@ -141,9 +141,9 @@ class CRules:
         # `A::b = 1` assigns a static member, which its class has declared.
         if owner_name and not is_function:
             return None
-        return self._of_declaration(path, index, value, function=is_function, owner_name=owner_name)
+        return self._declaration_of_declarator(path, index, value, function=is_function, owner_name=owner_name)
 
-    def _of_declaration(  # noqa: PLR0911 - a case a return
+    def _declaration_of_declarator(  # noqa: PLR0911 - a case a return
         self, path: Sequence[Node], index: int, value: Node | None, *, function: bool, owner_name: bytes
     ) -> Declaration | None:
         leaf, node = path[-1], path[index]
@@ -352,7 +352,7 @@ class CRules:
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
         """Return the declarations of included headers; definitions come before their prototypes."""
-        members = self._of_class_around(names, document, name, use, offset)
+        members = self._enclosing_members(names, document, name, use, offset)
         if members:
             return members
         included = included_files(names.session, document)
@@ -376,7 +376,7 @@ class CRules:
                 ref.document.path,
                 ref.declaration.start,
             ),
-        ) or self._of_other_repositories(names, document, name, included)
+        ) or self._declarations_elsewhere(names, document, name, included)
 
     def _top_level_refs(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, included: Mapping[object, Document]
@@ -407,7 +407,7 @@ class CRules:
             )
         return visible_refs, hidden_refs
 
-    def _of_class_around(
+    def _enclosing_members(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
         """Return the members that the body of ``Type::name`` uses without a receiver."""
@@ -417,7 +417,7 @@ class CRules:
             return []
         return names.members_of(document, scope, name, use)
 
-    def _of_other_repositories(
+    def _declarations_elsewhere(
         self, names: NameResolver, document: Document, name: bytes, seen: Mapping[object, Document]
     ) -> list[DeclarationRef]:
         projects = {header.project.key: header.project for header in seen.values()}

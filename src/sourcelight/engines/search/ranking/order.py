@@ -115,7 +115,7 @@ class RankOrder:
         chunk_count = len(self._chunk_numbers)
         wanted_count = chunk_count if limits.chunks is None else min(limits.chunks, chunk_count)
         if limits.files is not None or limits.per_file is not None:
-            selected = self._choose(self._settle(self._of_best_files(limits)), limits, wanted_count)
+            selected = self._choose(self._settle(self._chunks_of_best_files(limits)), limits, wanted_count)
         else:
             selected = self._sort(wanted_count)[:wanted_count]
         (best_score,) = self._exchange.maxima([float(self._scores.max(initial=0.0))])
@@ -164,7 +164,7 @@ class RankOrder:
         self._seen = self._settle(positions)
         return self._seen
 
-    def _of_best_files(self, limits: RankLimits) -> Int64Array:
+    def _chunks_of_best_files(self, limits: RankLimits) -> Int64Array:
         """Return the indexes of chunks within `limits`, including all that score like the last one."""
         # Ties are broken by name afterwards, so a limit must not cut between equal scores here. `_choose` applies the
         # limits again.

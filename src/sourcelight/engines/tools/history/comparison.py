@@ -322,7 +322,9 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     base = row["parents"][0] if row["parents"] else EMPTY
     comparison = compare(snapshot.repository, base, oid, context.cancellation, history=history)
     page_diffs = (
-        _of_page(comparison, history, number, context) if context.served else comparison.all_diffs(context.cancellation)
+        _page_diffs(comparison, history, number, context)
+        if context.served
+        else comparison.all_diffs(context.cancellation)
     )
     diffs = _with_progress(page_diffs, len(comparison.changes), context)
     notices = list(histories.notices)
@@ -339,7 +341,7 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     return ToolResult("file_diffs", table, attributes, complete, tuple(notices))
 
 
-def _of_page(comparison: Comparison, history: History, number: int, context: ToolContext) -> Iterator[FileDiff]:
+def _page_diffs(comparison: Comparison, history: History, number: int, context: ToolContext) -> Iterator[FileDiff]:
     """Yield diffs of all files, with a patch if the page has room for it; other files have counts of the history."""
     changes, paths = history.changes, history.paths
     counts = {

@@ -87,7 +87,7 @@ def _counter(lines: list[str], other: str) -> Callable[[int, int], int]:
     return count
 
 
-def _of_files(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
+def _set_end_cursor(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
     """Set ``endCursor`` to the end of a part, at a whole file."""
     del start
     if end.item >= full_result.table.num_rows:
@@ -99,4 +99,4 @@ def _of_files(part: ToolResult, full_result: ToolResult, start: ItemMark, end: I
 
 
 DIFF_ITEMS = DiffItems()
-FILE_ITEMS = TableItems("files", "patch", adjust=_of_files)
+FILE_ITEMS = TableItems("files", "patch", adjust=_set_end_cursor)

@@ -39,7 +39,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
         counts = np.bincount(changes.path[change_rows], minlength=len(last))
         numbers = _numbers(history.paths.numbers, paths)
         newest: _Newest = {path: (int(last[number]), int(counts[number])) for path, number in numbers.items()}
-        newest |= _of_directories(history, change_rows, numbers, paths)
+        newest |= _newest_by_directory(history, change_rows, numbers, paths)
         rows = [(path, *newest[path]) for path in paths if newest.get(path, (-1,))[0] >= 0]
         paths_seen |= {path for path, *_ in rows}
         commits = changes.commit[[row for _, row, _ in rows]] if rows else np.zeros(0, np.int64)
@@ -67,7 +67,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     )
 
 
-def _of_directories(history: History, change_rows: Any, numbers: Mapping[str, int], paths: list[str]) -> _Newest:
+def _newest_by_directory(history: History, change_rows: Any, numbers: Mapping[str, int], paths: list[str]) -> _Newest:
     """Return for each directory the newest of `change_rows` in it, and how many commits changed it.
 
     A former file counts with its changes, as in ``git log -- PATH``.

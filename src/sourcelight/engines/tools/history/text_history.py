@@ -47,10 +47,10 @@ def _history_of(arguments: HistoryOfArguments, context: ToolContext) -> ToolResu
         raise ToolError(
             f"{HISTORY_OF.name}: give either text, or path and startLine", tool=HISTORY_OF.name, argument="text"
         )
-    return _of_text(arguments, context) if arguments.text is not None else _of_lines(arguments, context)
+    return _text_changes(arguments, context) if arguments.text is not None else _line_changes(arguments, context)
 
 
-def _of_text(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
+def _text_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
     """Return commits that change how often a text occurs in a file, as ``git log -S`` and ``-G`` find them per line."""
     request = DiffSearchArguments(
         pattern=arguments.text or "",
@@ -69,7 +69,7 @@ def _of_text(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
     return _answer(list(changes.values()), arguments, diffs.complete, list(diffs.notices), {"text": arguments.text})
 
 
-def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
+def _line_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
     """Return commits that changed a range of lines of a file, by ``git log -L``."""
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     if repository.kind != "git":

@@ -54,7 +54,7 @@ class LineFilter:
 
     def rows(self, hunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the matching lines of a file's hunks."""
-        rows = [row for hunk in hunks for row in self._of_hunk(hunk)]
+        rows = [row for hunk in hunks for row in self._hunk_rows(hunk)]
         if self.by_count:
             counts = {"added": 0, "removed": 0}
             for row in rows:
@@ -63,7 +63,7 @@ class LineFilter:
                 return []
         return [row for row in rows if ("+" if row["side"] == "added" else "-") in self.signs]
 
-    def _of_hunk(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _hunk_rows(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         old, new = int(hunk.get("oldStart") or 0), int(hunk.get("newStart") or 0)
         for text in hunk.get("lines") or ():
             sign, line = text[:1], text[1:]

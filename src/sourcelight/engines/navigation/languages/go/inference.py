@@ -69,27 +69,27 @@ class GoInference(GoNames):
     def _infer(self, document: Document, node: Node, position: int) -> GoType | GoImport | None:  # noqa: PLR0911 - a case a line
         kind = node.type
         if kind == "identifier":
-            return self._of_identifier(document, node)
+            return self._type_of_identifier(document, node)
         if kind == "selector_expression":
-            return self._of_selector(document, node)
+            return self._type_of_selector(document, node)
         if kind == "call_expression":
-            return self._of_call(document, node, position)
+            return self._type_of_call(document, node, position)
         if kind == "type_conversion_expression":
-            return self._of_conversion(document, node, position)
+            return self._type_of_conversion(document, node, position)
         if kind in {"composite_literal", "type_assertion_expression"}:
             type_node = node.child_by_field_name("type")
             return GoType(document, type_node) if type_node is not None and not position else None
         if kind in {"parenthesized_expression", "unary_expression", "slice_expression", "binary_expression"}:
-            return self._of_operator(document, node)
+            return self._type_of_operator(document, node)
         if kind == "index_expression":
-            return self._of_index(document, node)
+            return self._type_of_index(document, node)
         if kind == "type_instantiation_expression":
             return self.infer(document, node.child_by_field_name("type"))
         if kind == "func_literal" or kind in TYPES:
             return GoType(document, node)
         return None
 
-    def _of_identifier(self, document: Document, node: Node) -> GoType | GoImport | None:
+    def _type_of_identifier(self, document: Document, node: Node) -> GoType | GoImport | None:
         model = self.model(document)
         if model is None:
             return None
@@ -101,10 +101,10 @@ class GoInference(GoNames):
         # A package is not in any scope, so that a local name that shadows it comes first.
         return self.find_import(document, name)
 
-    def _of_selector(self, document: Document, node: Node) -> GoType | None:
+    def _type_of_selector(self, document: Document, node: Node) -> GoType | None:
         name = node.child_by_field_name("field")
         members = self.select(document, node.child_by_field_name("operand"), (name.text if name else None) or b"")
-        return self._of_member(members[0]) if members else None
+        return self._type_of_member(members[0]) if members else None
 
     def select(self, document: Document, operand: Node | None, name: bytes) -> list[GoMember]:
         """Return the members that ``operand.name`` refers to."""
@@ -117,7 +117,7 @@ class GoInference(GoNames):
             )
         return self.members(operand_type, name) if operand_type is not None else []
 
-    def _of_member(self, member: GoMember) -> GoType | None:
+    def _type_of_member(self, member: GoMember) -> GoType | None:
         member_type = self.type_of(member.ref, [])
         return (
             replace(member_type, bound_types={**member.bound_types, **member_type.bound_types})
@@ -125,7 +125,7 @@ class GoInference(GoNames):
             else None
         )
 
-    def _of_operator(self, document: Document, node: Node) -> GoType | GoImport | None:
+    def _type_of_operator(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand = node.child_by_field_name("operand") or node.child_by_field_name("left")
         if operand is None and node.named_children:
             operand = node.named_children[0]
@@ -135,14 +135,14 @@ class GoInference(GoNames):
             return self.element(operand_type, 1)
         return operand_type
 
-    def _of_index(self, document: Document, node: Node) -> GoType | GoImport | None:
+    def _type_of_index(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand_type = self.infer(document, node.child_by_field_name("operand"))
         # The grammar can't tell `f[int]`, a generic function, from `a[i]`: the indexed value decides.
         if not isinstance(operand_type, GoType) or operand_type.node.type in _CALLABLE:
             return operand_type
         return self.element(operand_type, 1)
 
-    def _of_call(self, document: Document, node: Node, position: int) -> GoType | None:  # noqa: PLR0911 - a case a return
+    def _type_of_call(self, document: Document, node: Node, position: int) -> GoType | None:  # noqa: PLR0911 - a case a return
         function = node.child_by_field_name("function")
         if function is None:
             return None
@@ -166,7 +166,7 @@ class GoInference(GoNames):
             return function_type  # a conversion
         return self.result(self._instantiate(callee, document, node, given_arguments), position)
 
-    def _of_conversion(self, document: Document, node: Node, position: int) -> GoType | None:
+    def _type_of_conversion(self, document: Document, node: Node, position: int) -> GoType | None:
         type_node = node.child_by_field_name("type")
         if type_node is None:
             return None
@@ -315,7 +315,7 @@ class GoInference(GoNames):
         if type_node is not None:
             return GoType(document, type_node)
         if node.type == "type_switch_statement":
-            return self._of_case(document, node, path)
+            return self._type_of_case(document, node, path)
         if node.type == "range_clause":
             operand_type = self.infer_type(document, node.child_by_field_name("right"))
             if operand_type is None:
@@ -323,9 +323,9 @@ class GoInference(GoNames):
             # Over a channel `range` yields values only, so that its one name is the value and not the index.
             over_channel = any(t.node.type == "channel_type" for t in self._underlying(operand_type))
             return self.element(operand_type, 1 if over_channel else declaration.position)
-        return self._of_value(document, node, declaration)
+        return self._type_of_value(document, node, declaration)
 
-    def _of_case(self, document: Document, node: Node, path: list[Node]) -> GoType | None:
+    def _type_of_case(self, document: Document, node: Node, path: list[Node]) -> GoType | None:
         case = next((n for n in reversed(path) if n.type == "type_case" and n.start_byte > node.start_byte), None)
         kinds = case.children_by_field_name("type") if case is not None else []
         # With several types in a case, or in `default`, the name keeps the type of the value: Go specification, "Type
@@ -334,7 +334,7 @@ class GoInference(GoNames):
             return GoType(document, kinds[0])
         return self.infer_type(document, node.child_by_field_name("value"))
 
-    def _of_value(self, document: Document, node: Node, declaration: GoDeclaration) -> GoType | None:
+    def _type_of_value(self, document: Document, node: Node, declaration: GoDeclaration) -> GoType | None:
         values = node.child_by_field_name("value") or node.child_by_field_name("right")
         if values is None:
             return None

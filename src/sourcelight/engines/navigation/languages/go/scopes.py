@@ -94,8 +94,8 @@ class GoModel(ParsedFile):
             declarations = {}
             names: set[bytes] = set()
             if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
-                names = {d.name for d in _of_function(parent) if d.kind == "parameter"}
-            for declaration in _of_scope(node):
+                names = {d.name for d in _function_declarations(parent) if d.kind == "parameter"}
+            for declaration in _scope_declarations(node):
                 # With two or more names, := assigns to names that this block or the parameters have already declared.
                 # Without this rule, 4 % of local names led to the wrong declaration.
                 if (
@@ -165,14 +165,14 @@ def _imports(node: Node) -> Iterator[GoImportSpec]:
             yield GoImportSpec(_text(alias) if alias is not None else b"", _text(path).strip(b'"`'), spec, path)
 
 
-def _of_scope(node: Node) -> Iterator[GoDeclaration]:
+def _scope_declarations(node: Node) -> Iterator[GoDeclaration]:
     kind = node.type
     if kind in _FUNCTIONS:
-        yield from _of_function(node)
+        yield from _function_declarations(node)
     elif kind in {"type_spec", "type_alias"}:
         yield from _type_parameters(node)
     elif kind in _HEADED:
-        yield from _of_head(node)
+        yield from _head_declarations(node)
     else:
         for child in node.named_children:
             if child.type == "receive_statement":
@@ -181,7 +181,7 @@ def _of_scope(node: Node) -> Iterator[GoDeclaration]:
                 yield from _statement_declarations(statement)
 
 
-def _of_function(node: Node) -> Iterator[GoDeclaration]:
+def _function_declarations(node: Node) -> Iterator[GoDeclaration]:
     body = node.child_by_field_name("body")
     # The Go specification: parameters are in scope in the function's body only.
     visible = body.start_byte if body is not None else node.end_byte
@@ -224,7 +224,7 @@ def _type_parameters(node: Node) -> Iterator[GoDeclaration]:
             position += 1
 
 
-def _of_head(node: Node) -> Iterator[GoDeclaration]:
+def _head_declarations(node: Node) -> Iterator[GoDeclaration]:
     initializer = node.child_by_field_name("initializer")
     if initializer is not None:
         yield from _statement_declarations(initializer)

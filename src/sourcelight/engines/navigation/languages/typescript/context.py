@@ -60,7 +60,7 @@ class TsInference(TsExpressions):
         node, parent = path[-1], path[-2]
         kind = parent.type
         if kind == "arguments":
-            return self._of_argument(document, path)
+            return self._expected_argument(document, path)
         if (
             kind in {"as_expression", "satisfies_expression"}
             and parent.named_children[-1].start_byte != node.start_byte
@@ -71,11 +71,11 @@ class TsInference(TsExpressions):
         if kind in _TYPED:
             return self.annotation_values(document, parent.child_by_field_name("type"), {})
         if kind == "pair":
-            return self._of_property(document, path)
+            return self._expected_property(document, path)
         if kind == "array":
             return [item for value in self.expected_values(document, path[:-1]) for item in value.items]
         if kind == "return_statement":
-            return self._of_return(document, path)
+            return self._expected_return(document, path)
         if kind == "arrow_function":
             body = parent.child_by_field_name("body")
             is_result = body is not None and body.start_byte == node.start_byte
@@ -88,7 +88,7 @@ class TsInference(TsExpressions):
             return [value for props in self.props(document, path[:-1]) for value in self._member_values(props, name)]
         return []
 
-    def _of_property(self, document: Document, path: list[Node]) -> list[TsValue]:
+    def _expected_property(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the values that an object literal must have under the key of a pair."""
         key = path[-2].child_by_field_name("key")
         if key is None:
@@ -99,7 +99,7 @@ class TsInference(TsExpressions):
     def _member_values(self, holder: TsValue, name: bytes) -> list[TsValue]:
         return [value for ref in self.member_refs(holder, name) for value in self.values_of(ref)]
 
-    def _of_return(self, document: Document, path: list[Node]) -> list[TsValue]:
+    def _expected_return(self, document: Document, path: list[Node]) -> list[TsValue]:
         index = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)
         return self._returned_by(document, path[: index + 1]) if index is not None else []
 
@@ -118,7 +118,7 @@ class TsInference(TsExpressions):
     def _result(self, function: TsValue) -> list[TsValue]:
         return self.return_values(function) if function.kind == "function" else self._call_signature_results(function)
 
-    def _of_argument(self, document: Document, path: list[Node]) -> list[TsValue]:
+    def _expected_argument(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the values that a call expects of an argument."""
         if len(path) < 3:
             return []
@@ -126,7 +126,7 @@ class TsInference(TsExpressions):
         given_arguments = [child for child in arguments.named_children if child.type != "comment"]
         position = next((i for i, child in enumerate(given_arguments) if child.start_byte == node.start_byte), 0)
         if call.type == "new_expression":
-            return self._of_constructor(document, call, position)
+            return self._constructor_parameter(document, call, position)
         function = call.child_by_field_name("function")
         if function is None:
             return []
@@ -139,7 +139,7 @@ class TsInference(TsExpressions):
             values += self.parameter(callee, position, len(given_arguments))
         return values
 
-    def _of_constructor(self, document: Document, call: Node, position: int) -> list[TsValue]:
+    def _constructor_parameter(self, document: Document, call: Node, position: int) -> list[TsValue]:
         values: list[TsValue] = []
         for value in self.infer(document, call.child_by_field_name("constructor")):
             body = value.node.child_by_field_name("body") if value.kind == "class" and value.node is not None else None

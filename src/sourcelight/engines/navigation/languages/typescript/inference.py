@@ -54,18 +54,18 @@ def built_in_method_results(
         if name in _SAME:
             return [TsValue("array", holder.document, holder.node, holder.bound_types, holder.items)]
         if name in _MAPPED:
-            results = _of_callback(types, document, call)
+            results = _callback_results(types, document, call)
             return [TsValue("array", document, call, {}, tuple(results))] if results else []
     elif holder.kind == "promise":
         if name == b"then":
-            results = types.unwrap_promises(_of_callback(types, document, call))
+            results = types.unwrap_promises(_callback_results(types, document, call))
             return [TsValue("promise", document, call, {}, tuple(results))]
         if name in {b"catch", b"finally"}:
             return [holder]
     return []
 
 
-def _of_callback(types: TsExpressions, document: Document, call: Node) -> list[TsValue]:
+def _callback_results(types: TsExpressions, document: Document, call: Node) -> list[TsValue]:
     arguments = call.child_by_field_name("arguments")
     callback = arguments.named_children[0] if arguments is not None and arguments.named_children else None
     return first_distinct(v for value in types.infer(document, callback) for v in types.return_values(value))

@@ -235,7 +235,7 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
         for binding in declared_by(declaration):
             yield (b"default" if default else binding.name), binding
     elif value is not None:
-        yield b"default", _of_expression(model, value)
+        yield b"default", _default_binding(model, value)
     elif module and any(child.type == "*" for child in node.children):
         yield b"*", TsBinding("import", b"*", node.start_byte, node.end_byte, node, (), module, b"*")
     for child in node.named_children:
@@ -261,10 +261,10 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
                 for binding in model.declarations(model.root).get(unquote(name), ()):
                     yield exported_name, binding
     if any(child.type == "=" for child in node.children) and node.named_children:
-        yield b"default", _of_expression(model, node.named_children[-1])
+        yield b"default", _default_binding(model, node.named_children[-1])
 
 
-def _of_expression(model: TsModel, value: Node) -> TsBinding:
+def _default_binding(model: TsModel, value: Node) -> TsBinding:
     if value.type == "identifier":
         root_bindings = model.declarations(model.root).get(value.text or b"")
         if root_bindings:
@@ -290,6 +290,6 @@ def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBin
                         yield root_binding.name, root_binding
                 elif key is not None:
                     yield unquote(key), binding("member", key, child)
-        yield b"default", _of_expression(model, right)
+        yield b"default", _default_binding(model, right)
     elif (holder.text or b"") in {b"exports", b"module.exports"}:
         yield name.text or b"", binding("member", name, node)

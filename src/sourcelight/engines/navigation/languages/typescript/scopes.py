@@ -171,12 +171,12 @@ class TsModel(ParsedFile):
         bindings = self._blocks.get(key)
         if bindings is None:
             bindings = {}
-            for declaration in self._of_scope(node):
+            for declaration in self._scope_bindings(node):
                 bindings.setdefault(declaration.name, []).append(declaration)
             self._blocks[key] = bindings
         return bindings
 
-    def _of_scope(self, node: Node) -> Iterator[TsBinding]:
+    def _scope_bindings(self, node: Node) -> Iterator[TsBinding]:
         kind = node.type
         if kind in _BLOCKS:
             for child in node.named_children:
@@ -184,7 +184,7 @@ class TsModel(ParsedFile):
             if kind == "program" and self._has_var:
                 yield from _hoisted_variables(node)
         elif kind in FUNCTIONS:
-            yield from _of_function(node)
+            yield from _function_bindings(node)
             if self._has_var:
                 body = node.child_by_field_name("body")
                 yield from _hoisted_variables(body) if body is not None else ()
@@ -194,7 +194,7 @@ class TsModel(ParsedFile):
             if kind == "class":
                 yield from _self_named(node, "class")
         else:
-            yield from _of_head(node)
+            yield from _head_bindings(node)
 
 
 def binding(kind: Kind, name: Node, node: Node, steps: tuple[PatternStep, ...] = ()) -> TsBinding:
@@ -236,7 +236,7 @@ def parameters_of(node: Node) -> list[Node]:
     ]
 
 
-def _of_function(node: Node) -> Iterator[TsBinding]:
+def _function_bindings(node: Node) -> Iterator[TsBinding]:
     yield from type_parameters(node)
     # As for classes: the name of a function expression is visible in its body alone.
     if node.type in {"function_expression", "generator_function"}:
@@ -247,7 +247,7 @@ def _of_function(node: Node) -> Iterator[TsBinding]:
             yield binding("parameter", name, parameter, steps)
 
 
-def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case per kind of node
+def _head_bindings(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case per kind of node
     kind = node.type
     if kind == "for_statement":
         first = node.child_by_field_name("initializer")
@@ -353,7 +353,7 @@ def _hoisted_variables(body: Node) -> Iterator[TsBinding]:
         elif node.type == "for_in_statement":
             kind = node.child_by_field_name("kind")
             if kind is not None and kind.type == "var":
-                yield from _of_head(node)
+                yield from _head_bindings(node)
         if node.type not in _NESTED and not node.type.endswith("expression"):
             pending += node.named_children
 

@@ -76,7 +76,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     if _PLACES & set(by):
         groups, group_names = _group_files(selection, layout.path[rows], by, arguments.depth, context)
     if "commit" in by:
-        groups, group_names = _of_commits(selection, commit_rows, groups, group_names)
+        groups, group_names = _group_commits(selection, commit_rows, groups, group_names)
     codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CHURN.name, by), groups)
     count = len(keys[0])
     renamed = rows[changes.status[rows] == RENAMED]
@@ -135,7 +135,7 @@ def changes_of_row(
     return np.unique(selection.history.changes.commit[change_rows])
 
 
-def _of_commits(
+def _group_commits(
     selection: OpenedHistory, rows: Int64Array, groups: Any, names: list[str]
 ) -> tuple[Int64Array, list[str]]:
     """Return numbers of commits with their places, and their texts: the commit, and the place behind it."""
