@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+Client = BlockingClient | AsyncClient
 KINDS = ("service", "host", "lab")
+"""Kinds of links: to a page of the service, of the code host, or to a file that JupyterLab opens."""
 _COLUMNS = ("repository", "commit", "path", "line_number", "start_line", "type", "url")
+_SHOW_AFTER_S = 0.5
+"""Seconds of work without a progress bar: most calls are faster, and a bar that flashes distracts."""
 
 
 def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
@@ -40,13 +44,14 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
             f"link: kind must be {' or '.join(KINDS)}, got {kind!r}", tool="link", argument="kind", accepted=KINDS
         )
     resolver = resolver_for(backend)
-    if kind == "host" and not backend.local:  # a service links to its own pages unless hosts are requested
-        resolver = replace(resolver, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
-    links = [_best(resolver, row, kind) for row in rows_of(frame)]
+    # A service links to its own pages unless hosts are requested.
+    if kind == "host" and not backend.local:
+        resolver = replace(resolver, hosts={info.name: info.url for info in call(backend.repositories) if info.url})
+    links = [_best_link(resolver, row, kind) for row in rows_of(frame)]
     # A shallow copy: only columns are added, so the values of a large frame can be shared.
     linked_frame = frame.copy(deep=False)
     linked_frame["link"] = pd.array([address for address, _ in links], dtype="str")
-    linked_frame["link_kind"] = pd.Categorical([which for _, which in links], categories=list(KINDS))
+    linked_frame["link_kind"] = pd.Categorical([link_kind for _, link_kind in links], categories=list(KINDS))
     return linked_frame
 
 
@@ -64,7 +69,7 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _best(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
+def _best_link(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
     commit_links = (
         resolver.commit(row["repository"] or "", row["commit"]) if not row.get("path") and row.get("commit") else ()
     )
@@ -126,10 +131,6 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     return comparison
 
 
-Client = BlockingClient | AsyncClient
-_SHOW_AFTER_S = 0.5
-
-
 def backend_for(frame: DataFrame, client: Client | None) -> Backend:
     """Return the backend for a frame: the backend of `client`, or the frame's origin.
 
@@ -161,15 +162,14 @@ async def _watch(
             state.interrupt()
             raise
         notices = tuple(frame.attrs.get("notices", ()))
-        state.finish(ToolResult("", _CountRow(rows), {}, not notices, notices))
+        state.finish(ToolResult("", _RowCount(rows), {}, not notices, notices))
     return frame
 
 
-class _CountRow:
-    """Stand-in for a table: the row count of a progress bar."""
+class _RowCount:
+    """Stand-in for the table of a result, of which a progress bar reads only the number of rows."""
 
     def __init__(self, rows: int) -> None:
-        # The progress bar reads only the number of rows, so it needs no table.
         self.num_rows: Any = rows
 
 

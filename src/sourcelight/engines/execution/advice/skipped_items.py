@@ -36,11 +36,11 @@ def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
         yield replace(item, title=title if len(title) <= _MAX_TITLE_CHARS else f"{title[:_MAX_TITLE_CHARS]}…")
 
 
-def _skipped_item(reason: str, subject: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
+def _skipped_item(reason: str, subject: str, message: str, reasons: Mapping[str, str]) -> Iterator[Skipped]:
     """Yield one item that counts the names and lists some of them with their reasons; nothing without names."""
-    if of_names:
-        items = [f"- `{name}`: {text}" for name, text in sorted(of_names.items())[:_MAX_LISTED]]
-        yield Skipped(reason, f"{amount(len(of_names))} {subject}", "\n".join([f"{message}:", *items]), "warn")
+    if reasons:
+        items = [f"- `{name}`: {text}" for name, text in sorted(reasons.items())[:_MAX_LISTED]]
+        yield Skipped(reason, f"{amount(len(reasons))} {subject}", "\n".join([f"{message}:", *items]), "warn")
 
 
 @dataclass(slots=True)
@@ -57,11 +57,11 @@ class IndexingNotice:
 
     def item(self) -> Skipped:
         """Return the item that ``skipped`` has while the work continues."""
-        far = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
+        files = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
         return Skipped(
             reason="revision-indexing",
             title=f"{amount(len(self.targets))} indexing",
-            message=f"These revisions are searched for the first time{far}:\n"
+            message=f"These revisions are searched for the first time{files}:\n"
             + names([f"{target.repository.name}@{target.revision}" for target in self.targets]),
         )
 
@@ -79,8 +79,8 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
     """
     if commits:
         total = sum(count for count, _ in commits.values())
-        commits_with_gaps = count_of(total, "commit")
-        meaning = f"Some changes of {commits_with_gaps} were not read. They are missing, too large, or in broken cells:"
+        read_in_part = count_of(total, "commit")
+        meaning = f"Some changes of {read_in_part} were not read. They are missing, too large, or in broken cells:"
         items = [
             f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
             for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]
@@ -169,11 +169,11 @@ def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skippe
         )
 
 
-_NOT_THERE = "are not in this clone, or can't be read, so their content was not searched"
+_NOT_READABLE = "are not in this clone, or can't be read, so their content was not searched"
 _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
     "binary": ("document-binary", "binary files", "have a NUL byte", "info"),
     "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
-    "missing": ("document-missing", "files missing", _NOT_THERE, "warn"),
+    "missing": ("document-missing", "files missing", _NOT_READABLE, "warn"),
     "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
     UNRANKED: (
         "symbols-pending",
@@ -203,8 +203,8 @@ def named_only(
     `missing` and `unread_cells` have the names of some of them, by repository.
     """
     affected: dict[str, dict[str, int]] = {}
-    for name, of_repository in counts.items():
-        for key, files in of_repository.items():
+    for name, counts_by_kind in counts.items():
+        for key, files in counts_by_kind.items():
             if files:
                 affected.setdefault(key, {})[name] = files
     # In the order of the table. The counts come in the order of repositories, which differs between searches.

@@ -27,7 +27,7 @@ _MARK = b"\1"
 
 @dataclass(frozen=True, slots=True)
 class MergeChange:
-    """A file that a merge has otherwise than its first parent; `blob` is None when the merge has not got it."""
+    """A file that differs between a merge and its first parent; `blob` is None if the merge lacks it."""
 
     path: bytes
     blob: bytes | None
@@ -59,8 +59,8 @@ def merge_changes(
             mode, blob = record[8:14], record[56:96]
             path = next(fields)
             limit.add(1, len(path))
-            # Links and submodules have no lines that belong to a commit of this repository.
-            # 100644 and 100755 are files; 120000 is a link and 160000 a submodule (git's manual, gitformat-index).
+            # 100644 and 100755 are files (git's manual, gitformat-index). A link (120000) and a submodule (160000) have no
+            # lines that belong to a commit of this repository.
             is_file = mode[:3] == b"100"
             changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
     if merge:
@@ -137,7 +137,8 @@ ENTRIES_PER_OBJECT = 10
 """Entries beyond, for each object that the repository stores."""
 
 NEW, EDITED, MIXED, UNKNOWN_LINES, MOVED = range(5)
-"""Kinds of states: all lines new; a former state edited; made of others, most by a merge; not known; taken whole."""
+"""Kinds of states: all lines are new; an earlier state was edited; several were mixed, mostly by a merge; the lines are
+unknown; a state was taken over whole, such as by a rename."""
 
 State = dict[int, int]
 
