@@ -233,7 +233,7 @@ async def _open_embedded(
 ) -> Any:
     _check_paths(paths)
     cancellation = Cancellation()
-    state = IndexState(", ".join(os.fspath(p) for p in paths))
+    state = IndexState(", ".join(os.fspath(path) for path in paths))
 
     def open_backend() -> Any:
         # Imported here: it loads the engines, which a client of a service never needs.
@@ -242,8 +242,10 @@ async def _open_embedded(
 
         engine = embedded.open_engine(
             [
-                mirror(str(p), progress=state.update, cancellation=cancellation) if _URL.match(os.fspath(p)) else p
-                for p in paths
+                mirror(str(path), progress=state.update, cancellation=cancellation)
+                if _URL.match(os.fspath(path))
+                else path
+                for path in paths
             ],
             index=index_dir,
             config=config,

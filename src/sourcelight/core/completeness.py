@@ -61,8 +61,8 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
 
 def failures(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
     """Return what the service reports about the end of a search: alerts of kind error, and error events."""
-    messages = [a.text for a in alerts if a.kind == "error"]
-    messages += [e for e in errors if not any(e in s for s in messages)]
+    messages = [alert.text for alert in alerts if alert.kind == "error"]
+    messages += [error for error in errors if not any(error in message for message in messages)]
     return tuple(dict.fromkeys(messages))
 
 

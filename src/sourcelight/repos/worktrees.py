@@ -276,7 +276,7 @@ def _snapshot(hasher: _Hasher) -> WorktreeState:
 
 def _sorted_tree(rows: list[tuple[bytes, bytes, int]], hasher: _Hasher, symlinks: int, submodules: int) -> CommitTree:
     rows.sort()
-    paths, names, modes = [r[0] for r in rows], b"".join([r[1] for r in rows]), [r[2] for r in rows]
+    paths, names, modes = [row[0] for row in rows], b"".join([row[1] for row in rows]), [row[2] for row in rows]
     return CommitTree(paths, names, modes, symlinks, submodules, hasher.missing)
 
 

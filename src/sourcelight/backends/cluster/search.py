@@ -221,7 +221,7 @@ class ClusterSource:
 
     def _ranking(self, limit: int) -> FileRanker:
         display = self.task.request.display
-        stars = {t.repository.name: t.repository.info.stars for plan in self.plans for t in plan.targets}
+        stars = {target.repository.name: target.repository.info.stars for plan in self.plans for target in plan.targets}
         ranked_limit = limit if display < 0 else min(limit, display)
         ranks_all = any(plan.alternative.ranks_all() for plan in self.plans)
         return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit, is_settled=ranks_all)
@@ -298,7 +298,10 @@ def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
     """Return plans without the repositories that workers excluded."""
     if not excluded:
         return list(plans)
-    return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]
+    return [
+        replace(plan, targets=tuple(target for target in plan.targets if target.repository.name not in excluded))
+        for plan in plans
+    ]
 
 
 def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: Collection[str]) -> Iterator[Skipped]:

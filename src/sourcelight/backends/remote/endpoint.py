@@ -397,7 +397,8 @@ def certificate_context() -> ssl.SSLContext:
     """Return the certificates that services are checked against, read again only after a change: it takes 30 ms."""
     settings = [os.environ.get(name, "") for name in ("SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR")]
     paths = [*settings[1:], *ssl.get_default_verify_paths()[:2]]  # the file and the directory, as far as they exist
-    return _read_certificates(*settings, *(Path(p).stat().st_mtime_ns for p in paths if p and Path(p).exists()))
+    files = [Path(path) for path in paths if path and Path(path).exists()]
+    return _read_certificates(*settings, *(file.stat().st_mtime_ns for file in files))
 
 
 @lru_cache(maxsize=4)

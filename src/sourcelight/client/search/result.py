@@ -104,7 +104,7 @@ class SearchResult:
 
     def __len__(self) -> int:
         """Return rows of `matches`."""
-        return sum(b.num_rows for b in self._batches)
+        return sum(batch.num_rows for batch in self._batches)
 
     @cached_property
     def arrow(self) -> Table:

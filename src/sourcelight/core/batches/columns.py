@@ -88,7 +88,7 @@ def lists(counts: AnyArray, *values: AnyArray) -> tuple[Array, ...]:
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
     buffer = pa.py_buffer(offsets)
-    return tuple(pa.Array.from_buffers(_LIST, len(counts), [None, buffer], children=[int32(v)]) for v in values)
+    return tuple(pa.Array.from_buffers(_LIST, len(counts), [None, buffer], children=[int32(value)]) for value in values)
 
 
 def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: AnyArray | None = None) -> tuple[Array, Array]:
@@ -153,11 +153,20 @@ class FileColumns:
         """Add the columns of `records`."""
         codes, add, values = self._code_by_key, self._code_by_key.setdefault, _file_values
         self._codes += [
-            add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, values(r)), len(codes))
-            for r in records
+            add(
+                (
+                    record.repository,
+                    record.repository_id,
+                    b[0] if (b := record.branches) else "",
+                    record.commit,
+                    values(record),
+                ),
+                len(codes),
+            )
+            for record in records
         ]
-        self._paths += [r.path or "" for r in records]
-        self._path_matches += [r.path_matches for r in records]
+        self._paths += [record.path or "" for record in records]
+        self._path_matches += [record.path_matches for record in records]
 
     def repository_columns(self, kind: str, take: AnyArray) -> Columns:
         """Return the columns of the repository of each record, at the positions `take`."""

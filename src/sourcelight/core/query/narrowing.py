@@ -246,7 +246,9 @@ def _without(node: Node, names: Collection[str]) -> Node | None:
 
 def _replace(node: Node, pattern: Pattern, replacement: Node) -> Node:
     if isinstance(node, And | Or):
-        return combine("and" if isinstance(node, And) else "or", [_replace(a, pattern, replacement) for a in node.args])
+        return combine(
+            "and" if isinstance(node, And) else "or", [_replace(arg, pattern, replacement) for arg in node.args]
+        )
     return replacement if node == pattern else node
 
 

@@ -59,7 +59,7 @@ def encode_match(match: Match, *, chunk_text: ChunkText = "both") -> Json:
         case PathMatch():
             return _file(match) | _non_empty(pathMatches=_ranges(match.path_matches))
         case SymbolMatch():
-            return _file(match) | {"symbols": [_symbol(s) for s in match.symbols]}
+            return _file(match) | {"symbols": [_symbol(symbol) for symbol in match.symbols]}
         case RepoMatch():
             return _repo(match)
         case CommitMatch():
@@ -106,7 +106,7 @@ def _non_empty(**values: Any) -> dict[str, Any]:
 def _event(event: Event, chunk_text: ChunkText) -> tuple[str, Json]:
     match event:
         case Matches():
-            return "matches", [encode_match(m, chunk_text=chunk_text) for m in event.matches]
+            return "matches", [encode_match(match, chunk_text=chunk_text) for match in event.matches]
         case Progress():
             return "progress", _progress(event)
         case Filters():
@@ -141,10 +141,10 @@ def _encode_skipped(s: Skipped) -> Json:
 
 def _alert(alert: Alert) -> Json:
     proposed = [
-        _non_empty(description=p.description)
-        | {"query": p.query}
-        | _non_empty(annotations=[{"name": name, "value": value} for name, value in p.annotations])
-        for p in alert.proposed_queries
+        _non_empty(description=proposed_query.description)
+        | {"query": proposed_query.query}
+        | _non_empty(annotations=[{"name": name, "value": value} for name, value in proposed_query.annotations])
+        for proposed_query in alert.proposed_queries
     ]
     return (
         {"title": alert.title}
@@ -184,10 +184,14 @@ def _repository(match: ContentMatch | PathMatch | SymbolMatch | RepoMatch | Comm
 
 def _content(match: ContentMatch, chunk_text: ChunkText) -> Json:
     lines = [
-        {"line": m.line, "lineNumber": m.line_number, "offsetAndLengths": m.offset_and_lengths}
-        for m in match.line_matches
+        {
+            "line": line_match.line,
+            "lineNumber": line_match.line_number,
+            "offsetAndLengths": line_match.offset_and_lengths,
+        }
+        for line_match in match.line_matches
     ]
-    chunks = [_chunk(c, chunk_text) for c in match.chunk_matches]
+    chunks = [_chunk(chunk_match, chunk_text) for chunk_match in match.chunk_matches]
     return (
         _file(match)
         | _non_empty(pathMatches=_ranges(match.path_matches))

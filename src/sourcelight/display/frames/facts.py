@@ -23,14 +23,14 @@ def progress_frame(events: Iterable[Progress]) -> Frame:
     """Return one row per progress event, in the order of arrival; each replaces the former."""
     rows = [
         {
-            "done": e.done,
-            "match_count": e.match_count,
-            "repositories_count": e.repositories_count,
-            "duration_ms": e.duration_ms,
-            "skipped": len(e.skipped),
-            "trace": e.trace or None,
+            "done": event.done,
+            "match_count": event.match_count,
+            "repositories_count": event.repositories_count,
+            "duration_ms": event.duration_ms,
+            "skipped": len(event.skipped),
+            "trace": event.trace or None,
         }
-        for e in events
+        for event in events
     ]
     return to_pandas(rows_table(PROGRESS, rows), PROGRESS)
 
@@ -77,13 +77,13 @@ def alerts_frame(alerts: Iterable[Alert]) -> Frame:
     """Return one row per alert, in the order of arrival."""
     rows = [
         {
-            "kind": a.kind,
-            "title": a.title,
-            "description": a.description,
-            "proposed_queries": [p.query for p in a.proposed_queries],
-            "proposed_descriptions": [p.description for p in a.proposed_queries],
+            "kind": alert.kind,
+            "title": alert.title,
+            "description": alert.description,
+            "proposed_queries": [proposed_query.query for proposed_query in alert.proposed_queries],
+            "proposed_descriptions": [proposed_query.description for proposed_query in alert.proposed_queries],
         }
-        for a in alerts
+        for alert in alerts
     ]
     return to_pandas(rows_table(ALERTS, rows), ALERTS)
 

@@ -79,7 +79,9 @@ def _as(values: Any, column: Column) -> Any:
         return values.dictionary_encode().cast(kind)
     if pa.types.is_list(kind) and pa.types.is_string(values.type):
         texts = values.to_pylist()
-        return pa.chunked_array([pa.array([None if t is None else [int(n) for n in t.split()] for t in texts], kind)])
+        return pa.chunked_array(
+            [pa.array([None if text is None else [int(n) for n in text.split()] for text in texts], kind)]
+        )
     return values.cast(kind)
 
 

@@ -171,7 +171,7 @@ def table_schema(columns: Iterable[Column]) -> Any:
     """Return Arrow schema of a frame."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(c.name, column_type(c)) for c in columns])
+    return pa.schema([pa.field(column.name, column_type(column)) for column in columns])
 
 
 def pandas_dtype(column: Column) -> str:

@@ -42,7 +42,9 @@ def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
     for column in reversed(first):
         kind = arrow_type(column.type)
         name = column.name
-        columns = [b.column(name) if name in b.schema.names else pa.nulls(b.num_rows, kind) for b in batches]
+        columns = [
+            batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, kind) for batch in batches
+        ]
         table = table.add_column(0, name, pa.chunked_array(columns, kind))
     return table
 
@@ -105,7 +107,7 @@ def to_pandas(table: Table, columns: Sequence[Column] = VISIBLE, attrs: Mapping[
     # a repository smuggle in links. pandas has a single switch for the whole process.
     pd.set_option("display.html.use_mathjax", False)
     # Arrays, not series: pandas would align the indexes of all columns.
-    frame = pd.DataFrame({c.name: _array(table.column(c.name), c) for c in columns}, copy=False)
+    frame = pd.DataFrame({column.name: _array(table.column(column.name), column) for column in columns}, copy=False)
     if attrs:
         frame.attrs.update(attrs)
     return frame

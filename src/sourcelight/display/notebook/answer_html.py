@@ -171,7 +171,9 @@ def _removed_questions(question: Mapping[str, Any]) -> list[str]:
 def answer_text(view: AnswerView) -> str:
     """Return the text for a plain terminal."""
     citation_count = sum(
-        source.get("type") in {"file", "commit"} for q in view.questions for source in q.get("sources") or ()
+        source.get("type") in {"file", "commit"}
+        for question in view.questions
+        for source in question.get("sources") or ()
     )
     head = f"Deep search: {view.heading}, {count_of(citation_count, 'citation')}"
     return f"{head}\n\n{answer_markdown(view)}".rstrip("\n")

@@ -50,7 +50,7 @@ class ResultView:
     @property
     def rows(self) -> int:
         """Rows of matches."""
-        return sum(b.num_rows for b in self.batches)
+        return sum(batch.num_rows for batch in self.batches)
 
 
 def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:

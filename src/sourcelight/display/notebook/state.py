@@ -226,7 +226,7 @@ class SearchState:
         # Reasons of the status repeat skipped work and alerts; each is shown once.
         seen = {f"{s.reason}: {s.title}" for s in self.skipped}
         notices = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
-        notices += [(a.kind or "info", join_lines(a.text)) for a in self.alerts]
+        notices += [(alert.kind or "info", join_lines(alert.text)) for alert in self.alerts]
         notices += [
             ({"failed": "error", "partial": "info"}.get(self.phase, "warning"), r)
             for r in (self._end[1] if self._end else ())

@@ -131,7 +131,7 @@ class LocalSource:
         pipeline = self.make_pipeline(limit, self.note, raw_rows=sys.maxsize if self.task.request.display < 0 else 0)
         yield from self.under_way()
         yield from self.read_histories(pipeline.newest_commits)
-        if defining := [target for p in self.plans if p.symbols is not None for target in p.targets]:
+        if defining := [target for plan in self.plans if plan.symbols is not None for target in plan.targets]:
             # With a limit too: the first that are there are not those that it would keep later.
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
@@ -280,11 +280,15 @@ class LocalSource:
         """Return repositories with a revision that was not completely searched."""
         plans, undecided = self.plans, self.scoper.undecided
         if self.late_to_plan:
-            return sorted({t.repository.info.name for p in plans for t in p.targets} | undecided)
-        sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
-        target_counts = Counter(t.repository.info.name for targets in sources for t in targets)
+            return sorted({target.repository.info.name for plan in plans for target in plan.targets} | undecided)
+        sources = [
+            targets
+            for plan in plans
+            for targets in [plan.targets] * ((plan.text is not None) + (plan.symbols is not None))
+        ]
+        target_counts = Counter(target.repository.info.name for targets in sources for target in targets)
         timed_out = {name for name, count in target_counts.items() if self.finished[name] < count} | undecided
-        histories = {history_commit.repository.name for p in plans for history_commit in p.history_commits}
+        histories = {history_commit.repository.name for plan in plans for history_commit in plan.history_commits}
         return sorted(timed_out | histories.difference(self.commits.done, self.commits.failed))
 
     def missing_names(self) -> dict[str, tuple[str, ...]]:
@@ -369,7 +373,7 @@ def _is_plain(plan: Plan) -> bool:
         and plan.symbols is None
         and plan.commits is None
         and not alternative.select()
-        and not any(p.name in {"has.owner", "has.contributor"} for p in alternative.predicates("file"))
+        and not any(predicate.name in {"has.owner", "has.contributor"} for predicate in alternative.predicates("file"))
     )
 
 

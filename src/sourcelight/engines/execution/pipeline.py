@@ -120,14 +120,20 @@ class ResultPipeline:
         batches = self._search_plan(searching[0]) if len(searching) == 1 else self._unite(searching)
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
-        target_of_file = {(t.repository.info.name, t.revision): t for plan in searching for t in plan.targets}
+        target_of_file = {
+            (target.repository.info.name, target.revision): target for plan in searching for target in plan.targets
+        }
         definitions = RankedDefinitions(
             self.store, target_of_file, self.request_definitions, self.cancellation, self.note
         )
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
-            stars={t.repository.info.name: t.repository.info.stars for plan in searching for t in plan.targets},
+            stars={
+                target.repository.info.name: target.repository.info.stars
+                for plan in searching
+                for target in plan.targets
+            },
             limit=self.limit if self.request.display < 0 else min(self.limit, self.request.display),
             definitions=definitions.positions,
             complete=definitions.complete,
@@ -187,7 +193,10 @@ class ResultPipeline:
             targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
             matching_targets = [t for t in targets if (t.repository.info.name, t.revision) not in self._yielded_files]
             if not self._counts.is_separate:
-                self._yielded_files.update((t.repository.info.name, t.revision) for t in matching_targets)
+                self._yielded_files.update(
+                    (matching_target.repository.info.name, matching_target.revision)
+                    for matching_target in matching_targets
+                )
             if matching_targets:
                 yield repository_batch([(target, ()) for target in matching_targets])
         self.ownership.later.update(self.histories.without_owners)
@@ -238,7 +247,11 @@ class ResultPipeline:
             self._worker,
             brief=is_brief(plan),
         )
-        by_people = [p for p in plan.alternative.predicates("file") if p.name in {"has.owner", "has.contributor"}]
+        by_people = [
+            predicate
+            for predicate in plan.alternative.predicates("file")
+            if predicate.name in {"has.owner", "has.contributor"}
+        ]
         if selector.path or by_people:
             return self._counts.within(plan.alternative, self._choose(plan, parts, targets, selector, by_people))
         return self._counts.within(plan.alternative, self._note_all(parts))
@@ -351,7 +364,7 @@ class ResultPipeline:
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
     """Return the matches after which a search stops, `sys.maxsize` for never. Each alternative may have a count."""
     # By identity of the filter: alternatives that share one share its limit. `id(None)` is the key without a filter.
-    counts = {id(a.first("count")): a.count_limit(default) for a in alternatives}
+    counts = {id(alternative.first("count")): alternative.count_limit(default) for alternative in alternatives}
     if None in counts.values():
         return sys.maxsize
     total = sum(count or 0 for node, count in counts.items() if node != id(None))

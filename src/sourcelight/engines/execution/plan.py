@@ -275,9 +275,9 @@ def required_content(alternative: Alternative) -> list[MatchTree]:
     """Return the terms of ``file:has.content``, which select files but show no spans."""
     sensitive = alternative.case_sensitive()
     return [
-        FileTerm(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, visible=False)
-        for p in alternative.predicates("file")
-        if p.name == "has.content"
+        FileTerm(_regexp(predicate.args["content"], sensitive=sensitive), content=True, path=False, visible=False)
+        for predicate in alternative.predicates("file")
+        if predicate.name == "has.content"
     ]
 
 

@@ -58,7 +58,7 @@ class SearchTask:
         """Return the seconds that the search may take; None without a limit."""
         plan, request_timeout_s = self.query.plan, self.request.timeout_s
         timeouts = [a.timeout_s() for a in plan]
-        longest = max((t for t in timeouts if t is not None), default=None)
+        longest = max((timeout for timeout in timeouts if timeout is not None), default=None)
         if request_timeout_s is not None:
             # A request may shorten the time that its query asks for, but never lengthen it.
             longest = request_timeout_s if longest is None else min(longest, request_timeout_s)

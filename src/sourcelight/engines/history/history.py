@@ -230,10 +230,10 @@ class History:
 
         segments = self.segments
         return SegmentBases(
-            starts(s.commits for s in segments),
-            starts(s.changes for s in segments),
-            starts(s.rows for s in segments),
-            starts(s.blocks for s in segments),
+            starts(segment.commits for segment in segments),
+            starts(segment.changes for segment in segments),
+            starts(segment.rows for segment in segments),
+            starts(segment.blocks for segment in segments),
         )
 
     @cached_property
@@ -335,9 +335,9 @@ class History:
         row = self._offset("block_row", self.bases.rows)
         removed_counts = [
             # The sign bit of a row is 1 for removed lines.
-            np.add.reduceat((s["rows"] >> 31).astype(np.int64), s["block_row"].astype(np.int64))
-            for s in self.segments
-            if s.blocks
+            np.add.reduceat((segment["rows"] >> 31).astype(np.int64), segment["block_row"].astype(np.int64))
+            for segment in self.segments
+            if segment.blocks
         ]
         removed = _concatenate(removed_counts, np.int64)
         # Blocks cover all rows without a gap, so one ends where the next begins.

@@ -130,7 +130,7 @@ def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Oc
         return occurrences
     document = query.document
     content = document.content
-    spans = file_spans(document, [(o.start, o.end) for o in occurrences])
+    spans = file_spans(document, [(occurrence.start, occurrence.end) for occurrence in occurrences])
     if query.column is not None:
         offset = offset_of(content, query.line_number, query.column)
         covering = [
@@ -342,7 +342,7 @@ def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[Resolved
     if query.line_number is not None and occurrences_in(query.document, name, workspace):
         document = query.document
         occurrences = occurrences_in(document, name, workspace)
-        lines = [str(file_line(document, line_of(document.text, o.start))) for o in occurrences]
+        lines = [str(file_line(document, line_of(document.text, occurrence.start))) for occurrence in occurrences]
         location = f"it is on line {', '.join(lines[:MAX_CANDIDATES])}"
     elif paths:
         location = f"in this repository it occurs in {', '.join(paths)}"

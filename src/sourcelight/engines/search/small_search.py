@@ -195,7 +195,7 @@ class SmallSearch:
         if collector.has_batch:
             return self._result(collector, max_copies)
         sensitive = any(
-            isinstance(t.pattern, CompiledPattern) and t.pattern.case_sensitive for t in search.prepared.terms
+            isinstance(term.pattern, CompiledPattern) and term.pattern.case_sensitive for term in search.prepared.terms
         )
         return _NOT_SO_SPELLED if sensitive else _ABSENT
 

@@ -211,8 +211,15 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
             for f in meaning.filters
         ]
         rows += [
-            (number, "pattern", p.text, join_parts([p.kind, "in", " and ".join(p.fields)]), None, None)
-            for p in meaning.patterns
+            (
+                number,
+                "pattern",
+                pattern.text,
+                join_parts([pattern.kind, "in", " and ".join(pattern.fields)]),
+                None,
+                None,
+            )
+            for pattern in meaning.patterns
         ]
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
     names = ("alternative", "part", "text", "meaning", "matching_files", "matching_repositories")

@@ -167,7 +167,7 @@ def _await_indexing(tool: Tool[Any], context: ToolContext) -> None:
 
 def _replaced_objects(result: ToolResult, arguments: WireArguments, context: ToolContext) -> list[str]:
     """Return notices for the repositories of a call with replaced objects: tools read the originals."""
-    objects = {r.name: r.info.replaced_objects for r in context.engine.catalog.repositories}
+    objects = {repository.name: repository.info.replaced_objects for repository in context.engine.catalog.repositories}
     objects = {name: count for name, count in objects.items() if count}
     if not objects:
         return []

@@ -80,7 +80,10 @@ def bars(
         # The same heads for all bars, so that a color means one value in the whole figure.
         heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
         layers = _layers(
-            colors, heads, tail, lambda members: [sum(float(parts.get((n, m), 0)) for m in members) for n in names]
+            colors,
+            heads,
+            tail,
+            lambda members: [sum(float(parts.get((n, member), 0)) for member in members) for n in names],
         )
     label = f"{data.unit.capitalize()} by {by.replace('_', ' ')}{f' and {split}' if split else ''}"
     words = title or label

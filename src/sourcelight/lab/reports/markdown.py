@@ -123,7 +123,7 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
         about = literal(f"{table.title}: no rows. {table.counts}")
         return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
     columns, rows = shown_rows(table)
-    rule = ["---:" if any(is_number(row[c]) for row in rows) else "---" for c in columns]
+    rule = ["---:" if any(is_number(row[column]) for row in rows) else "---" for column in columns]
     above = [
         f"### {literal(table.title)}{_mark(notes, excludes_note(table.excludes))}",
         "",

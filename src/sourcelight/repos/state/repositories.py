@@ -75,7 +75,10 @@ class RepositoryRegister:
                 "INSERT INTO repositories (place, name, claim, origin, visibility, seen_at) VALUES (?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (place) DO UPDATE SET name = excluded.name, claim = excluded.claim, "
                 "origin = excluded.origin, visibility = excluded.visibility, seen_at = excluded.seen_at",
-                [(r.canonical_path, r.name, r.claim, r.origin, r.visibility, now_s) for r in records],
+                [
+                    (record.canonical_path, record.name, record.claim, record.origin, record.visibility, now_s)
+                    for record in records
+                ],
             )
             connection.executemany(
                 "INSERT OR IGNORE INTO private_roots VALUES (?, ?)", [(root, now_s) for root in private_roots]

@@ -90,7 +90,7 @@ class ShardFiles:
             raise ShardDamaged(name, "it is not in storage")
         try:
             rows = pq.read_table(pa.BufferReader(content)).to_pylist()
-            files = cls(tuple(StoredFile(os.fsdecode(r["path"]), r["digest"], r["size"]) for r in rows))
+            files = cls(tuple(StoredFile(os.fsdecode(row["path"]), row["digest"], row["size"]) for row in rows))
         except (pa.ArrowException, KeyError, TypeError) as error:
             raise ShardDamaged(name, f"it can't be read ({error})") from error
         if files.id != shard:

@@ -81,7 +81,9 @@ class ShardSearch:
         cancellation.limit(self._task.allowed_s(self._engine.limits))
         for _ in source.resolve():
             pass
-        self._target_counts = Counter(t.repository.info.name for p in source.plans if p.searches for t in p.targets)
+        self._target_counts = Counter(
+            target.repository.info.name for plan in source.plans if plan.searches for target in plan.targets
+        )
         if not source.late_to_plan:
             yield from self._search(source.plans, limit)
         if cancellation.cancelled:
@@ -164,9 +166,11 @@ class ShardSearch:
             owners = source.pipeline.ownership
             outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
             outcome.unowned = dict(owners.unowned)
-        outcome.targets = len({t.repository.info.name for p in plans for t in p.targets if p.searches})
+        outcome.targets = len(
+            {target.repository.info.name for plan in plans for target in plan.targets if plan.searches}
+        )
         visible = {repository.info.name for repository in self._engine.catalog.visible(self._task.viewer)}
-        searched = {t.repository.info.name for p in plans for t in p.targets}
+        searched = {target.repository.info.name for plan in plans for target in plan.targets}
         outcome.excluded = sorted(visible - searched - scoper.undecided)
 
 

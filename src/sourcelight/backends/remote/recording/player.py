@@ -96,11 +96,13 @@ class Player:
             return calls[min(index, len(calls) - 1)]
 
     def _not_recorded(self, request: RecordedRequest) -> NotRecorded:
-        recorded = list(dict.fromkeys(e.request.summary for e in self._entries if e.request.kind == request.kind))
+        recorded = list(
+            dict.fromkeys(entry.request.summary for entry in self._entries if entry.request.kind == request.kind)
+        )
         other_addresses = [
-            e.request.address
-            for e in self._entries
-            if e.request.address != request.address and e.request.content == request.content
+            entry.request.address
+            for entry in self._entries
+            if entry.request.address != request.address and entry.request.content == request.content
         ]
         listing = "; ".join(recorded[:_MAX_LISTED_REQUESTS]) + (
             "; \u2026" if len(recorded) > _MAX_LISTED_REQUESTS else ""

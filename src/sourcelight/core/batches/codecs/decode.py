@@ -200,7 +200,7 @@ class _KindColumns:
         self.rows.add(records)
         self.positions.append(positions)
         # A set first: the loop over all records runs only for the first event of a repository.
-        names = {r.repository for r in records}.difference(described, self.infos)
+        names = {record.repository for record in records}.difference(described, self.infos)
         if names:
             for r in records:
                 if r.repository in names and r.repository not in self.infos:
@@ -320,9 +320,9 @@ def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
 
 def _by_kind(records: list[WireRecord], seen: int) -> Mapping[str, tuple[list[WireRecord], Sequence[int]]]:
     """Return the records of each kind with their positions, which start at `seen`."""
-    if all(r.type == "content" for r in records):
+    if all(record.type == "content" for record in records):
         # The common case first: all lines, or all chunks, need no regrouping.
-        with_chunks = sum(1 for r in records if r.chunk_matches)
+        with_chunks = sum(1 for record in records if record.chunk_matches)
         if with_chunks in {0, len(records)}:
             positions = range(seen, seen + len(records))
             return {"chunks" if with_chunks else "lines": (records, positions)} if records else {}
@@ -353,12 +353,12 @@ def _paths(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
 def _repos(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
     ones = np.ones(len(records), np.int32)
     take = repeats(ones)
-    names = name_columns([r.repository_matches for r in records], take)
+    names = name_columns([record.repository_matches for record in records], take)
     return FileColumns.of(records).repository_columns("repo", take) | {"match_count": int32(ones)} | names, take
 
 
 def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
-    groups = [r.symbols or [] for r in records]
+    groups = [record.symbols or [] for record in records]
     symbols = list(chain.from_iterable(groups))
     if not symbols:
         return None

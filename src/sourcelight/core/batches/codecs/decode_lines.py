@@ -57,25 +57,25 @@ class ChunkRows:
         """Add `records`."""
         self._files.add(records)
         self._lines.add(records)
-        groups = [r.chunk_matches or () for r in records]
+        groups = [record.chunk_matches or () for record in records]
         self._sizes.fromlist(list(map(len, groups)))
         # Services send the best chunk first; rows of a file are in line order.
-        chunks = [c for g in groups for c in (g if len(g) < 2 else sorted(g, key=_FIRST_LINE))]
-        self._texts += [c.content or c.context or "" for c in chunks]
-        self._truncated += [c.content_truncated is True for c in chunks]
-        tops = [c.content_start for c in chunks]
-        self._first.fromlist([p.line for p in tops])
-        self._offsets.fromlist([p.offset for p in tops])
-        ranges = [c.ranges for c in chunks]
+        chunks = [c for group in groups for c in (group if len(group) < 2 else sorted(group, key=_FIRST_LINE))]
+        self._texts += [chunk.content or chunk.context or "" for chunk in chunks]
+        self._truncated += [chunk.content_truncated is True for chunk in chunks]
+        tops = [chunk.content_start for chunk in chunks]
+        self._first.fromlist([top.line for top in tops])
+        self._offsets.fromlist([top.offset for top in tops])
+        ranges = [chunk.ranges for chunk in chunks]
         self._counts.fromlist(list(map(len, ranges)))
         extents: list[WireRange] = list(chain.from_iterable(ranges))
         for location_groups, ends in (
             (self._extents[:3], [x.start for x in extents]),
             (self._extents[3:], [x.end for x in extents]),
         ):
-            location_groups[0].fromlist([p.line for p in ends])
-            location_groups[1].fromlist([p.column for p in ends])
-            location_groups[2].fromlist([p.offset for p in ends])
+            location_groups[0].fromlist([end.line for end in ends])
+            location_groups[1].fromlist([end.column for end in ends])
+            location_groups[2].fromlist([end.offset for end in ends])
 
     @property
     def matches(self) -> int:
@@ -95,7 +95,7 @@ class ChunkRows:
         texts = strings(self._texts)
         lines = _ChunkLines.of(texts)
         first, offset = np.asarray(self._first), np.asarray(self._offsets)
-        locations = [np.asarray(p) for p in self._extents]
+        locations = [np.asarray(extent) for extent in self._extents]
         parts = _Parts(repeats(np.asarray(self._counts)), locations, first, lines)
         if not len(parts.line):
             return None
@@ -249,7 +249,7 @@ class LineRows:
         """Add `records`."""
         self._files.add(records)
         self._lines.add(records)
-        groups = [r.line_matches or () for r in records]
+        groups = [record.line_matches or () for record in records]
         lines: list[WireLine] = list(chain.from_iterable(groups))
         pairs = [x.offset_and_lengths for x in lines]
         self._sizes.fromlist(list(map(len, groups)))

@@ -83,7 +83,10 @@ def _line(text: str, row: Mapping[str, Any]) -> str:
     text = text.removesuffix("\r")
     # Matched lines are shown separately; lines of a file or of blame are adjacent and keep their indentation.
     indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _SINGLE_COLUMNS else 0
-    start_offsets, end_offsets = [s - indent for s in start_offsets], [e - indent for e in end_offsets]
+    start_offsets, end_offsets = (
+        [start_offset - indent for start_offset in start_offsets],
+        [end_offset - indent for end_offset in end_offsets],
+    )
     return highlight(*cut_window(text[indent:], start_offsets, end_offsets, LINE_CHARS))
 
 

@@ -157,7 +157,10 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         start, count = _number(message.get("start")), min(_number(message.get("count")), _PAGE)
         if selection is None:
             return {"start": start, "rows": []}
-        return {"start": start, "rows": [_row(r) for r in self._rows.rows(selection.numbers[start : start + count])]}
+        return {
+            "start": start,
+            "rows": [_row(row) for row in self._rows.rows(selection.numbers[start : start + count])],
+        }
 
     def _lines(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._rows.take_in(self._source.batches())
@@ -274,7 +277,7 @@ def _text(row: Mapping[str, Any]) -> list[TextRun]:
         line = row_line(row)
         stripped = line.text.lstrip(" \t")
         by = len(line.text) - len(stripped)
-        return text_runs(stripped, [a - by for a in line.starts], [b - by for b in line.ends])
+        return text_runs(stripped, [start - by for start in line.starts], [end - by for end in line.ends])
     if row["message"] is not None:
         return text_runs(row["message"].partition("\n")[0])
     title = row["path"] or row["repository"] or ""

@@ -57,11 +57,11 @@ class ChangedFilePredicates:
         self._history = history
         self._cancellation = cancellation
         self._reader = ObjectReader(repository)
-        self._owners = [p for p in predicates if p.name == "has.owner"]
+        self._owners = [predicate for predicate in predicates if predicate.name == "has.owner"]
         self._contents: list[CompiledPattern] = [
-            compile_pattern(p.args["content"], kind="regexp", case_sensitive=case_sensitive)
-            for p in predicates
-            if p.name == "has.content"
+            compile_pattern(predicate.args["content"], kind="regexp", case_sensitive=case_sensitive)
+            for predicate in predicates
+            if predicate.name == "has.content"
         ]
         self._results: dict[bytes, bool] = {}
         self._rules: dict[bytes, CodeOwners | None] = {}
@@ -90,7 +90,7 @@ class ChangedFilePredicates:
             return True
         rules = self._rules_at(int(changes.commit[change]))
         owners = () if rules is None else rules.owners(self._history.paths.text(int(changes.path[change])))
-        return all(owned_by(owners, p.args["owner"]) is not p.negated for p in self._owners)
+        return all(owned_by(owners, owner.args["owner"]) is not owner.negated for owner in self._owners)
 
     def _contains(self, blob: bytes) -> bool:
         if blob == NO_BLOB:
@@ -101,7 +101,7 @@ class ChangedFilePredicates:
             cached = (
                 text is not None
                 and b"\0" not in text
-                and all(p.matches_empty or bool(p.find_document(text)) for p in self._contents)
+                and all(content.matches_empty or bool(content.find_document(text)) for content in self._contents)
             )
             # Bounded: a history may have millions of blobs.
             if len(self._results) < _MAX_CACHED_BLOBS:

@@ -55,7 +55,7 @@ class SearchedHistories:
         of the first repository arrive before the last one is read.
         """
         self.builds = True
-        to_build = [r for r in with_changes if r.repository.key not in self._parts]
+        to_build = [with_change for with_change in with_changes if with_change.repository.key not in self._parts]
         requests = [*to_build, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
         if requests:
             yield from self.updater.wait(requests, self.cancellation)

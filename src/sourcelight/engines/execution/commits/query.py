@@ -121,7 +121,7 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
 def keeps_no_commits(alternative: Alternative, kind: str) -> str:
     """Return the predicate on files, if any, that no result of that kind passes (query reference, predicates)."""
     dropping = {"has.contributor"} if kind == "diff" else {"has.contributor", "has.content"}
-    return next((p.name for p in alternative.predicates("file") if p.name in dropping), "")
+    return next((predicate.name for predicate in alternative.predicates("file") if predicate.name in dropping), "")
 
 
 def _instant(item: Filter) -> float:

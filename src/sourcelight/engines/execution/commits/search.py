@@ -239,7 +239,7 @@ class CommitSearch:
             for (plan, position), q in zip(pairs, queries, strict=True)
             if isinstance(q, CommitQuery)
         ]
-        trees = [q.tree for q in queries if isinstance(q, CommitQuery) and q.tree is not None]
+        trees = [query.tree for query in queries if isinstance(query, CommitQuery) and query.tree is not None]
         commits = (
             matches[0]
             if len(matches) == 1

@@ -122,7 +122,9 @@ class OwnerPredicate:
             distinct_codes.tolist(), column.dictionary.take(pa.array(distinct_codes)).to_pylist(), strict=True
         ):
             owners = rules.owners(path) if rules is not None else ()
-            passes[code] = all(owned_by(owners, p.args["owner"]) is not p.negated for p in predicates)
+            passes[code] = all(
+                owned_by(owners, predicate.args["owner"]) is not predicate.negated for predicate in predicates
+            )
         return batch.filter(pa.array(passes[codes]))
 
     def alert(self, searched: int) -> Alert | None:

@@ -60,7 +60,7 @@ def taken_out(
 
 def moment(alternative: Alternative) -> Predicate | None:
     """Return the ``rev:at.time(…)`` of an alternative."""
-    return next((p for p in alternative.predicates("rev") if p.name == "at.time"), None)
+    return next((predicate for predicate in alternative.predicates("rev") if predicate.name == "at.time"), None)
 
 
 def targets_of(

@@ -59,8 +59,8 @@ def merge_changes(
             mode, blob = record[8:14], record[56:96]
             path = next(fields)
             limit.add(1, len(path))
-            # 100644 and 100755 are files (git's manual, gitformat-index). A link (120000) and a submodule (160000) have no
-            # lines that belong to a commit of this repository.
+            # 100644 and 100755 are files (git's manual, gitformat-index). A link (120000) and a submodule (160000) have
+            # no lines that belong to a commit of this repository.
             is_file = mode[:3] == b"100"
             changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
     if merge:

@@ -189,5 +189,7 @@ class Ranker:
 
 def _unknown_terms(question: RankQuery, weights: Mapping[str, float]) -> tuple[str, ...]:
     """Return the terms of the question that no file contains."""
-    unknown = [question.source_texts[t] for t in question.terms if t not in weights and t not in question.optional]
+    unknown = [
+        question.source_texts[term] for term in question.terms if term not in weights and term not in question.optional
+    ]
     return tuple(dict.fromkeys(unknown))

@@ -478,7 +478,9 @@ class GoInference(GoNames):
         model = self.model(owner.document) if names else None
         by_name = model.declarations(owner.declaration.node, None) if model is not None else {}
         by_position = {
-            d.position: (owner.document.key, d.start) for declarations in by_name.values() for d in declarations
+            declaration.position: (owner.document.key, declaration.start)
+            for declarations in by_name.values()
+            for declaration in declarations
         }
         result = dict(bound_types)
         for position, name in enumerate(names):

@@ -192,7 +192,9 @@ class GoLookup:
             documents = package.documents()
             # A package has no single file; a reader expects doc.go, or the file with its name.
             likely_documents = [
-                d for d in documents if d.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}
+                document
+                for document in documents
+                if document.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}
             ]
             if documents:
                 return [_module((likely_documents or documents)[0], "import")]

@@ -24,7 +24,7 @@ class Fixtures(PythonAnnotations):
             return None
         name = scope.node.child_by_field_name("name")
         bindings = scope.parent.bindings.get((name.text if name is not None else None) or b"", [])
-        return next((b for b in bindings if b.node.start_byte == scope.node.start_byte), None)
+        return next((binding for binding in bindings if binding.node.start_byte == scope.node.start_byte), None)
 
     def fixture(self, document: Document, scope: PythonScope, name: bytes) -> PythonRef | None:
         """Return the pytest fixture that a parameter of a test or fixture asks for.
@@ -82,7 +82,7 @@ class Fixtures(PythonAnnotations):
 
 def is_fixture(binding: PythonBinding) -> bool:
     """Return whether a function is a fixture of pytest."""
-    return binding.kind == "function" and any(b"fixture" in (d.text or b"") for d in binding.decorators)
+    return binding.kind == "function" and any(b"fixture" in (decorator.text or b"") for decorator in binding.decorators)
 
 
 def _is_fixture_ref(ref: PythonRef) -> bool:

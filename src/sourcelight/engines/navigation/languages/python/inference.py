@@ -240,8 +240,8 @@ class PythonInference(Fixtures):
             )
             return [
                 PythonValue("instance", v.ref)
-                for p in exception_types
-                for v in self.infer(document, scope, p)
+                for exception_type in exception_types
+                for v in self.infer(document, scope, exception_type)
                 if v.kind == "class"
             ]
         return []
@@ -323,7 +323,7 @@ class PythonInference(Fixtures):
     def _return_values(self, value: PythonValue, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
         node = binding.node
         scope = binding.scope.model.scope(node, binding.scope)
-        managed = any(b"contextmanager" in (d.text or b"") for d in binding.decorators)
+        managed = any(b"contextmanager" in (decorator.text or b"") for decorator in binding.decorators)
         fixture = is_fixture(binding)
         annotation = node.child_by_field_name("return_type")
         if annotation is not None:
@@ -377,7 +377,11 @@ class PythonInference(Fixtures):
             iterators = self._method_results(value, method)
             if iterators and method == b"__getitem__":
                 return iterators
-            items = [item for v in iterators for item in (v.items if v.kind == "container" else self._next(v))]
+            items = [
+                item
+                for iterator in iterators
+                for item in (iterator.items if iterator.kind == "container" else self._next(iterator))
+            ]
             if items:
                 return items
         return []
@@ -419,7 +423,7 @@ class PythonInference(Fixtures):
 
 def is_property(binding: PythonBinding) -> bool:
     """Return whether a member is a property."""
-    return any((d.text or b"").rstrip().endswith(_PROPERTIES) for d in binding.decorators)
+    return any((decorator.text or b"").rstrip().endswith(_PROPERTIES) for decorator in binding.decorators)
 
 
 def _is_first_clause(clause: Node, comprehension: Node) -> bool:

@@ -182,7 +182,7 @@ class PythonLookup:
         if scope.kind == "class" and self.parent.type == "decorator":
             bindings = scope.bindings.get(self.name, [])
             # `@name.setter` refers to the property above it, not to the function below.
-            getters = [b for b in bindings if b.start < self.leaf.start_byte]
+            getters = [binding for binding in bindings if binding.start < self.leaf.start_byte]
             if getters:
                 return [PythonRef(self.document, getters[0])], "scope"
         refs = self.inference.lookup(self.document, scope, self.name, self.leaf.start_byte)
@@ -262,7 +262,7 @@ class PythonLookup:
         if modules:
             return modules
         bindings = self.model.scope_along(self.path).bindings.get(self.name, [])
-        return [PythonRef(self.document, b) for b in bindings if b.start == self.leaf.start_byte]
+        return [PythonRef(self.document, binding) for binding in bindings if binding.start == self.leaf.start_byte]
 
     def _from_import(self, statement: Node) -> list[PythonRef]:
         source = statement.child_by_field_name("module_name")

@@ -129,7 +129,7 @@ class PythonMembers(PythonNames):
         if not any(map(_has_value, bindings)):
             bindings += self.attributes(scope).get(name, [])
         if bindings:
-            return [PythonRef(ref.document, b) for b in bindings]
+            return [PythonRef(ref.document, binding) for binding in bindings]
         for base in self._bases(ref):
             members = self._class_members(base, name, visited)
             if members:
@@ -359,7 +359,7 @@ class PythonAnnotations(PythonMembers):
             arguments = arguments[0].named_children
         name = (base.text or b"").rpartition(b".")[2]
         if name == b"Union":
-            return [v for a in arguments for v in self.annotation_values(document, scope, a, offset)]
+            return [v for argument in arguments for v in self.annotation_values(document, scope, argument, offset)]
         if name in _FIRST:
             inner = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
             return (
@@ -372,7 +372,7 @@ class PythonAnnotations(PythonMembers):
             return [PythonValue("class", v.ref) for v in inner if v.kind == "instance"]
         if name in _LISTS:
             item_types = arguments if name.lower() == b"tuple" else arguments[:1]
-            items = [v for a in item_types for v in self.annotation_values(document, scope, a, offset)]
+            items = [v for item_type in item_types for v in self.annotation_values(document, scope, item_type, offset)]
             return [PythonValue("container", items=tuple(items))]
         if name in _MAPS:
             items = self.annotation_values(document, scope, arguments[-1] if len(arguments) > 1 else None, offset)

@@ -290,8 +290,8 @@ class PythonNames:
 
 def _order_for_own_scope(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:
     """Sort bindings for a use in their own scope: the nearest earlier one first; tell whether there is one."""
-    before = [b for b in bindings if b.bound_from <= offset and b.start != offset]
-    after = [b for b in bindings if b.bound_from > offset or b.start == offset]
+    before = [binding for binding in bindings if binding.bound_from <= offset and binding.start != offset]
+    after = [binding for binding in bindings if binding.bound_from > offset or binding.start == offset]
     return sorted([*reversed(before), *after], key=lambda b: b.unchecked), bool(before)
 
 

@@ -48,7 +48,9 @@ class TsInference(TsExpressions):
             name = function.child_by_field_name("property")
             holders = self.infer(document, function.child_by_field_name("object"))
             built_in = [
-                v for h in holders for v in callback_parameter(h, (name.text if name else None) or b"", position)
+                v
+                for holder in holders
+                for v in callback_parameter(holder, (name.text if name else None) or b"", position)
             ]
             if built_in:
                 return built_in

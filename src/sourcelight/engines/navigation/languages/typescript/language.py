@@ -241,8 +241,8 @@ class TsLookup:
         as_type = self.leaf.type == "type_identifier"
         refs = self.inference.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
         # On a declaration, that declaration comes before those merged with it.
-        declared_here = [r for r in refs if r.binding is not None and r.binding.start == self.leaf.start_byte]
-        refs = declared_here + [r for r in refs if r not in declared_here]
+        declared_here = [ref for ref in refs if ref.binding is not None and ref.binding.start == self.leaf.start_byte]
+        refs = declared_here + [ref for ref in refs if ref not in declared_here]
         return self._follow_imports(refs, "scope")
 
     def _follow_imports(self, refs: list[TsRef], rule: How) -> tuple[list[TsRef], How]:
