@@ -41,6 +41,7 @@ class Completions:
             seen_names = self._names[kind]
             for name in names:
                 if name:
+                    # Removed first, so that a name that is seen again becomes the newest.
                     seen_names.pop(name, None)
                     seen_names[name] = None
             while len(seen_names) > _MAX_NAMES:
@@ -58,6 +59,7 @@ class Completions:
         import pyarrow as pa
 
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            # A dictionary may have values that no row uses: they are names all the same.
             if isinstance(chunk, pa.DictionaryArray):
                 self.add(kind, chunk.dictionary.slice(0, _MAX_DICTIONARY_VALUES).to_pylist())
 

@@ -72,6 +72,7 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     if backend is not None:
         return backend
     if len({id(candidate) for candidate in peers}) == 1:
+        # Another client at the same address gives the same answers.
         return peers[0]
     if peers:
         raise ClientNotFound(

@@ -228,6 +228,7 @@ class _PartQueue:
             part, answer = self._pending.popleft(), _Answer()
             self._request_count += 1
             text = part.text(self._query)
+            # Its own task, so that a slow part holds up no other.
             task = asyncio.create_task(
                 self._ask(replace(self._request, query=text), answer, first=self._request_count == 1)
             )

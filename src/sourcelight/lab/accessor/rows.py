@@ -157,6 +157,7 @@ async def _watch(
         try:
             frame = await work(state.update)
         except BaseException as exc:
+            # `BaseException`: an interrupt, too, has to end the progress bar.
             if isinstance(exc, Exception):
                 state.fail(str(exc))
             state.interrupt()

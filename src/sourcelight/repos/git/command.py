@@ -142,6 +142,8 @@ def require_git() -> str:
     return path
 
 
+# Cached by path: starting git for each call would cost more than most calls. An update in place is seen by the next
+# process.
 @cache
 def _version(path: str) -> tuple[int, ...]:
     try:

@@ -10,6 +10,7 @@ NETWORK = ("https", "ssh", "git")
 
 LOCAL = ("file",)
 """Transport for a directory of this machine."""
+# How the user reaches remotes: ssh, credentials, certificates, and their own configuration.
 _INHERITED = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
               "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip
 # These override every configuration: git runs no program of a repository, and reads no other source or repository.
@@ -86,4 +87,5 @@ def fetching_environment(protocols: Sequence[str], extra: Mapping[str, str] | No
         Variables to add.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _INHERITED}
+    # LC_ALL: progress lines are told from reasons of a failure by their English form.
     return env | {**_ALWAYS, "GIT_ALLOW_PROTOCOL": ":".join(protocols), "LC_ALL": "C"} | dict(extra or {})

@@ -203,6 +203,7 @@ class WorkerStreams:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
+        # asyncio keeps only weak references to tasks.
         self._running.add(task)
         task.add_done_callback(self._on_done)
         return task
@@ -219,6 +220,7 @@ class WorkerStreams:
         try:
             await self._read(stream)
         except REQUEST_ERRORS as error:
+            # The query itself is at fault, so another worker would give the same error.
             self.slots.fail(error)
         except Exception as error:  # noqa: BLE001 - another worker may succeed; if none does, the reason is reported
             attempt = FailedAttempt.of(stream.member.name, error, self.silence_s)

@@ -302,6 +302,7 @@ class IndexedRepositories:
     def _default_targets(self) -> tuple[Target, ...]:
         """Return the targets of all repositories; the same object while the repositories are the same."""
         repositories, targets = self._targets
+        # By identity: the catalog makes a new tuple when its repositories change.
         if repositories is not self.catalog.repositories or self.worktree:
             repositories = self.catalog.repositories
             self._known_names.update(repository.info.name for repository in repositories)

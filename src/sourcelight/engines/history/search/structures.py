@@ -96,6 +96,7 @@ class StructureSearch:
 
     def _search_changes(self, reader: ObjectReader, changes: Sequence[int]) -> DiffMatches:
         patterns = tuple(dict.fromkeys(leaves(self.query.tree)))
+        # Patterns below a NOT decide whether a change matches, and have nothing to show.
         visible = frozenset(leaves(self.query.tree, positive=True))
         texts = {change: {side: self._content_of(change, side) for side in ("added", "removed")} for change in changes}
         contents = {content for sides in texts.values() for content in sides.values() if content[0] != NO_BLOB}
@@ -174,6 +175,7 @@ class StructureSearch:
         spans: dict[str, tuple[_Span, ...]] = {}
         for side, (blob, language) in texts.items():
             blob_spans = self._spans_of_blob.get((pattern, blob, language), ())
+            # An unread content may hide a match, so that its commit is reported.
             if blob_spans is None:
                 self.unread.add(int(self.history.changes.commit[change]))
             spans[side] = blob_spans or ()

@@ -46,6 +46,7 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
                     matched[files] += 1.0
             if files_by_term:
                 distinct = np.unique(np.concatenate(files_by_term)) if len(files_by_term) > 1 else files_by_term[0]
+                # Once per file, however many terms of its name are like the term.
                 covered[distinct] += weight
         # A number of -1 marks files that the collection leaves out.
         candidates = ((matched > 0.0) & (file_numbers >= 0)).nonzero()[0]
@@ -79,6 +80,7 @@ def definition_name_scores(
     (count,) = exchange.add([len(chunks)])
     if count > MAX_NAMING_CHUNKS:
         return scores
+    # Names repeat over files, such as `main`, so each is scored once.
     shares: dict[bytes, float] = {}
     files = collection.file_of.take(chunks).tolist()
     for file, names in zip(files, collection.definition_names(chunks), strict=True):

@@ -85,6 +85,7 @@ def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeReque
     codes, keys = group_rows(persons, time, request.period)
     count = len(keys[0])
     first, last = bounds(codes, time, count)
+    # Each row is an added or a removed line.
     removed = total(codes, is_removed, count)
     values = {
         "added": total(codes, np.ones(len(codes)), count) - removed,
@@ -114,6 +115,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     order = group_order((starts, -(added + removed)), table)
     net = added - removed
     running = np.zeros(count, np.int64)
+    # In the order of display, which begins with the period.
     running[order] = np.cumsum(net[order])
     table |= {
         "added": pa.array(added),

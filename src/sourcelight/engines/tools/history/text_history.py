@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.agents import agents_text, traces_of
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import GitFailed, ToolError
@@ -22,7 +23,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.diffs import DIFF_SEARCH_HANDLER
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import Row, commit_heading, render_rows
-from sourcelight.repos import ObjectReader, find_entry, resolve
+from sourcelight.repos import ObjectReader, Repository, find_entry, resolve
 
 _MAX_COMMITS = 1_000
 _FIELDS = 6
@@ -79,6 +80,36 @@ def _line_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolRe
     if not arguments.path:
         raise ToolError(f"{HISTORY_OF.name}: startLine needs the path of a file", tool=HISTORY_OF.name, argument="path")
     commit, path = resolve(repository, arguments.revision or ""), clean_path(arguments.path)
+    first, last = _range_of(repository, commit, path, arguments)
+    limit = arguments.limit or _MAX_COMMITS
+    # Texts of files and messages can't know the mark, so that they can't pass for a commit.
+    marker = secrets.token_hex(16)
+    form = f"{marker}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", "%an%x00%ae%x00%B", ""])
+    command: list[str | bytes] = [
+        *mailmap_setting(repository.git_dir), "log", "--no-textconv", "--no-ext-diff", "--encoding=UTF-8",
+        "--no-show-signature", "--no-notes", f"--max-count={limit + 1}", f"--format={form}",
+        b"-L%d,%d:" % (first, last) + path.encode("utf-8", "surrogateescape"), commit,
+    ]  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    notices: list[str] = []
+    try:
+        records = _records(repository.git_dir, command, f"{marker}\0".encode(), context)
+        rows += ({"repository": repository.name, "path": path, **record.row()} for record in records)
+    except GitFailed as error:
+        raise ToolError(f"{HISTORY_OF.name}: git can't follow these lines: {error}", tool=HISTORY_OF.name) from error
+    is_complete = len(rows) <= limit and not repository.incomplete
+    if repository.incomplete:
+        notices.append(f"This is a {repository.incomplete} clone: earlier changes are not in it.")
+    if len(rows) > limit:
+        rows = rows[:limit]
+        if arguments.limit is None:
+            notices.append(f"Only the newest {limit:,} commits are shown.")
+    attributes = {"commit": commit, "path": path, "start_line": first, "end_line": last}
+    return _answer(rows, arguments, is_complete, notices, attributes)
+
+
+def _range_of(repository: Repository, commit: CommitId, path: str, arguments: HistoryOfArguments) -> tuple[int, int]:
+    """Return the first and the last requested line that the file has; raise `ToolError` if it has none of them."""
     first = arguments.start_line or 1
     last = arguments.end_line or first
     if last < first:
@@ -101,31 +132,7 @@ def _line_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolRe
             tool=HISTORY_OF.name,
             argument="startLine",
         )
-    limit = arguments.limit or _MAX_COMMITS
-    # Texts of files and messages can't know the mark, so that they can't pass for a commit.
-    marker = secrets.token_hex(16)
-    form = f"{marker}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", "%an%x00%ae%x00%B", ""])
-    command: list[str | bytes] = [
-        *mailmap_setting(repository.git_dir), "log", "--no-textconv", "--no-ext-diff", "--encoding=UTF-8",
-        "--no-show-signature", "--no-notes", f"--max-count={limit + 1}", f"--format={form}",
-        b"-L%d,%d:" % (first, min(last, count)) + path.encode("utf-8", "surrogateescape"), commit,
-    ]  # fmt: skip
-    rows: list[dict[str, Any]] = []
-    notices: list[str] = []
-    try:
-        records = _records(repository.git_dir, command, f"{marker}\0".encode(), context)
-        rows += ({"repository": repository.name, "path": path, **record.row()} for record in records)
-    except GitFailed as error:
-        raise ToolError(f"{HISTORY_OF.name}: git can't follow these lines: {error}", tool=HISTORY_OF.name) from error
-    is_complete = len(rows) <= limit and not repository.incomplete
-    if repository.incomplete:
-        notices.append(f"This is a {repository.incomplete} clone: earlier changes are not in it.")
-    if len(rows) > limit:
-        rows = rows[:limit]
-        if arguments.limit is None:
-            notices.append(f"Only the newest {limit:,} commits are shown.")
-    attributes = {"commit": commit, "path": path, "start_line": first, "end_line": min(last, count)}
-    return _answer(rows, arguments, is_complete, notices, attributes)
+    return first, min(last, count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
     files, other_files = changed_lines.files, None
     if files is not None and request.other_files == "apart":
+        # Apart, or one vendored update would hide the work on everything else.
         is_other = ~files["file_kind"].astype("str").isin(AUTHORED)
         files, other_files = _rows_of(files, ~is_other), _rows_of(files, is_other)
     for name, heading, frame, column, table_counts in (

@@ -32,6 +32,7 @@ def commit_mask(selection: OpenedHistory, after: int | None, before: int | None)
 
 def agent_commits(selection: OpenedHistory, codes: Int64Array, commits: Int64Array, groups: int) -> Int64Array:
     """Count the distinct commits of each group that name a coding assistant."""
+    # Only commits that a trailer or an author name marks, so this is a lower bound.
     by_agents = commit_agents(selection.history).mask[commits]
     return count_distinct(codes[by_agents], commits[by_agents], groups)
 
@@ -98,6 +99,7 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     keys: list[list[Int64Array]] = []
     values: dict[str, list[Int64Array]] = {}
     for repository, sums in enumerate(part.results.values()):
+        # Numbers are those of one repository until here.
         joined_persons = people.take(sums.persons)
         joined_groups = np.array(
             [index_by_name.setdefault(name, len(index_by_name)) for name in sums.group_names] or [0], np.int64

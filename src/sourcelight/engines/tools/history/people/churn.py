@@ -79,6 +79,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
         groups, group_names = _group_commits(selection, commit_rows, groups, group_names)
     codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CHURN.name, by), groups)
     count = len(keys[0])
+    # A rename touches two paths.
     renamed = rows[changes.status[rows] == RENAMED]
     touched = len(np.unique(np.concatenate((changes.path[rows], changes.old_path[renamed]))))
     values = {
@@ -99,6 +100,7 @@ def _group_files(
 ) -> tuple[Int64Array, list[str]]:
     """Return numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     layout = selection.layout(context)
+    # Paths repeat over changes, so each is decoded and classified once.
     distinct, position = np.unique(paths, return_inverse=True)
     texts = [layout.text(index) for index in distinct.tolist()]
     place_names = [""] * len(texts)

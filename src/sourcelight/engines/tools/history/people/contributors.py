@@ -64,6 +64,7 @@ def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dat
     co_commits, co_people = people.co_authors(selection, context.cancellation)
     helped = is_counted[co_commits]
     co_commits, co_people = co_commits[helped], co_people[helped]
+    # Co-authors follow authors, so that one grouping numbers the persons of both.
     person = np.concatenate((people.of_identities(selection)[commits.author[change_rows]], co_people))
     time = np.concatenate((commits.commit_time[change_rows], commits.commit_time[co_commits]))
     codes, keys = group_rows(person, time, period)
