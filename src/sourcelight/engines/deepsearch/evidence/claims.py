@@ -155,7 +155,7 @@ CLAIMS: Sequence[Claim] = (
         'The cited lines of the file import the modules. The sentence says "at least", unless it names all of them and '
         "a grammar finds no other statement.",
         _PLACES,
-        ("answering.find_file_imports",),
+        ("named_files.find_file_imports",),
     ),
     Claim(
         ("… of … test file… the name `…`, such as in …",),
@@ -262,6 +262,35 @@ CLAIMS: Sequence[Claim] = (
         ("fields.find_field", "fields._license_text", "settings.find_base_image"),
     ),
     Claim(
+        (
+            "`…` says: “…”", "`…` of `…` says: “…”", "`…` says under “…”: “…”", "`…` of `…` says under “…”: “…”",
+            "`…` has the section “…”", "`…` of `…` has the section “…”",
+        ),
+        "lines",
+        "The cited lines of a document have the text, without its markup. Its place or its title makes it an answer: "
+        "the first paragraph of the README, or a section that has the words of the question as its title.",
+        _PLACES,
+        ("sections.find_overview", "sections.find_section"),
+    ),
+    Claim(
+        (
+            "The directories at the top with the most files are …", "Most test files are in …",
+            "Most documents are in …", "`…` configures …", "`…`… configure …",
+        ),
+        "lines",
+        "Each directory is part of a cited path, and no directory with more files is left out. Names of files tell "
+        "tests, documents and the services that build.",
+        _PLACES,
+        ("layout._state_directories", "layout.find_ci"),
+    ),
+    Claim(
+        ("The newest tag is `…`, of the commit by …", "The newest tags are …, of the commit by …"),
+        "commit",
+        "No other tag names a commit with a later committer date. Tags of one date are named together.",
+        _PLACES,
+        ("releases.find_newest_tag",),
+    ),
+    Claim(
         ("No searched file has `…`: …",),
         "search",
         "A complete search that ignores case finds no line and no path. Large files and submodules are named as not "
@@ -285,7 +314,7 @@ CLAIMS: Sequence[Claim] = (
         "lines",
         "`git blame` of the line, or the number of lines. At the edge of a shallow clone, the second form is used.",
         _PLACES,
-        ("answering.find_line_author", "answering._state_line_author"),
+        ("named_files.find_line_author", "named_files._state_line_author"),
     ),
     Claim(
         (
@@ -296,7 +325,7 @@ CLAIMS: Sequence[Claim] = (
         'All ancestors of the searched commit are known, or the sentence begins with "In the part that could be '
         'read". Commits are ordered by committer date.',
         "There is no commit that …",
-        ("events._find_named", "events._find_commit", "events._set_commit"),
+        ("events._find_named", "events._find_commit", "events._set_commit", "releases.find_newest_commits"),
     ),
     Claim(
         (
@@ -454,5 +483,5 @@ def _has_subject(sentence: str, evidence: Sequence[Evidence]) -> bool:
     # What a line of a body is said to be in is known by its definition.
     holders = [symbol for item in files if item.role == "usage" for symbol in item.symbols]
     text = " ".join([*(f"{item.path} {item.text}" for item in files), *holders]).casefold()
-    name = re.split(r"\.|::|->|#|/", subject[2].strip("`").removesuffix("()"))[-1]
+    name = re.split(r"\.|::|->|#|/", subject[2].strip("`").removesuffix("()").rstrip("/"))[-1]
     return bool(name) and name.casefold() in text

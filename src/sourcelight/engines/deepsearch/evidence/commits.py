@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 
@@ -41,6 +41,8 @@ _TRAILERS = re.compile(
     r"reviewed-on|bug|link|git-svn-id|approved-by|backport[\w-]*|refs?|see-also)\s*:.*$",
     re.IGNORECASE | re.MULTILINE,
 )
+
+_MINUTES_A_DAY = 24 * 60
 
 
 @dataclass(slots=True)
@@ -91,8 +93,8 @@ class CommitRanker:
         message = history.message(number)
         _, _, body = message.partition("\n\n")
         # The author's own clock, as `git log` shows it, and as the first sentence of an answer does.
-        offset = timezone(timedelta(minutes=int(history.commits.author_offset[number])))
-        when = datetime.fromtimestamp(int(history.commits.author_time[number]), offset)
+        zone = zone_of(int(history.commits.author_offset[number]))
+        when = datetime.fromtimestamp(int(history.commits.author_time[number]), zone)
         author = history.identities.mapped_names[int(history.commits.author[number])]
         subject = " ".join(history.subject(number).split())
         return CommitEvidence(
@@ -347,3 +349,8 @@ def _own_terms(question: RankQuery) -> Mapping[str, float]:
         for term, weight in question.terms.items()
         if not term.startswith("=") and term not in ASKING and not re.fullmatch(r"(?:19|20)\d\d", term)
     }
+
+
+def zone_of(offset_min: int) -> timezone:
+    """Return the time zone of an offset in minutes; UTC for an offset of days, which some commits have."""
+    return timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import timedelta, timezone
 from typing import Any
 
+from sourcelight.core.batches import persons
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.commits import zone_of
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import test_files
@@ -104,13 +105,13 @@ def line_expression(term: Term) -> str:
 def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
     """Make evidence of a row of ``commits`` or ``diff_lines``."""
     when = row["author_date"] or row["commit_date"]
-    offset = timezone(timedelta(minutes=row.get("author_utc_offset_min") or 0))
+    zone = zone_of(row.get("author_utc_offset_min") or 0)
     return CommitEvidence(
         row["repository"],
         row["commit"],
         row["subject"],
         row["author"],
-        when.astimezone(offset).isoformat(),
+        when.astimezone(zone).isoformat(),
         "",
         "history",
         0.0,
@@ -245,8 +246,8 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
     """Return the day on which a commit was written (or committed), by its author's own clock, as `git log` shows it."""
     when = row["commit_date"] if committed else row["author_date"]
     when = when or row["author_date"] or row["commit_date"]
-    offset = row.get("commit_utc_offset_min" if committed else "author_utc_offset_min") or 0
-    return str((when + timedelta(minutes=offset)).strftime("%Y-%m-%d"))
+    offset_min = row.get("commit_utc_offset_min" if committed else "author_utc_offset_min") or 0
+    return str(when.astimezone(zone_of(offset_min)).strftime("%Y-%m-%d"))
 
 
 def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -267,13 +268,22 @@ def people_table(rows: Sequence[dict[str, Any]]) -> Rows:
     return table
 
 
-def commits_by_name(table: Rows) -> dict[str, tuple[int, int]]:
+def commits_by_name(table: Rows, *, is_bot: bool | None = None) -> dict[str, tuple[int, int]]:
     """Return the commits and the number of addresses of each name of `people_table`, in its order.
 
     A person with several addresses that no mailmap joins is one person to a reader, as in owners of lines.
+
+    Parameters
+    ----------
+    table
+        Names, addresses and numbers of commits.
+    is_bot
+        Whether only names and addresses of programs count (True), or only other ones (False).
     """
     by_name: dict[str, tuple[int, int]] = {}
-    for name, _, number in table.rows:
+    for name, address, number in table.rows:
+        if is_bot is not None and persons.is_bot(name, address) != is_bot:
+            continue
         commits, addresses = by_name.get(name, (0, 0))
         by_name[name] = commits + number, addresses + 1
     return by_name

@@ -129,7 +129,9 @@ def _find_people(work: Work) -> Fact:
         fact.number, fact.subject = None, f"No author has commits{conditions(work)}"
         return fact
     is_fewest = work.request.is_fewest
-    by_name = commits_by_name(table)
+    # "Who" asks for a person: programs are named after them, unless nobody else has commits.
+    by_name = commits_by_name(table, is_bot=False) or commits_by_name(table)
+    programs = {} if by_name == commits_by_name(table) else commits_by_name(table, is_bot=True)
     best = (min if is_fewest else max)(commits for commits, _ in by_name.values())
     first = [name for name, (commits, _) in by_name.items() if commits == best]
     addresses = max(by_name[name][1] for name in first)
@@ -146,6 +148,8 @@ def _find_people(work: Work) -> Fact:
         f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if is_fewest else 'most'} "
         f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}{under}"
     )
+    if programs and not is_fewest and (busiest := max(programs.items(), key=lambda item: item[1]))[1][0] > best:
+        fact.sentences.append(f"{inline(busiest[0], 80)}, a bot, has more: {busiest[1][0]:,}.")
     fact.rule += (
         " The table has one row per address, after the mailmap; the first sentence adds up all addresses of a name."
     )

@@ -28,6 +28,9 @@ from sourcelight.engines.search.index.view import REASONS
 
 _LISTED_ENDINGS = 5
 
+_MAX_LANGUAGES = 4
+"""Maximum languages that a sentence names; the table has all."""
+
 
 def count_files(work: Work) -> Fact:
     """Count files by language, directory and name; or the repositories that have such."""
@@ -159,12 +162,16 @@ def count_languages(work: Work) -> Fact:
     unique = {(row["repository"], row["path"]): row["language"] for row in rows if row["path"]}
     per = Counter(language for language in unique.values() if language)
     table = Rows("Languages", ("language", "files"))
-    for name, number in sorted(per.items(), key=lambda item: (-item[1], item[0])):
+    by_size = sorted(per.items(), key=lambda item: (-item[1], item[0]))
+    for name, number in by_size:
         table.add((name, number))
     unknown = sum(1 for language in unique.values() if not language)
+    have = "have" if len(per) != 1 else "has"
+    texts = [f"{name} ({number:,})" for name, number in by_size[:_MAX_LANGUAGES]]
+    language_list = join_words([*texts, f"{len(per) - len(texts):,} more"] if len(per) > len(texts) else texts)
     fact = Fact(
         len(per),
-        f"{noun_for('language', len(per))}{file_conditions(work)} {'have' if len(per) != 1 else 'has'} files",
+        f"{noun_for('language', len(per))}{file_conditions(work)} {have} files" + (f": {language_list}" if per else ""),
         join_queries(queries),
         notes=notes,
         unit="languages",

@@ -5,19 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
-from sourcelight.core.errors import QueryError, RepositoryError, SourcelightError, ToolError, UnsupportedTool
-from sourcelight.core.markup import code, join_words
+from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
+from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_LINES, FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts.commits import evidence_of
-from sourcelight.engines.deepsearch.facts.events import byline
-from sourcelight.engines.deepsearch.facts.imports import imports_in
-from sourcelight.engines.deepsearch.facts.model import Work, format_call
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
 from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
@@ -46,7 +40,6 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import Definiti
 from sourcelight.engines.deepsearch.lookups.definitions.search import (
     find_definitions,
     state_definitions,
-    with_overloads,
 )
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import (
@@ -58,16 +51,14 @@ from sourcelight.engines.deepsearch.lookups.initial_values import (
     is_in_scope,
 )
 from sourcelight.engines.deepsearch.lookups.members import find_members
+from sourcelight.engines.deepsearch.lookups.named_files import find_defining_line, find_file_imports, find_line_author
+from sourcelight.engines.deepsearch.lookups.project.answering import find_project, project_topic
 from sourcelight.engines.deepsearch.lookups.prose_values.answer import find_prose_value
-from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
-from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
-from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
-from sourcelight.engines.search import Target
 
 _PLAIN_WORD = re.compile(r"[a-z]+")
 _WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No ")
@@ -75,11 +66,14 @@ _WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No ")
 
 def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     """Answer a question by lines that prove the answer; None if it asks for none, or none proves it."""
-    lookup = read_lookup(inquiry.scope.remaining_text or inquiry.question)
+    topic = project_topic(inquiry)
+    lookup = None if topic else read_lookup(inquiry.scope.remaining_text or inquiry.question)
     work = Work(FactRequest("lookup"), inquiry, emit)
     try:
         finding = _find(lookup, work) if lookup is not None else None
-        if finding is None or finding.is_negative or _WITHOUT_VALUE.match(finding.headline.text) is not None:
+        if topic:
+            finding = find_project(topic, work, [])
+        elif finding is None or finding.is_negative or _WITHOUT_VALUE.match(finding.headline.text) is not None:
             # Its own words may describe a value that no form of a question found.
             name = lookup.name if lookup is not None and lookup.kind in {"value", "configured"} else ""
             finding = find_prose_value(work, name) or finding
@@ -184,77 +178,6 @@ def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[s
     return finding
 
 
-def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Finding | None:
-    """Return the commit that brought a line of a file; None if the path is not one file."""
-    location = _file_of(work, paths, path)
-    if location is None:
-        return None
-    target, file = location
-    repository = target.repository.name
-    texts = FileTexts(work.context)
-    count = len(texts.lines(target, file))
-    if not 1 <= line <= count:
-        text = f"{code(file)} has no line {line:,}: it ends with line {count:,}"
-        evidence = (texts.evidence(target, file, count, count, "read"),) if count else ()
-        return Finding(Statement(text, evidence), "line", is_negative=True)
-    arguments: dict[str, Any] = {"repo": repository, "path": file}
-    if target.revision:
-        arguments["revision"] = target.commit
-    try:
-        answer = work.call("blame", arguments)
-        blamed = next((row for row in answer.table.to_pylist() if row["line_number"] == line), None)
-        if blamed is None:
-            return None
-        lookup = {"repos": [repository], "revisions": [blamed["commit"]], "count": 1}
-        commits = work.call("commit_search", lookup).table.to_pylist()
-    except (RepositoryError, SourcelightError):
-        work.context.cancellation.check()
-        return None
-    if not commits:
-        return None
-    finding = _state_line_author(blamed, commits[0], texts.evidence(target, file, line, line, "read", 1.0))
-    finding.queries = [format_call("blame", arguments)]
-    return finding
-
-
-def _state_line_author(blamed: dict[str, Any], commit: dict[str, Any], quote: FileEvidence) -> Finding:
-    """State who last changed a quoted line; `blamed` is its row of a blame, and `commit` the row of that commit."""
-    line, file = quote.begin_line, quote.path
-    text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in commit “{inline(commit['subject'])}”"
-    # At the edge of a shallow clone, git knows no earlier commit, but the commit has parents.
-    is_edge = blamed["boundary"] and bool(commit["parents"])
-    if is_edge:
-        text = (
-            f"Line {line:,} of {code(file)} is at least as old as the oldest commit of this shallow clone, which is by "
-            f"{byline(commit)}"
-        )
-    # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
-    change = replace(evidence_of(commit, f"last to change line {line}"), repository=quote.repository)
-    finding = Finding(Statement(text, (change, quote)), "line", quotes=[quote])
-    if is_edge:
-        finding.method.append("The history of this clone ends at this commit: earlier commits were not fetched.")
-    if blamed["original_path"] != file:
-        finding.method.append(
-            f"At that commit, it was line {blamed['original_line_number']:,} of {code(blamed['original_path'])}."
-        )
-    return finding
-
-
-def _find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return the commit that brought the only line that defines a name; None for several lines."""
-    queries: list[str] = []
-    texts = FileTexts(work.context)
-    definitions = with_overloads(texts, find_definitions(work, name, "", notes, queries, unparsed=True))
-    if len(definitions) != 1:
-        return None
-    location = definitions[0]
-    finding = find_line_author(work, PathNames(work.inquiry), location.path, location.definition.line)
-    if finding is not None:
-        finding.method.append(f"This line defines {code(name)}.")
-        finding.queries = [*queries, *finding.queries]
-    return finding
-
-
 def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """Return what manifests say about a package; about the repository itself, its version."""
     if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
@@ -271,77 +194,6 @@ def _package_named(work: Work) -> str:
         name for name in names if re.search(rf"\b{re.escape(name)}\s+{noun}\b", work.inquiry.question, re.IGNORECASE)
     ]
     return is_named[0] if len(is_named) == 1 else ""
-
-
-def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
-    """Return the imports of a file; None if the path is not a single file, or its language is unknown."""
-    location = _file_of(work, paths, path)
-    if location is None:
-        return None
-    target, file_path = location
-    texts = FileTexts(work.context)
-    language = language_at(texts, target, file_path)
-    if language in C_FAMILY or language.startswith("Objective-C"):
-        # Lines of the preprocessor look like comments of other languages.
-        text = re.sub(r"/\*.*?(?:\*/|\Z)", _blank, "\n".join(texts.lines(target, file_path)), flags=re.DOTALL)
-        lines = list(enumerate(text.split("\n"), 1))
-    else:
-        lines = list(code_lines(texts, work, target.repository.name, file_path))
-    modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
-    if not modules:
-        return None
-    first_lines: dict[str, int] = {}
-    for module in modules:
-        first_lines.setdefault(module.name, module.line)
-    visible = list(first_lines)[:MAX_MODULES]
-    line_numbers = sorted({first_lines[name] for name in visible})
-    is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
-    ranges = [(line_numbers[0], line_numbers[-1])] if is_short else [(line, line) for line in line_numbers]
-    evidence = tuple(texts.evidence(target, file_path, start, end, "read") for start, end in ranges)
-    # A grammar reads statements over several lines, too: what only one of both has may be missing here.
-    parsed = texts.definitions(target, file_path)
-    lines_with_modules = {module.line for module in modules}
-    is_sure = all(
-        import_.line in lines_with_modules or import_.module in first_lines
-        for import_ in (parsed.imports if parsed is not None else ())
-    )
-    least = "at least " if not is_sure or len(first_lines) > len(visible) else ""
-    statement = Statement(f"{code(file_path)} imports {least}{join_words([code(name) for name in visible])}", evidence)
-    finding = Finding(statement, "imports")
-    finding.details = [
-        Statement(f"line {line:,}: {code(name)}", (texts.evidence(target, file_path, line, line, "read"),))
-        for name, line in list(first_lines.items())[len(visible) : len(visible) + MAX_DETAILS]
-    ]
-    finding.heading = "Further imports"
-    finding.method.append("Counts import statements as written, each module once, also statements under a condition.")
-    return finding
-
-
-def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
-
-
-MAX_MODULES = 20
-"""Modules that a headline names."""
-
-
-def _file_of(work: Work, paths: PathNames, path: str) -> tuple[Target, str] | None:
-    """Return the one file that a path means; None for none or several."""
-    scope = paths.find(path)
-    if scope is None or not scope.is_file:
-        return None
-    matching = [
-        (repository, file_path)
-        for (repository, _), files in paths.paths.items()
-        for file_path in files
-        if file_path == path or file_path.endswith(f"/{path}")
-    ]
-    exact = [item for item in matching if item[1] == path]
-    if len(exact or matching) != 1:
-        return None
-    ((repository, file),) = exact or matching
-    target = work.inquiry.pins.of(repository)
-    return None if target is None else (target, file)
 
 
 def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
@@ -378,7 +230,7 @@ def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding 
 
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
-    "defining_line": lambda lookup, work, notes: _find_defining_line(work, lookup.name, notes),
+    "defining_line": lambda lookup, work, notes: find_defining_line(work, lookup.name, notes),
     "imports": lambda lookup, work, _: find_file_imports(work, PathNames(work.inquiry), lookup.path),
     "dependency": _find_dependency,
     "field": _find_field,

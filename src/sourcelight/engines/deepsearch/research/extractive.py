@@ -22,6 +22,7 @@ from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcer
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence import absent_words, nearest_spelling
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
+from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.places.subject import mark_hyphenated
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
@@ -113,7 +114,7 @@ class ExtractiveResearcher:
         inquiry = mark_hyphenated(inquiry, emit)
         finding = find_lookup(inquiry, emit)
         if finding is None:
-            return count(inquiry, draft, emit)
+            return count(as_count_request(inquiry, emit), draft, emit)
         write_finding(finding, inquiry, draft)
         return None
 

@@ -14,6 +14,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.source.documents import sections_of
 
 _DOCUMENTS = (
     r"^(?:docs?/|\.github/)?(?:README|CONTRIBUTING|DEVELOPMENT|DEVELOPING|HACKING|INSTALL|INSTALLING|BUILDING|TESTING"
@@ -79,7 +80,7 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
         if target is None:
             continue
         lines = [line[:_MAX_LINE] for line in texts.lines(target, row["path"])[:_MAX_LINES]]
-        for section in _sections(lines):
+        for section in _sections(row["path"], lines):
             if _HEADINGS[action].search(section.heading) is None:
                 continue
             commands = _commands(lines, section, action)
@@ -98,26 +99,12 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
     return script or find_field(work, "target", action, "", "", notes)
 
 
-def _sections(lines: Sequence[str]) -> Iterator[_DocumentSection]:
-    """Yield the sections of a document in Markdown, AsciiDoc or reStructuredText, each up to the next heading."""
-    heads: list[tuple[int, str]] = []
-    is_code = False
-    for number, line in enumerate(lines, 1):
-        if line.lstrip().startswith(("```", "~~~", "----")) and not line.lstrip().startswith("-----"):
-            is_code = not is_code if not line.startswith("----") else is_code
-            continue
-        if is_code:
-            continue
-        mark = re.match(r"(?:#{1,6}|={1,6})\s+(\S.*)", line)
-        following = lines[number].rstrip() if number < len(lines) else ""
-        is_underlined = len(following) >= 3 and following[0] in "=-~^\"'*+#" and len(set(following)) == 1
-        if mark is not None:
-            heads.append((number, mark[1].rstrip("# ")))
-        elif is_underlined and line.strip() and not line.startswith((" ", "\t", "|", "-", "*")):
-            heads.append((number, line.strip()))
-    ends = [number - 1 for number, _ in heads[1:]] + [len(lines)]
-    for (number, heading), end in zip(heads, ends, strict=True):
-        yield _DocumentSection(heading, number, end)
+def _sections(path: str, lines: Sequence[str]) -> Iterator[_DocumentSection]:
+    """Yield the sections of a document, each up to the next heading."""
+    sections = sections_of(path, lines)
+    for index, section in enumerate(sections):
+        end = sections[index + 1].begin_line - 1 if index + 1 < len(sections) else len(lines)
+        yield _DocumentSection(section.title, section.begin_line, end)
 
 
 def _commands(lines: Sequence[str], section: _DocumentSection, action: str) -> list[_DocumentCommand]:

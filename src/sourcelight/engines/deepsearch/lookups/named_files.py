@@ -1,0 +1,167 @@
+"""Facts of one file that a question names: who changed a line, who wrote a definition, what a file imports."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_LINES, FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.commits import evidence_of
+from sourcelight.engines.deepsearch.facts.events import byline
+from sourcelight.engines.deepsearch.facts.imports import imports_in
+from sourcelight.engines.deepsearch.facts.model import Work, format_call
+from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
+from sourcelight.engines.deepsearch.lookups.definitions.search import (
+    find_definitions,
+    with_overloads,
+)
+from sourcelight.engines.deepsearch.lookups.recount import code_lines
+from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
+from sourcelight.engines.search import Target
+
+MAX_MODULES = 20
+"""Modules that a headline names."""
+
+
+def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Finding | None:
+    """Return the commit that brought a line of a file; None if the path is not one file."""
+    location = _file_of(work, paths, path)
+    if location is None:
+        return None
+    target, file = location
+    repository = target.repository.name
+    texts = FileTexts(work.context)
+    count = len(texts.lines(target, file))
+    if not 1 <= line <= count:
+        text = f"{code(file)} has no line {line:,}: it ends with line {count:,}"
+        evidence = (texts.evidence(target, file, count, count, "read"),) if count else ()
+        return Finding(Statement(text, evidence), "line", is_negative=True)
+    arguments: dict[str, Any] = {"repo": repository, "path": file}
+    if target.revision:
+        arguments["revision"] = target.commit
+    try:
+        answer = work.call("blame", arguments)
+        blamed = next((row for row in answer.table.to_pylist() if row["line_number"] == line), None)
+        if blamed is None:
+            return None
+        lookup = {"repos": [repository], "revisions": [blamed["commit"]], "count": 1}
+        commits = work.call("commit_search", lookup).table.to_pylist()
+    except (RepositoryError, SourcelightError):
+        work.context.cancellation.check()
+        return None
+    if not commits:
+        return None
+    finding = _state_line_author(blamed, commits[0], texts.evidence(target, file, line, line, "read", 1.0))
+    finding.queries = [format_call("blame", arguments)]
+    return finding
+
+
+def _state_line_author(blamed: dict[str, Any], commit: dict[str, Any], quote: FileEvidence) -> Finding:
+    """State who last changed a quoted line; `blamed` is its row of a blame, and `commit` the row of that commit."""
+    line, file = quote.begin_line, quote.path
+    text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in commit “{inline(commit['subject'])}”"
+    # At the edge of a shallow clone, git knows no earlier commit, but the commit has parents.
+    is_edge = blamed["boundary"] and bool(commit["parents"])
+    if is_edge:
+        text = (
+            f"Line {line:,} of {code(file)} is at least as old as the oldest commit of this shallow clone, which is by "
+            f"{byline(commit)}"
+        )
+    # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
+    change = replace(evidence_of(commit, f"last to change line {line}"), repository=quote.repository)
+    finding = Finding(Statement(text, (change, quote)), "line", quotes=[quote])
+    if is_edge:
+        finding.method.append("The history of this clone ends at this commit: earlier commits were not fetched.")
+    if blamed["original_path"] != file:
+        finding.method.append(
+            f"At that commit, it was line {blamed['original_line_number']:,} of {code(blamed['original_path'])}."
+        )
+    return finding
+
+
+def find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the commit that brought the only line that defines a name; None for several lines."""
+    queries: list[str] = []
+    texts = FileTexts(work.context)
+    definitions = with_overloads(texts, find_definitions(work, name, "", notes, queries, unparsed=True))
+    if len(definitions) != 1:
+        return None
+    location = definitions[0]
+    finding = find_line_author(work, PathNames(work.inquiry), location.path, location.definition.line)
+    if finding is not None:
+        finding.method.append(f"This line defines {code(name)}.")
+        finding.queries = [*queries, *finding.queries]
+    return finding
+
+
+def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
+    """Return the imports of a file; None if the path is not a single file, or its language is unknown."""
+    location = _file_of(work, paths, path)
+    if location is None:
+        return None
+    target, file_path = location
+    texts = FileTexts(work.context)
+    language = language_at(texts, target, file_path)
+    if language in C_FAMILY or language.startswith("Objective-C"):
+        # Lines of the preprocessor look like comments of other languages.
+        text = re.sub(r"/\*.*?(?:\*/|\Z)", _blank, "\n".join(texts.lines(target, file_path)), flags=re.DOTALL)
+        lines = list(enumerate(text.split("\n"), 1))
+    else:
+        lines = list(code_lines(texts, work, target.repository.name, file_path))
+    modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
+    if not modules:
+        return None
+    first_lines: dict[str, int] = {}
+    for module in modules:
+        first_lines.setdefault(module.name, module.line)
+    visible = list(first_lines)[:MAX_MODULES]
+    line_numbers = sorted({first_lines[name] for name in visible})
+    is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
+    ranges = [(line_numbers[0], line_numbers[-1])] if is_short else [(line, line) for line in line_numbers]
+    evidence = tuple(texts.evidence(target, file_path, start, end, "read") for start, end in ranges)
+    # A grammar reads statements over several lines, too: what only one of both has may be missing here.
+    parsed = texts.definitions(target, file_path)
+    lines_with_modules = {module.line for module in modules}
+    is_sure = all(
+        import_.line in lines_with_modules or import_.module in first_lines
+        for import_ in (parsed.imports if parsed is not None else ())
+    )
+    least = "at least " if not is_sure or len(first_lines) > len(visible) else ""
+    statement = Statement(f"{code(file_path)} imports {least}{join_words([code(name) for name in visible])}", evidence)
+    finding = Finding(statement, "imports")
+    finding.details = [
+        Statement(f"line {line:,}: {code(name)}", (texts.evidence(target, file_path, line, line, "read"),))
+        for name, line in list(first_lines.items())[len(visible) : len(visible) + MAX_DETAILS]
+    ]
+    finding.heading = "Further imports"
+    finding.method.append("Counts import statements as written, each module once, also statements under a condition.")
+    return finding
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _file_of(work: Work, paths: PathNames, path: str) -> tuple[Target, str] | None:
+    """Return the one file that a path means; None for none or several."""
+    scope = paths.find(path)
+    if scope is None or not scope.is_file:
+        return None
+    matching = [
+        (repository, file_path)
+        for (repository, _), files in paths.paths.items()
+        for file_path in files
+        if file_path == path or file_path.endswith(f"/{path}")
+    ]
+    exact = [item for item in matching if item[1] == path]
+    if len(exact or matching) != 1:
+        return None
+    ((repository, file),) = exact or matching
+    target = work.inquiry.pins.of(repository)
+    return None if target is None else (target, file)

@@ -1,0 +1,91 @@
+"""Answers to questions about a project as a whole, by topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sourcelight.engines.deepsearch.evidence.model import Finding
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, state_definitions
+from sourcelight.engines.deepsearch.lookups.project.layout import (
+    find_ci,
+    find_directories,
+    find_documents,
+    find_tests,
+)
+from sourcelight.engines.deepsearch.lookups.project.releases import (
+    find_newest_commits,
+    find_newest_tag,
+    has_recent_commits,
+)
+from sourcelight.engines.deepsearch.lookups.project.sections import find_overview, find_section
+from sourcelight.engines.deepsearch.question.lookups.project import as_count_question, read_project_question
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
+
+
+def project_topic(inquiry: ResearchRequest) -> str:
+    """Return the subject of a question about a project as a whole; empty for any other question."""
+    names = {re.split(r"[/+]", pin.repository)[-1] for pin in inquiry.pins} | {pin.repository for pin in inquiry.pins}
+    text = inquiry.scope.remaining_text or inquiry.question
+    return read_project_question(text, names, is_follow_up=bool(inquiry.previous))
+
+
+def find_project(topic: str, work: Work, notes: list[str]) -> Finding | None:
+    """Return the answer to a question about the project; None if nothing in the repositories has it.
+
+    Parameters
+    ----------
+    topic
+        Subject of the question, from `question.lookups.project`.
+    """
+    find = _FINDERS.get(topic)
+    if find is not None:
+        return find(work, notes)
+    # A command to copy says more than the section around it.
+    command = find_command(work, topic, notes) if topic in {"test", "build", "install"} else None
+    finding = command or find_section(work, topic, notes)
+    return finding or (find_field(work, "script", "start", "", "", notes) if topic == "run" else None)
+
+
+def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
+    """Return the request with a question about commits or files, if that answers a question about the project."""
+    text = inquiry.scope.remaining_text or inquiry.question
+    topic = project_topic(inquiry)
+    question = as_count_question(topic, text)
+    if topic == "people":
+        is_active = has_recent_commits(Work(FactRequest("lookup"), inquiry, emit))
+        question = f"Who has the most commits{' in the last 12 months' if is_active else ''}?"
+    if not question:
+        return inquiry
+    scope = replace(inquiry.scope, remaining_text=question) if inquiry.scope.remaining_text else inquiry.scope
+    return replace(inquiry, question=question, scope=scope)
+
+
+def find_entry(work: Work, notes: list[str]) -> Finding | None:
+    """Return the programs that a manifest names, or the definitions of `main` outside of tests and tools."""
+    field = find_field(work, "binaries", "", "", "", notes)
+    if field is not None:
+        return field
+    queries: list[str] = []
+    definitions = find_definitions(work, "main", "", notes, queries)
+    programs = [location for location in definitions if rank_of(location.path) == 0]
+    return state_definitions(work, "main", programs, queries, notes) if programs else None
+
+
+_FINDERS: Mapping[str, Callable[[Work, list[str]], Finding | None]] = {
+    "overview": find_overview,
+    "version": find_newest_tag,
+    "activity": find_newest_commits,
+    "layout": lambda work, notes: find_section(work, "layout", notes) or find_directories(work, notes),
+    "entry": find_entry,
+    "tests": find_tests,
+    "ci": find_ci,
+    "docs": lambda work, notes: find_section(work, "docs", notes) or find_documents(work, notes),
+}
+"""Functions that answer questions about topics that aren't a section of a document alone."""

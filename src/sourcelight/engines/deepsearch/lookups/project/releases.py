@@ -1,0 +1,86 @@
+"""The newest tag and the newest commits of a project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.facts.commits import evidence_of
+from sourcelight.engines.deepsearch.facts.events import byline
+from sourcelight.engines.deepsearch.facts.model import Work, format_call
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
+from sourcelight.engines.deepsearch.markdown import inline
+
+_MAX_TAGS, _MAX_COMMITS = 5, 10
+
+
+def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
+    """Return the tag of the newest commit that has one, and the version in a manifest; None without both."""
+    field = find_field(work, "version", "", "", "", notes)
+    targets = [target for target in work.targets if target.repository.kind == "git"]
+    if len(targets) != 1:
+        return field
+    repository = targets[0].repository.name
+    arguments: dict[str, Any] = {"repo": repository, "kind": "tag", "limit": _MAX_TAGS}
+    tags = [row for row in work.call("list_refs", arguments).table.to_pylist() if row["commit_date"] is not None]
+    if not tags:
+        return field
+    lookup = {"repos": [repository], "revisions": [tags[0]["commit"]], "count": 1}
+    commits = work.call("commit_search", lookup).table.to_pylist()
+    if not commits:
+        return field
+    # Several tags may name one commit: none of them is newer than another.
+    names = [row["name"] for row in tags if row["commit_date"] == tags[0]["commit_date"]]
+    tag = " and ".join(code(name) for name in names)
+    text = f"The newest tag is {tag}, of the commit by {byline(commits[0])}"
+    if len(names) > 1:
+        text = f"The newest tags are {tag}, of the commit by {byline(commits[0])}"
+    finding = Finding(
+        Statement(text, (evidence_of(commits[0]),)),
+        "tag",
+        queries=[format_call("list_refs", arguments)],
+        notes=notes,
+        heading="Earlier tags, and the version in manifests",
+    )
+    finding.details = [
+        Statement(f"{code(row['name'])}, of a commit on {row['commit_date']:%Y-%m-%d}") for row in tags[len(names) :]
+    ]
+    if field is not None:
+        finding.details += [field.headline, *field.details]
+    finding.method.append("Tags are ordered by the date of their commit. A release without a tag isn't known here.")
+    return finding
+
+
+def find_newest_commits(work: Work, notes: list[str]) -> Finding | None:
+    """Return the newest commits of the searched revision; None for several repositories."""
+    targets = work.targets
+    if len(targets) != 1 or targets[0].repository.kind != "git":
+        return None
+    arguments: dict[str, Any] = {"repos": [targets[0].repository.name], "count": _MAX_COMMITS}
+    if targets[0].revision:
+        arguments["revisions"] = [targets[0].commit]
+    answer = work.call("commit_search", arguments)
+    commits = answer.table.to_pylist()
+    if not commits:
+        return None
+    newest, *earlier = commits
+    text = f"The last commit is “{inline(newest['subject'])}” by {byline(newest)}"
+    finding = Finding(
+        Statement(text, (evidence_of(newest),)),
+        "commits",
+        queries=[format_call("commit_search", arguments)],
+        notes=notes,
+        heading="Commits before it",
+    )
+    finding.details = [
+        Statement(f"“{inline(row['subject'])}” by {byline(row)}", (evidence_of(row),)) for row in earlier
+    ]
+    finding.method.append("Commits are ordered by committer date.")
+    return finding
+
+
+def has_recent_commits(work: Work) -> bool:
+    """Return whether a searched repository has a commit of the last twelve months."""
+    arguments = {"repos": work.names, "after": "12 months ago", "count": 1}
+    return bool(work.call("commit_search", arguments).table.num_rows)
