@@ -255,6 +255,7 @@ def test_a_verb_of_a_question_is_no_name_of_a_value(wherry: LocalEngine, questio
         "How big can oars get?",
         "Is oars enabled by default?",
         "What is the list set to?",
+        "How many oars does row have by default?",
     ],
 )
 def test_a_question_for_something_else_has_no_value(wherry: LocalEngine, question: str) -> None:
@@ -308,3 +309,15 @@ def test_further_manifests_give_versions(punt: LocalEngine, question: str, lead:
 
 def test_a_version_of_another_subject_is_no_answer(punt: LocalEngine) -> None:
     assert "_VERSION` is set" not in _lead(punt, "Which Lua version does punt 3.9 need?")
+
+
+def test_callers_of_a_function_of_tests_tell_of_its_namesakes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("namesakes")
+    repo = RepositoryBuilder(folder / "dory")
+    block = "describe('{0}', () => {{\n  function makeDory() {{\n    return {0};\n  }}\n{1}}});\n"
+    calls = "  test('it', () => {\n    const dory = makeDory();\n  });\n"
+    repo.commit({"tests/dory.test.js": block.format(1, calls * 2) + block.format(2, calls * 3)}, "Add it")
+    engine = open_engine([repo.path], index=folder / "index", workers=1)
+    lead = _lead(engine, "What calls makeDory?")
+    assert "(2 calls in 1 file)" not in lead
+    assert "5 calls" in lead or "other lines have the name" in lead

@@ -77,7 +77,9 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         row["calls"] = counts[key]
     other_lines = _other_lines(work, texts, simple, rows.keys(), notes)
     is_whole = complete and not notes and not any(is_unread for _, is_unread in other_lines)
-    number = sum(not rank_of(path) for (_, path, _), _ in other_lines)
+    # Lines of tests say nothing of the project's code, but may call a function of a test.
+    is_of_tests = all(rank_of(location.path) for location in callables)
+    number = sum(is_of_tests or not rank_of(path) for (_, path, _), _ in other_lines)
     return _state(work, list(rows.values()), name, callables, queries, is_whole=is_whole, other_lines=number)
 
 

@@ -102,7 +102,9 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     last_part = "" if " " in name else re.split(r"\.|::|->|#", name.strip("`@$"))[-1].lstrip("@$")
     if last_part and binding.name.lstrip("@$").casefold() != last_part.casefold():
         return False
-    if _YES_OR_NO.match(text) is not None and binding.value.lower() not in _BOOLEANS:
+    is_of_kind = _YES_OR_NO.match(text) is None or binding.value.lower() in _BOOLEANS
+    # "How many" has no text without a number for an answer.
+    if not is_of_kind or (question.nouns and re.match(r"[\"'`](?!\d)", binding.value) is not None):
         return False
     if question.is_default or item.is_named or question.bound:
         return True
