@@ -99,6 +99,10 @@ def test_calls_outside_of_the_scope_of_a_question_are_not_its_answer(mill: Local
         ("R", "a <- function(x) {\n  b(x)", "a"),
         ("Perl", "sub a {\n    my $x = b();", "a"),
         ("Shell", "a() {\n  :\n}\nb", ""),
+        ("Dart", "Future<void> a(\n  int x,\n) async {\n  each((y) async {\n    b(y);", "a"),
+        ("Dart", "class C {\n  final x = b();", ""),
+        ("Erlang", "a(X) ->\n\tcase X of\n\t\t1 -> b(X)", "a"),
+        ("Erlang", "-spec b(X) -> ok.", ""),
         ("Julia", "function a(x)\n    b(x)", "a"),
     ],
 )

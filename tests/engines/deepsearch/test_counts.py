@@ -202,3 +202,16 @@ def test_hostile_heads_are_read_in_bounded_time(text: str) -> None:
     assert read_class_heads([text]) == []
     read_derivation(text)
     assert time.process_time() - started < 3.0
+
+
+def test_tests_of_lua_are_the_examples_of_its_specs(tmp_path: Path) -> None:
+    examples = "  it('grinds', function() end)\n  it('sifts', function() end)\n  -- it('rests')\n"
+    RepositoryBuilder(tmp_path / "mill").commit(
+        {"spec/mill_spec.lua": f"describe('a', function()\n{examples}end)\n", "mill.lua": "it('is no test')\n"},
+        "Add a mill",
+    )
+    engine = open_engine([tmp_path], index=tmp_path / "index", workers=1)
+    try:
+        assert research(engine, "How many tests are in mill_spec.lua?").text.startswith("**2** tests are defined")
+    finally:
+        engine.close()

@@ -101,6 +101,45 @@ DIVIDED = """def main(arguments):
 def bar(unit_divisor=1000):
     pass
 """
+BOLTER = """-module(bolter).
+-define(SIEVE_MESH, 17).
+%% -define(SIEVE_MESH, 3).
+stop(Opts) -> maps:get(bolt_stop_timeout, Opts, 3000).
+"""
+SACKS = """class Sacks {
+  Future<void> fill(
+    String name, {
+    SackMode sackMode = SackMode.append,
+  }) async {
+    stitch(name);
+  }
+}
+"""
+FLAGS = """package mill
+
+const DefaultChutePrefix = "no-"
+
+func (c *Chute) start() {
+\tif c.ChutePrefix == "" {
+\t\tc.ChutePrefix = DefaultChutePrefix
+\t}
+}
+"""
+PORTS = """class Ftp
+{
+    public function __construct(private int $port = 21) {}
+}
+"""
+SECURE_PORTS = """class Sftp
+{
+    public function __construct(private int $port = 22) {}
+}
+"""
+WIDTHS = """#[cfg(target_pointer_width = "64")]
+const WORD_WIDTH: usize = 64;
+#[cfg(target_pointer_width = "32")]
+const WORD_WIDTH: usize = 32;
+"""
 WRAP = """str_wrap <- function(string, exdent = 0) {
   fill(string, exdent = 2)
 }
@@ -138,6 +177,12 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Provider.swift": PROVIDER,
             "worker.rb": WORKER,
             "wrap.R": WRAP,
+            "src/bolter.erl": BOLTER,
+            "lib/sacks.dart": SACKS,
+            "chute.go": FLAGS,
+            "src/Ftp.php": "<?php\n" + PORTS,
+            "src/Sftp.php": "<?php\n" + SECURE_PORTS,
+            "src/widths.rs": WIDTHS,
             "lib/Grinder.pm": GRINDER,
             "lib/pool.rb": POOL,
             "divided.py": DIVIDED,
@@ -173,6 +218,12 @@ STATED = [
     ("How many turns does the grinder make by default?", ["The default of `$max_turns` is `7`"]),
     ("Does the pool reload after a fork by default?", ["`auto_reload_after_fork` of `initialize` is `true`"]),
     ("What does unit_divisor default to?", ["The default of the parameter `unit_divisor` is `1000`"]),
+    ("What's the default bolt_stop_timeout?", ["The default of `bolt_stop_timeout` is `3000`"]),
+    ("What is SIEVE_MESH in the bolter?", ["`SIEVE_MESH` is set to `17`"]),
+    ("Which sack mode does fill use by default?", ["The default of `sackMode` of `fill` is `SackMode.append`"]),
+    ("What's the default prefix of a chute?", ['`DefaultChutePrefix` is set to `"no-"`']),
+    ("Which ftp port is used by default?", ["`$port` of `__construct` is `21`", "src/Ftp.php"]),
+    ("What is WORD_WIDTH?", ["`WORD_WIDTH` is set to `64`", "other lines of the file set it, too"]),
     ("How often are the gears greased by default?", ["the default of `grease_interval` is `30"]),
 ]  # fmt: skip
 

@@ -66,7 +66,7 @@ CLAIMS: Sequence[Claim] = (
         "values without a number.",
         "the location of its definition",
         (
-            "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults._follow",
+            "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults.follow_constant",
             "defaults.find_setting", "defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value",

@@ -324,6 +324,11 @@ TEST_CUSTOMS: tuple[tuple[str, str, str], ...] = (
         r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+test\w*[ \t]*\(|#\[Test\b)/",
         "methods named test… or marked as tests, in files that end in Test.php",
     ),
+    (
+        "Lua",
+        r"type:file case:yes file:(_spec|_test|(^|\/)test_[^\/]*|(^|\/)tests?)\.lua$ /^[ \t]*(?:it|test)[ \t]*\(/",
+        "lines that begin with it( or test( in files of specs and tests",
+    ),
     ("Elixir", r"type:file case:yes file:_test\.exs$ /^[ \t]*(?:test|property)[ \t]+\"/", "lines that begin with test"),
     (
         "Clojure",

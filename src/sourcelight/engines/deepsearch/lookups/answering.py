@@ -61,7 +61,7 @@ from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
 _PLAIN_WORD = re.compile(r"[a-z]+")
-_WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No ")
+_WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No |`[^`]+` is defined in ")
 
 
 def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:

@@ -52,7 +52,7 @@ def find_value(
         return None
     finding = state_values(work, candidates, code(name), "value", queries, notes)
     _add_assignments(texts, candidates, every, finding)
-    _follow(work, candidates, finding, notes)
+    follow_constant(work, candidates, finding, notes)
     return finding
 
 
@@ -64,12 +64,14 @@ def _add_assignments(
 ) -> None:
     """State that other lines of the file set a variable, too, so that the first one doesn't decide its value."""
     location = candidates[0].locations[0]
-    if location.definition.kind not in {"variable", "field", "property"}:
+    # A constant may have another value on another platform.
+    if location.definition.kind not in {"variable", "field", "property", "constant"}:
         return
     definition_lines = {other.definition.line for other in definitions if other.path == location.path}
     name = re.escape(location.definition.name)
     assigned = re.compile(
-        rf"(?<![\w$.])(?:(?:self|this|cls|@)(?:\.|->)?)?{name}\s*(?:[-+*/%|&^]|<<|>>|\|\||&&|\?\?)?=(?![=>~])|\bglobal\s+{name}\b"
+        rf"(?<![\w$.])(?:(?:self|this|cls|@)(?:\.|->)?)?{name}(?:\s*:\s*[\w<>&' ]{{1,40}})?"
+        rf"\s*(?:[-+*/%|&^]|<<|>>|\|\||&&|\?\?)?=(?![=>~])|\bglobal\s+{name}\b"
     )
     lines = texts.lines(location.target, location.path)
     if any(assigned.search(line) is not None for index, line in enumerate(lines, 1) if index not in definition_lines):
@@ -125,7 +127,7 @@ def find_parameter_default(
         return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)
     valued = [candidate for candidate in candidates if candidate.value]
     finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
-    _follow(work, valued, finding, notes)
+    follow_constant(work, valued, finding, notes)
     return finding
 
 
@@ -195,7 +197,7 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
     return None
 
 
-def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, notes: list[str]) -> None:
+def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, notes: list[str]) -> None:
     """Add the value of the constant, if a default value is the name of one."""
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
@@ -243,7 +245,7 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
         finding.details += [
             _detail_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_DETAILS]
         ]
-    _follow(work, candidates, finding, notes)
+    follow_constant(work, candidates, finding, notes)
     return finding
 
 

@@ -84,6 +84,12 @@ _INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
     ),
     "Perl": re.compile(r"\s*sub\s+(?P<name>\w+)"),
     "Julia": re.compile(r"\s*(?:@\w+\s+)*(?:function|macro)\s+(?:\w+\.)*(?P<name>\w+!?)"),
+    "Dart": re.compile(
+        r"\s*(?!(?:if|for|while|switch|catch|return|await|throw|else|assert|new|super|this)\b)"
+        r"(?:(?:static|external|final|const|factory|late|abstract|covariant)\s+)*(?:[\w<>?,.\[\]]+\s+){1,3}"
+        r"(?:get\s+|set\s+)?(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
+    ),
+    "Erlang": re.compile(r"(?P<name>[a-z][\w@]*)\("),
     "Shell": re.compile(r"\s*(?:function\s+)?(?P<name>[\w:-]+)\s*\(\s*\)|\s*function\s+(?P<named>[\w:-]+)\s*\{?\s*$"),
 }
 """Heads of functions, in languages whose bodies are indented."""

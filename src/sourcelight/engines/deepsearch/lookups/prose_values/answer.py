@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
-from sourcelight.engines.deepsearch.lookups.defaults import state_values
+from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
     MAX_LINE,
@@ -30,6 +30,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.question import (
     ValueQuestion,
+    count_small_words,
     has_noun,
     is_same,
     is_unit,
@@ -93,13 +94,15 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
     subject = candidates[0].subject
     verb = "is" if subject.startswith("The ") else "is set to"
-    return state_values(work, candidates, subject, "value", queries, notes, verb=verb)
+    finding = state_values(work, candidates, subject, "value", queries, notes, verb=verb)
+    follow_constant(work, candidates, finding, notes)
+    return finding
 
 
 def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str) -> bool:
     """Return whether a question is for the value of a binding, rather than for something that its words are about."""
     binding = item.binding
-    last_part = "" if " " in name else re.split(r"\.|::|->|#", name.strip("`@$"))[-1].lstrip("@$")
+    last_part = "" if " " in name else re.split(r"\.|::?|->|#", name.strip("`@$"))[-1].lstrip("@$")
     if last_part and binding.name.lstrip("@$").casefold() != last_part.casefold():
         return False
     is_of_kind = _YES_OR_NO.match(text) is None or binding.value.lower() in _BOOLEANS
@@ -169,7 +172,7 @@ def _has_rival(question: ValueQuestion, best: BindingMatch, matches: Sequence[Bi
 def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the lines of code that bind a name which may be meant."""
     words = [escape_regexp(word) for word in search_words(question)]
-    words += [escape_regexp(re.split(r"\.|::|->|#", name)[-1]) for name in question.names]
+    words += [escape_regexp(re.split(r"\.|::?|->|#", name)[-1]) for name in question.names]
     if not words:
         return
     any_word = f"(?:{'|'.join(dict.fromkeys(words))})"
@@ -186,7 +189,7 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
 def _match(question: ValueQuestion, binding: Binding, target: Target, path: str, line: int) -> BindingMatch | None:
     """Return a binding whose name may be meant: it is written in the question, or has no other words."""
     bare = binding.name.lstrip("@$")
-    if any(bare == re.split(r"\.|::|->|#", name)[-1].lstrip("@$") for name in question.names):
+    if any(bare == re.split(r"\.|::?|->|#", name)[-1].lstrip("@$") for name in question.names):
         return BindingMatch(binding, target, path, line, frozenset(question.words), is_named=True)
     if question.nouns and not is_measure(binding.value):
         return None
@@ -209,8 +212,9 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
     if question.is_default:
         pool = [item for item in pool if item.is_prepared]
 
-    def order(item: BindingMatch) -> tuple[bool, int, int]:
-        return item.is_named, len(item.in_name & question.head), len(item.in_name)
+    def order(item: BindingMatch) -> tuple[bool, int, int, int]:
+        small_words = count_small_words(item.binding.name)
+        return item.is_named, len(item.in_name & question.head), len(item.in_name), -small_words
 
     if not pool:
         return []
@@ -219,7 +223,11 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
     if len({item.binding.value for item in best_matches}) > 1:
         # Of several values of one name, the one in the named file or class is meant.
         best_matches = [item for item in best_matches if _is_located(question, item)] or best_matches
-    for tie_break in (_is_constant, lambda item: _is_in_named(question, item)):
+    for tie_break in (
+        _is_constant,
+        lambda item: _count_exact(question, item),
+        lambda item: _is_in_named(question, item),
+    ):
         if len({item.binding.value for item in best_matches}) > 1:
             best_score = max(tie_break(item) for item in best_matches)
             best_matches = [item for item in best_matches if tie_break(item) == best_score]
@@ -230,6 +238,13 @@ def _is_constant(item: BindingMatch) -> int:
     """Return 1 for a binding that no function changes, else 0."""
     bare = item.binding.name.lstrip("@$_")
     return int(item.binding.form == "macro" or item.parameter_of is not None or bare == bare.upper())
+
+
+def _count_exact(question: ValueQuestion, item: BindingMatch) -> int:
+    """Count the words of a question that the names around a binding have as whole parts: "ftp" isn't ``sftp``."""
+    names = " ".join([item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)])
+    parts = {part for token in re.findall(r"\w+", names) for part in parts_of(token)}
+    return sum(word in parts for word in question.words)
 
 
 def _is_in_named(question: ValueQuestion, item: BindingMatch) -> int:

@@ -19,6 +19,13 @@ _ASSIGNED = re.compile(
     r"\s*(?P<sign>:=|\\\\|=>|<-|\?=|\|\|=|//=|\?\?=|(?<![=!<>+\-*/%&|^~?:])=(?![=>~])|:(?![:=]))\s*(?=\S)"
 )
 _DEFINED = re.compile(r"\s*#\s*define\s+(?P<name>\w+)\s+(?=\S)")
+_ERLANG_MACRO = re.compile(
+    r"\s*-\s*define\(\s*(?P<name>\w+)\s*,\s*(?P<value>[^()\s][^()]{0,120}?)\s*\)\s*\.\s*(?:%.*)?$"
+)
+_ERLANG_OPTION = re.compile(
+    r"\b(?:maps:get|proplists:get_value|application:get_env)\(\s*(?:\w+\s*,\s*)?(?P<key>[a-z]\w*)\s*,\s*(?:\w+\s*,\s*)?"
+    r"(?P<value>-?\d[\w.]*|[a-z]\w*|\"[^\"]{0,80}\"|<<\"[^\"]{0,80}\">>)\s*\)"
+)
 _ATTRIBUTE = re.compile(r"\s*(?P<name>@[a-z]\w*)\s+(?=\S)")
 _TYPED = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s+\*?[\w.\[\]]{1,40}\s*=(?!=)\s*(?=\S)")
 """A name before its type, in Go."""
@@ -141,6 +148,12 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
         if match is not None and (form == "macro" or path.endswith((".ex", ".exs"))):
             yield from _read(lines, number, path, match["name"], form, match.start("name"), match.end(), "")
             return
+    if path.endswith((".erl", ".hrl")):
+        if (macro := _ERLANG_MACRO.match(text)) is not None:
+            yield Binding(macro["name"], macro["value"], "macro", macro.start("name"), number)
+        for match in _ERLANG_OPTION.finditer(text):
+            yield Binding(match["key"], match["value"], "fallback", match.start("key"), number)
+        return
     for match in _SHELL.finditer(text):
         value = _shell_value(text, match.end())
         if value:

@@ -21,17 +21,18 @@ _OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """Words of questions for callers, types, history, builds and packages, unless they ask for a default."""
+# Questions that no value of a single line answers.
 _SKIPPED = re.compile(
     r"\W*(?:why|who|whose|when|explain|describe|show|give|list|find|tell|how\s+(?:does|do|did|can|could|is|are|should"
     r"|would|to|come)|where(?!.*\bdefault))\b"
     r"|\W*what\s+(?:does|do|did)\b.*\b(?:call|calls|invoke|do|return|returns|raise|throw|inherit|extend|implement|import"
     r"|mean|test|depend)\b"
+    r"|.*\bversions?\b.*\b(?:needs?|requires?|supports?|depends?|uses?)\b"
     r"|\W*(?:what|which)\s+(?:\w+\s+)?(?:extends?|implements?|inherits?|calls?|uses|imports?|throws?|raises?|overrides?|tests?"
     r"|covers?|happens|defines?|contains)\b"
     r"|.*\b(?:differences?|differ|examples?|versus|vs)\b",
     re.IGNORECASE,
 )
-"""Questions that no value of a single line answers."""
 _DEFAULT = re.compile(
     r"\bdefaults?\b|\bout\s+of\s+the\s+box\b|\binitial(?:ly)?\b"
     r"|\b(?:when|if|unless|without|until)\b.{0,120}\b(?:set|sets|setting|given|give|configur\w+|specif\w+|pass|passed"
@@ -62,7 +63,7 @@ _OTHER_KINDS = re.compile(
     re.IGNORECASE,
 )
 """Questions for something that has a name rather than a value."""
-_COUNTED = re.compile(r"\W*how\s+(?:many|much)\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\W*how\s+(?:many|much)\b(?!\s+times\s+(?:does|do|is|are|will)\b)", re.IGNORECASE)
 _HEAD = re.compile(
     r"(?:\b(?:what|which)(?:['\u2019]?s)?\b|\bhow\s+(?:many|much)\b)\s*"
     r"(?:(?:is|are|was|does|do|the|a|an|current|actual|exact|value|default|maximum|minimum|initial|of|for)\s+)*"
@@ -73,9 +74,9 @@ _HEAD = re.compile(
 )
 _CODE = re.compile(
     r"`(?P<quoted>[^`\n]{1,80})`|(?<![\w/.-])(?P<flag>--[a-z][\w-]*)"
-    r"|(?P<name>[@$]?[A-Za-z_][\w$]*(?:(?:\.|::|->|\#)[A-Za-z_][\w$]*)*(?:\(\))?)"
+    r"|(?P<name>[@$]?[A-Za-z_][\w$]*(?:(?:\.|::?|->|\#)[A-Za-z_][\w$]*)*(?:\(\))?)"
 )
-_MARKED = re.compile(r"_\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|\.|::|->|\#|\(\)|[@$]")
+_MARKED = re.compile(r"_\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|\.|:|->|\#|\(\)|[@$]")
 """A mark of a name of code: an underscore, capitals inside, or a separator."""
 _FRAME_TEXT = """
 default defaults value values set sets setting settings use uses used using have has give given gives take takes taken
@@ -86,8 +87,8 @@ times time seconds second milliseconds millisecond minutes minute hours bytes by
 disabled disable on off true false initial initially allowed possible configured configure specify specified pass
 passed provide provided nothing none anything something otherwise unless told tell want need without change changed
 current currently actually exactly exact name called call named long big large wide often many much deep high tall far
-fast frequently show shows display displays follow follows keep keeps accept accepts allow allows return returns
-start starts
+fast frequently show shows display displays follow follows kept accept accepts allow allows return returns
+start starts listen listens bind binds mode
 maximum minimum max min maximal minimal most least largest smallest limit limits up down kind sort of
 it its one ones there here be being else user users define defined say says case contain contains hold holds equal
 equals
@@ -165,10 +166,10 @@ _SHORT_FORMS: Mapping[str, str] = {
     "url": "uri endpoint", "host": "hostname", "verbosity": "verbose", "level": "lvl", "image": "img", "picture": "pic",
     "button": "btn", "object": "obj", "previous": "prev", "random": "rand", "version": "ver", "expire": "ttl expiry",
     "expiration": "ttl expiry expires", "frequency": "freq", "multiplier": "mult factor", "nested": "nesting depth",
-    "status": "code",
+    "websocket": "ws", "status": "code",
 }  # fmt: skip
+# Parts of names that add nothing to what they name.
 _GLUE = frozenset({"auto", "enable", "enabled", "allow", "use", "is", "has", "should", "with"})
-"""Parts of names that add nothing to what they name."""
 _MIN_SHORT, _MIN_ALIKE, _MAX_ENDING = 3, 4, 3
 
 
@@ -219,8 +220,8 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     repository_names
         Names of the searched repositories, whose words tell no value apart.
     """
-    text = " ".join(text.replace("\u2019", "'").split())
-    if len(text) > MAX_CHARACTERS or _SKIPPED.match(text) is not None or _ASKED.match(text) is None:
+    text = re.sub(r"\b(\w+)n't\b", r"\1 not", " ".join(text.replace("\u2019", "'").split()))
+    if len(text) > MAX_CHARACTERS or _SKIPPED.match(text) or _IN_DATA.search(text) or _ASKED.match(text) is None:
         return None
     is_default = _DEFAULT.search(text) is not None
     # The ending of a path in code, such as `lua`, is no name of a value either.
@@ -236,7 +237,11 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     bound = "max" if _MAX_ASKED.search(text) is not None else "min" if _MIN_ASKED.search(text) is not None else ""
     names, plain_words = _split(text)
     repository_words = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
-    words = tuple(dict.fromkeys(word for word in plain_words if _is_content(word) and word not in repository_words))
+    words = tuple(
+        dict.fromkeys(
+            word for word in plain_words if len(word) > 1 and word not in {*FUNCTION_WORDS, *_FRAME, *repository_words}
+        )
+    )
     nouns = frozenset(noun for match in _MEASURED.finditer(text) for noun in _MEASURES[match[1].lower()].split())
     head_match = _HEAD.search(text)
     head_text = head_match["head"] if head_match is not None else ""
@@ -272,10 +277,6 @@ def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
         else:
             words.append(token.lower())
     return tuple(dict.fromkeys(names)), words
-
-
-def _is_content(word: str) -> bool:
-    return len(word) > 1 and word not in FUNCTION_WORDS and word not in _FRAME
 
 
 def is_same(word: str, part: str) -> bool:
@@ -328,6 +329,10 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
             continue
         if part in FUNCTION_WORDS or (is_loose and _is_of_repository(question, part)):
             continue
+        initials = _words_with_initials(question, part)
+        if initials:
+            present |= initials
+            continue
         joined_words = _joined_words(question, part)
         if joined_words is None:
             return None
@@ -338,9 +343,12 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
 
 def _is_of_repository(question: ValueQuestion, part: str) -> bool:
     """Return whether a part of a name is the repository's, as ``INI_`` of ``inih`` is."""
-    return any(
-        word == part or (len(part) >= _MIN_SHORT and word.startswith(part)) for word in question.repository_words
-    )
+    return any(word == part or (len(part) >= _MIN_SHORT and part in word) for word in question.repository_words)
+
+
+def count_small_words(name: str) -> int:
+    """Count the parts of a name that a question needn't have: ``after`` of ``retry_after_codes``."""
+    return sum(part in FUNCTION_WORDS or part in _GLUE for part in parts_of(name))
 
 
 def is_unit(part: str) -> bool:
@@ -351,6 +359,15 @@ def is_unit(part: str) -> bool:
 def has_noun(question: ValueQuestion, name: str) -> bool:
     """Return whether a name has a noun for what the question measures: of "how many", such as ``size``."""
     return any(part in question.nouns for part in parts_of(name))
+
+
+def _words_with_initials(question: ValueQuestion, part: str) -> frozenset[str]:
+    """Return the neighbors of a question that a part such as ``ht`` abbreviates: "hash table"."""
+    for start in range(len(question.words) - len(part) + 1 if len(part) > 1 else 0):
+        words = question.words[start : start + len(part)]
+        if "".join(word[0] for word in words) == part:
+            return frozenset(words)
+    return frozenset()
 
 
 def _joined_words(question: ValueQuestion, part: str) -> tuple[set[str], bool] | None:

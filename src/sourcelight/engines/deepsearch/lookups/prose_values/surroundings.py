@@ -81,13 +81,13 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
 
 
 def _is_last(name: str, bound: str) -> bool:
-    return re.split(r"\.|::|->|#", name)[-1].lstrip("@$") == bound.lstrip("@$")
+    return re.split(r"\.|::?|->|#", name)[-1].lstrip("@$") == bound.lstrip("@$")
 
 
 def _has_name(text: str, name: str) -> bool:
     return all(
         re.search(rf"(?<![A-Za-z\d]){re.escape(part)}(?![A-Za-z\d])", text, re.IGNORECASE) is not None
-        for part in re.split(r"\.|::|->|#", name)
+        for part in re.split(r"\.|::?|->|#", name)
         if part
     )
 
@@ -97,6 +97,10 @@ _FUNCTION_HEAD = re.compile(
     r"(?:<[^<>]*>|\[[^\[\]]*\])?\s*$|(?P<named>[\w.]+)\s*(?:<-|[:=])\s*(?:async\s+)?function\s*$"
     r"|\b(?P<init>init|constructor|__construct)[?!]?\s*(?:<[^<>]*>)?\s*$"
 )
+_TYPED_HEAD = re.compile(
+    r"\s*(?!return\b|await\b|throw\b|new\b|else\b|case\b)(?:[\w<>?,.\[\]]+\s+)+(?:get\s+|set\s+)?(?P<name>\w+)\s*(?:<[^<>]*>)?\s*$"
+)
+"""The head of a function after its type, in Dart."""
 _CALLED = re.compile(r"[\w\])]\s*(?:<[^<>]*>)?\s*$")
 _OF_CONDITION = re.compile(
     r"\b(?:if|elif|while|for|foreach|switch|unless|until|catch|return|when|in|and|or|not|const|var|let|import|type)\s*$"
@@ -117,9 +121,13 @@ def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
             depth += (letter in ")]}") - (letter in "([{")
             if depth < 0:
                 before = text[:position]
+                if letter in "{[" and item.path.endswith(".dart") and before.rstrip().endswith(("(", ",")):
+                    depth = 0  # named and optional parameters have brackets of their own
+                    continue
                 if letter != "(":
                     return False
                 head = _FUNCTION_HEAD.search(before)
+                head = head or (_TYPED_HEAD.match(before) if item.path.endswith(".dart") else None)
                 name = next((group for group in head.groups() if group), "") if head is not None else ""
                 holder = next(
                     (other for other in item.holders if other.kind in FUNCTIONS and other.line == number), None
