@@ -22,6 +22,7 @@ from sourcelight.engines.execution.indexes.background import HistoryRequest, His
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.store import unbuilt as unbuilt_history
+from sourcelight.engines.history.store.unbuilt import FREE_COMMITS
 from sourcelight.repos import resolve
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment, identity
@@ -121,6 +122,39 @@ def test_contributors_without_lines_are_those_of_shortlog(client: sl.Client, rep
     full_frame = client.contributors(join_addresses=False, progress=False)
     same = [column for column in frame if column not in {"additions", "deletions", "files"}]
     assert rows(frame[same]) == rows(full_frame[same])
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of more commits than are read without a build, each with a change."""
+    builder = RepositoryBuilder(tmp_path_factory.mktemp("many") / "tower")
+    commands = []
+    for number in range(FREE_COMMITS + 100):
+        person = "Bob <b@x>" if number % 3 == 0 else "Ada <a@x>"
+        commands.append(f"commit refs/heads/main\ncommitter {person} {10**9 + number} +0000\ndata 2\nc\n\n")
+        commands.append(f"M 100644 inline a.txt\ndata {len(str(number))}\n{number}\n")
+    builder.git("fast-import", "--quiet", stdin="".join(commands).encode())
+    builder.git("symbolic-ref", "HEAD", "refs/heads/main")
+    return builder.path
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many commits are there?", "**1,100** commits"),
+        ("Who has the most commits?", "Ada has the most commits: 733"),
+        ("Who maintains it?", "Ada has the most commits: 733"),
+        ("When was the first commit?", "The first commit is “c” by Bob on 2001-09-09"),
+        ("What changed recently?", "The last commit is “c” by Ada on 2001-09-09"),
+    ],
+)
+def test_questions_about_commits_build_no_history(many: Path, tmp_path: Path, question: str, expected: str) -> None:
+    with sl.open(many, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
+        assert expected in str(client.deepsearch(question, progress=False))
+        assert not is_built(tmp_path)
+        # Rows of a table have counts of lines, and so a history.
+        assert client.commit_search(repos=["tower"], progress=False)["additions"].notna().all()
+        assert is_built(tmp_path)
 
 
 def test_kinds_of_files_need_lines(client: sl.Client) -> None:

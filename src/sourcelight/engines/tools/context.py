@@ -69,6 +69,9 @@ class ToolContext:
         Deep search; None if there is none.
     has_pages
         Whether readers can open links. Otherwise answers have locations such as ``repository@commit:path#L3-9``.
+    without_changes
+        Whether rows of commits may lack their files and lines, for a caller that needs neither: reading the changes of
+        all commits takes as long as building a history.
     parted
         Whether this process answers for some of the repositories, and a coordinator combines the parts.
     """
@@ -80,6 +83,7 @@ class ToolContext:
     served: bool = False
     base_url: str = ""
     conversations: Conversations | None = None
+    without_changes: bool = False
     parted: bool = False
     has_pages: bool = True
 

@@ -182,7 +182,7 @@ def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
     else:
         arguments = commit_arguments(work, fact.unapplied)
         fact.query = format_call("commit_search", arguments)
-        answer = work.call("commit_search", arguments)
+        answer = work.call("commit_search", arguments, changes=False)
         # Notices about missing changes matter only to conditions on changes.
         of_changes = {"files", "contentTerms"} & arguments.keys()
         fact.notes += [text for text in limiting_notices(answer) if of_changes or "the changes of" not in text]

@@ -74,7 +74,7 @@ def _find_named(work: Work) -> Fact | None:
             # A tag of one repository is missing in most others.
             continue
         arguments: dict[str, Any] = {"repos": [target.repository.name], "revisions": [commit], "count": 1}
-        for row in work.call("commit_search", arguments).table.to_pylist():
+        for row in work.call("commit_search", arguments, changes=False).table.to_pylist():
             fact.query = format_call("commit_search", {**arguments, "revisions": [name]})
             table.add(
                 (target.repository.name, name, day_of(row), row["author"], row["subject"]),
@@ -102,7 +102,7 @@ def _find_commit(work: Work) -> Fact | None:
         fact.number, fact.subject = None, f"There is no commit{conditions(work, is_single=True)}"
         return fact
     arguments = commit_arguments(work, [])
-    answer = work.call("commit_search", arguments)
+    answer = work.call("commit_search", arguments, changes=False)
     all_rows = answer.table.to_pylist()
     if request.merges:
         all_rows = [row for row in all_rows if len(row["parents"] or ()) > 1]
@@ -263,7 +263,7 @@ def _remaining_lines(work: Work, notes: list[str]) -> str:
 def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
     """Return the clocks of a commit's author and committer, which rows of changed lines don't have."""
     arguments = {"repos": [row["repository"]], "revisions": [row["commit"]], "count": 1}
-    rows = work.call("commit_search", arguments).table.to_pylist()
+    rows = work.call("commit_search", arguments, changes=False).table.to_pylist()
     return {name: rows[0][name] for name in ("author_utc_offset_min", "commit_utc_offset_min")} if rows else {}
 
 
@@ -276,7 +276,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         return None
     table = commit_fact.tables[0]
     arguments = commit_arguments(work, [])
-    rows = work.call("commit_search", arguments).table.to_pylist()
+    rows = work.call("commit_search", arguments, changes=False).table.to_pylist()
     concrete = concrete_paths(work, paths)
     paths_text = _paths_text(request, concrete)
     rule = f"Counts changes under this name. {_NO_MERGES}" if request.paths else "Includes merges."

@@ -137,9 +137,12 @@ class Work:
         """The requested revision; empty for the default branches."""
         return next((pin.revision for pin in self.inquiry.pins if pin.revision not in {"", "WORKTREE"}), "")
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Call a tool or an analysis, and report it. Raises what `sourcelight.engines.tools.call` raises."""
-        answer = call(name, arguments, self.context)
+    def call(self, name: str, arguments: Mapping[str, Any], *, changes: bool = True) -> ToolResult:
+        """Call a tool or an analysis, and report it. Raises what `sourcelight.engines.tools.call` raises.
+
+        Without `changes`, rows of commits may lack files and lines, which take a history of changes.
+        """
+        answer = call(name, arguments, replace(self.context, without_changes=not changes))
         payload = {
             "tool": name,
             "query": format_call(name, arguments),

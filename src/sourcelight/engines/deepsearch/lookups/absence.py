@@ -141,7 +141,7 @@ def _is_of_author(work: Work, word: str) -> bool:
         return False
     arguments = {"repos": work.names, "authors": [f"(?i){escape_regexp(word)}"], "useRegex": True, "count": 1}
     try:
-        return bool(work.call("commit_search", arguments).table.num_rows)
+        return bool(work.call("commit_search", arguments, changes=False).table.num_rows)
     except SourcelightError:
         work.context.cancellation.check()
         return True

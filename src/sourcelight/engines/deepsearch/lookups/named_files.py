@@ -51,7 +51,7 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
         if blamed is None:
             return None
         lookup = {"repos": [repository], "revisions": [blamed["commit"]], "count": 1}
-        commits = work.call("commit_search", lookup).table.to_pylist()
+        commits = work.call("commit_search", lookup, changes=False).table.to_pylist()
     except (RepositoryError, SourcelightError):
         work.context.cancellation.check()
         return None

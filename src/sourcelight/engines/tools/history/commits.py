@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -85,6 +85,11 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
     commits_alone = not query.files.paths and not query.changed
     histories, matches = _find(arguments, query, context, commits_alone=commits_alone)
+    if commits_alone and context.without_changes:
+        results = newest_commits(matches, limit)
+        return histories.to_partial_result(
+            {name: replace(result, rows=_without_changes(result.rows)) for name, result in results.items()}, echoed
+        )
     if any(
         selection.unbuilt and not selection.unbuilt.is_cheap(len(numbers[:limit])) for selection, numbers in matches
     ):
@@ -101,6 +106,15 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
             omit_unread(histories.partial, selection, mask)
     # Each worker of a cluster returns its own newest; the newest of all are among them.
     return histories.to_partial_result(newest_commits(matches, limit), echoed)
+
+
+def _without_changes(rows: Any) -> Any:
+    """Return rows of commits whose changes were not read: zeros would be a claim."""
+    for name in ("files", "additions", "deletions"):
+        index = rows.schema.get_field_index(name)
+        column = pa.nulls(rows.num_rows, rows.schema.field(index).type)
+        rows = rows.set_column(index, rows.schema.field(index), column)
+    return rows
 
 
 def _find(

@@ -27,7 +27,7 @@ def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
     if not tags:
         return field
     lookup = {"repos": [repository], "revisions": [tags[0]["commit"]], "count": 1}
-    commits = work.call("commit_search", lookup).table.to_pylist()
+    commits = work.call("commit_search", lookup, changes=False).table.to_pylist()
     if not commits:
         return field
     # Several tags may name one commit: none of them is newer than another.
@@ -60,7 +60,7 @@ def find_newest_commits(work: Work, notes: list[str]) -> Finding | None:
     arguments: dict[str, Any] = {"repos": [targets[0].repository.name], "count": _MAX_COMMITS}
     if targets[0].revision:
         arguments["revisions"] = [targets[0].commit]
-    answer = work.call("commit_search", arguments)
+    answer = work.call("commit_search", arguments, changes=False)
     commits = answer.table.to_pylist()
     if not commits:
         return None
@@ -83,4 +83,4 @@ def find_newest_commits(work: Work, notes: list[str]) -> Finding | None:
 def has_recent_commits(work: Work) -> bool:
     """Return whether a searched repository has a commit of the last twelve months."""
     arguments = {"repos": work.names, "after": "12 months ago", "count": 1}
-    return bool(work.call("commit_search", arguments).table.num_rows)
+    return bool(work.call("commit_search", arguments, changes=False).table.num_rows)
