@@ -15,7 +15,7 @@ from sourcelight.core.tools.conversations import DEEPSEARCH
 from sourcelight.engines.deepsearch import markdown
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.pins import PreviousTurn, pin_filters
-from sourcelight.engines.deepsearch.question.scope import NamedScope
+from sourcelight.engines.deepsearch.question.scope import NamedScope, RepositoryNames, read_scope
 from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import Draft, Emit, ExtractiveResearcher, ResearchBudget, ResearchRequest
 from sourcelight.engines.execution import LocalEngine
@@ -55,6 +55,19 @@ def test_filters_narrow_what_is_named(engine: LocalEngine) -> None:
     assert {pin.repository for pin in pin_filters("repo:shop", context, both)} == {OPEN}
     with pytest.raises(ToolError):
         pin_filters("repo:shop", context, NamedScope((SECRET,)))
+
+
+def test_a_word_of_a_count_is_no_repository() -> None:
+    """People name repositories after ordinary words."""
+    names = RepositoryNames(["many", "first", "tower"], frozenset(["many", "first", "tower"]))
+    assert read_scope("How many commits are there?", names, by_word=True).parts == ()
+    assert read_scope("When was the first commit?", names, by_word=True).parts == ()
+    assert [part.values for part in read_scope("How many tower commits are there?", names, by_word=True).parts] == [
+        ("tower",)
+    ]
+    assert [part.values for part in read_scope("How many commits are in many?", names, by_word=True).parts] == [
+        ("many",)
+    ]
 
 
 def test_a_revision_beside_a_question_is_pinned(engine: LocalEngine, fleet: tuple[RepositoryBuilder, ...]) -> None:

@@ -51,6 +51,9 @@ src lib libs pkg cmd app apps bin test tests doc docs example examples tools pac
 sources include scripts main
 """
 _DIRECTORIES = frozenset(_DIRECTORIES_TEXT.split())
+_DETERMINERS = frozenset(
+    {"many", "most", "more", "all", "any", "some", "few", "fewest", "last", "first", "latest", "newest", "new", "other"}
+)
 """First parts of paths that aren't owners."""
 _CHANGED = re.compile(r"\b(?:chang|touch|modif|edit|add|remov|delet)\w*", re.IGNORECASE)
 _RANGED = re.compile(
@@ -271,7 +274,9 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
             rf"{name}(?=\s+(?:has|have|had|contains?|defines?|declares?|uses?|imports?|depends?|gets?|got)\b)",
             spelling,
         )
-        yield rf"{name}(?=\s+{_KINDS}\b)", spelling
+        # "How many files" is no question about a repository `many`.
+        if spelling.casefold() not in _DETERMINERS:
+            yield rf"{name}(?=\s+{_KINDS}\b)", spelling
 
 
 def _clear_patterns(name: str) -> Iterable[str]:
