@@ -63,6 +63,21 @@ def test_any_advertised_tool_has_its_schema_as_signature() -> None:
     assert frame.attrs["payload"]["repo"] == REPOSITORY
 
 
+def test_a_tool_may_name_its_arguments_as_it_likes() -> None:
+    copy = schema("name", "from", "name", **dict.fromkeys(("name", "from", "self", "function"), "string"))
+    played = service("7.6", tools={"copy": (copy, lambda _: text('{"rows": []}'))})
+    with client_of(played) as code:
+        assert str(inspect.signature(code.tools.copy)) == "(name: str, *, self: str = None, function: str = None)"
+        code.tools.copy("a", **{"from": "b", "self": "c", "function": "d"})
+        code.tools.copy(name="a", **{"from": "b"})
+        with pytest.raises(TypeError, match="copy: got an unexpected keyword argument 'class'"):
+            code.tools.copy("a", **{"class": "b"})
+    assert [arguments for _, arguments in played.calls] == [
+        {"name": "a", "from": "b", "self": "c", "function": "d"},
+        {"name": "a", "from": "b"},
+    ]
+
+
 def test_a_federation_has_the_tools_of_its_services() -> None:
     files = {"/.assets/a/rows.csv": ("text/csv", b"repo,count\n")}
     harbour = service("7.6", tools=_OWN)

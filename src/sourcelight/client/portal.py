@@ -273,7 +273,7 @@ class _Task(Generic[T]):
         self.board.finish()
 
 
-def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+def call(function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) -> T:
     """Run a coroutine function on the background loop and return its result; draw for it while waiting.
 
     Raises

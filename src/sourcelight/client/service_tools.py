@@ -7,6 +7,7 @@ structured content has rows.
 from __future__ import annotations
 
 import inspect
+import keyword
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from sourcelight.core.backend import Backend
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
-_UNKNOWN = "This client doesn't know the tool, so only the answer can report that it is incomplete."
+_UNKNOWN_TOOL_NOTICE = "This client doesn't know the tool, so only the answer can report that it is incomplete."
 
 
 class AsyncServiceTools:
@@ -45,8 +46,11 @@ class AsyncServiceTools:
         service = self._backend.features.service
         return {} if service is None else await service.advertised_tools()
 
-    async def call(self, name: str, *values: Any, **arguments: Any) -> DataFrame:
+    # Positional only, since a tool may have parameters of these names.
+    async def call(self, name: str, /, *values: Any, **arguments: Any) -> DataFrame:
         """Call a tool; positional values are its required arguments, in the order of the schema.
+
+        Pass an argument that Python can't name in a dictionary, such as ``**{"from": "main"}``.
 
         Raises
         ------
@@ -55,11 +59,12 @@ class AsyncServiceTools:
         TypeError, ToolError
             For arguments that the schema doesn't have.
         """
-        tool, service = (await self.list()).get(name), self._backend.features.service
+        tools, service = await self.list(), self._backend.features.service
+        tool = tools.get(name)
         if tool is None or service is None:
-            names = ", ".join(await self.list()) or "none"
+            names = ", ".join(tools) or "none"
             raise UnsupportedTool(f"{self._backend.name} has no tool {name!r}; it has {names}", tool=name)
-        bound = dict(signature_of(tool).bind(*values, **arguments).arguments)
+        bound = bind_arguments(tool, values, arguments)
         from sourcelight.display.frames.tables import payload_frame
 
         requested_at, start_s = now(), time.monotonic()
@@ -79,7 +84,12 @@ class AsyncServiceTools:
             duration_s=time.monotonic() - start_s,
         )
         payload = None if structured is None else dict(structured)
-        attributes |= {"call": name, "query": describe_call(name, bound), "notices": [_UNKNOWN], "payload": payload}
+        attributes |= {
+            "call": name,
+            "query": describe_call(name, bound),
+            "notices": [_UNKNOWN_TOOL_NOTICE],
+            "payload": payload,
+        }
         attributes["text"] = payload["text"] if payload is not None and set(payload) == {"text"} else "\n".join(texts)
         frame.attrs.update(attributes)
         return frame
@@ -146,13 +156,29 @@ class ServiceTools(Mapping[str, Callable[..., Any]]):
         return repr(self._tools).removeprefix("Async")
 
 
+def bind_arguments(tool: AdvertisedTool, values: Sequence[Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by their names in the schema; raises TypeError, which names the tool."""
+    schema_only = {name for name in _properties(tool) if not _is_parameter_name(name)}
+    try:
+        bound = signature_of(tool).bind(
+            *values, **{name: value for name, value in arguments.items() if name not in schema_only}
+        )
+    except TypeError as exc:
+        raise TypeError(f"{tool.name}: {exc}") from None
+    return {**bound.arguments, **{name: value for name, value in arguments.items() if name in schema_only}}
+
+
 def signature_of(tool: AdvertisedTool) -> inspect.Signature:
-    """Return the schema of a tool as a signature: required arguments first, the others by name with None."""
-    properties: Mapping[str, Any] = tool.schema.get("properties") or {}
-    required = [name for name in tool.schema.get("required") or () if name in properties]
+    """Return the schema of a tool as a signature: required arguments first, the others by name with None.
+
+    Names that Python can't have for a parameter, such as ``from``, are left out.
+    """
+    properties = _properties(tool)
+    required = [name for name in tool.schema.get("required") or () if isinstance(name, str) and name in properties]
     parameters = []
-    for name in (*required, *(name for name in properties if name not in required)):
-        if not name.isidentifier():
+    # A schema may list a required argument twice, a signature must not.
+    for name in dict.fromkeys((*required, *properties)):
+        if not _is_parameter_name(name):
             continue
         kind = properties[name].get("type") if isinstance(properties[name], Mapping) else None
         annotation = _TYPES.get(kind, Any) if isinstance(kind, str) else Any
@@ -163,6 +189,16 @@ def signature_of(tool: AdvertisedTool) -> inspect.Signature:
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
             )
     return inspect.Signature(parameters)
+
+
+def _properties(tool: AdvertisedTool) -> Mapping[str, Any]:
+    """Return the arguments in the schema of a tool, which a service may have written wrong."""
+    properties = tool.schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _is_parameter_name(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
 
 
 _FILE_LINK = re.compile(r"\]\(<?([^()<>\s]+\.(?:csv|json|svg)(?:\?[^()<>\s]*)?)>?\)", re.IGNORECASE)
