@@ -215,7 +215,31 @@ def test_files_of_an_answer_can_be_saved(tmp_path: Path) -> None:
             answer.save_files(tmp_path / "files")
 
 
-@pytest.mark.parametrize("link", ["https://elsewhere.example/a.csv", "//elsewhere.example/a.csv", "/x/../../a.csv"])
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://elsewhere.example/a.csv",
+        "//elsewhere.example/a.csv",
+        "////elsewhere.example/a.csv",
+        "{service}//elsewhere.example/a.csv",
+        "javascript:a.csv",
+        "https:a.csv",
+        "https://[x/a.csv",
+        "/x/../../a.csv",
+        "/x/%2e%2e/%2E./a.csv",
+        "/x/a\x01.csv",
+        "/" + "x" * 70_000,
+    ],
+)
 def test_files_of_other_hosts_are_not_fetched(link: str) -> None:
-    with client_of(service("7.6")) as code, pytest.raises(sl.ToolError, match=r"another host|not an address"):
-        call(code.backend.fetch_file, link)  # type: ignore[attr-defined]  # that of a service
+    """Links come from answers, and a request for one carries the credential."""
+    with client_of(service("7.6")) as code:
+        link = link.format(service=code.backend.name)
+        with pytest.raises(sl.ToolError, match=r"another host|not an address"):
+            call(code.backend.fetch_file, link)  # type: ignore[attr-defined]  # that of a service
+
+
+def test_a_file_is_found_by_a_link_relative_to_the_service() -> None:
+    with client_of(service("7.6", gets={"/files/rows.csv": ("text/csv", b"a,b\n")})) as code:
+        for link in ("files/rows.csv", "/files/rows.csv", f"{code.backend.name}/files/rows.csv"):
+            assert call(code.backend.fetch_file, link) == b"a,b\n"  # type: ignore[attr-defined]

@@ -12,9 +12,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
-from sourcelight.backends.remote.analyses import RemoteAnalyses
+from sourcelight.backends.remote.analyses import RemoteAnalyses, arguments_of, explanation_of
 from sourcelight.backends.remote.conversations_api import ASKING, ConversationsApi, with_scope_as_text
 from sourcelight.backends.remote.endpoint import (
     Credential,
@@ -217,8 +217,6 @@ class RemoteBackend:
         """
         if not await self._analyses.offers("explain"):
             return None
-        from sourcelight.backends.remote.analyses import arguments_of, explanation_of
-
         try:
             answer = await self._analyses.call("explain", arguments_of(request), None)
         except ToolError:
@@ -271,15 +269,27 @@ class RemoteBackend:
         ToolError
             For an address on another host: the credential is not sent there.
         """
+        return await self._connection.fetch(self._path_of(link))
+
+    def _path_of(self, link: str) -> str:
+        """Return the path and the query of a link to this service; raises `ToolError` for any other link."""
         base = urlsplit(self._endpoint.url)
-        parts = urlsplit(link)
+        invalid = ToolError(f"not an address of a file at {self.name}: {link[:200]!r}")
+        try:
+            parts = urlsplit(link)
+        except ValueError:  # brackets that are no IPv6 address
+            raise invalid from None
         if parts.netloc and (parts.scheme, parts.netloc) != (base.scheme, base.netloc):
             raise ToolError(f"{parts.scheme}://{parts.netloc} is another host than {self.name}")
-        path = parts.path if parts.netloc or link.startswith(f"{base.path}/") else base.path + parts.path
-        # The link comes from an answer, whose text is not trusted, and the request carries the credential.
-        if not path.startswith("/") or ".." in path.split("/"):
-            raise ToolError(f"not an address of a file at {self.name}: {link[:200]!r}")
-        return await self._connection.fetch(path + (f"?{parts.query}" if parts.query else ""))
+        path = parts.path
+        if not parts.netloc and not path.startswith(f"{base.path}/"):
+            path = f"{base.path}/{path.removeprefix('/')}"
+        # The link comes from an answer, whose text is not trusted, and the request carries the credential. A path that
+        # starts with two slashes would name another host, and servers decode `%2e%2e` before they resolve it.
+        is_path = path.startswith("/") and not path.startswith("//") and bool(parts.netloc) == bool(parts.scheme)
+        if not is_path or ".." in unquote(path).split("/") or not link.isprintable() or len(link) > _MAX_ADDRESS_BYTES:
+            raise invalid
+        return path + (f"?{parts.query}" if parts.query else "")
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """Return all repositories that the credential may see, with forks and archived ones, from one search."""

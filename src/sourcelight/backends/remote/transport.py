@@ -111,8 +111,12 @@ class HttpTransport:
             The request failed.
         """
         client = self._http_client()
-        # `join` keeps the host only for a path; the caller has checked that the link is one.
-        request = client.build_request("GET", httpx2.URL(self._endpoint.url).join(path), headers={"Accept": "*/*"})
+        base = httpx2.URL(self._endpoint.url)
+        url = base.join(path)
+        # `join` keeps the host only for a path, and the request carries the credential.
+        if (url.scheme, url.netloc) != (base.scheme, base.netloc):
+            raise ValueError(f"not a path: {path[:200]!r}")
+        request = client.build_request("GET", url, headers={"Accept": "*/*"})
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
         try:
