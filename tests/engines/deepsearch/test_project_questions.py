@@ -25,7 +25,7 @@ README = """<p align="center"><img src="logo.png"></p>
 
 [Website](https://loom) | [Chat](https://chat)
 
-Loom is a **small** [weaver](https://w) of patterns.
+Loom is a **small** [weaver] of [patterns](https://w).
 It reads `pattern.yaml`.
 
 ## Installation
@@ -139,6 +139,13 @@ def lead(engine: LocalEngine, question: str) -> str:
 )  # fmt: skip
 def test_the_first_questions_have_answers(engine: LocalEngine, question: str, expected: str) -> None:
     assert expected in lead(engine, question)
+
+
+def test_an_overview_has_the_newest_tag_and_commit(engine: LocalEngine) -> None:
+    answer = research(engine, "What does this project do?").text
+    below = answer[answer.index("## At a glance") :]
+    assert "- The newest tag is `v1.0`, of the commit by Bob on 2022-02-03" in below
+    assert "- The last commit is “Bump 3” by dependabot" in below
 
 
 def test_who_asks_for_a_person(engine: LocalEngine) -> None:

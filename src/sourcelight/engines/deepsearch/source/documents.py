@@ -21,6 +21,8 @@ _ASCIIDOC = re.compile(r"(={1,6}) (\S.*)$")
 _HTML = re.compile(r"<[^<>]{0,500}>")
 _IMAGE = re.compile(r"!\[[^\]\[]{0,300}\](?:\([^()]{0,500}\)|\[[^\]\[]{0,100}\])")
 _LINK = re.compile(r"\[([^\]\[]{0,300})\](?:\([^()]{0,500}\)|\[[^\]\[]{0,100}\])")
+_LABEL = re.compile(r"\[([^\]\[\n]{2,100})\](?![(:])")
+"""A link whose address stands elsewhere in the document."""
 _RST_LINK = re.compile(r"`([^`<]{1,200})<[^<>]{0,500}>`_{1,2}")
 _RST_ROLE = re.compile(r":[\w.+:-]{1,40}:`([^`]{1,200})`")
 _EMPHASIS = re.compile(
@@ -81,6 +83,7 @@ def first_paragraph(path: str, lines: Sequence[str], start: int, end: int) -> Do
 def without_markup(text: str) -> str:
     """Return the words of a text in Markdown or reStructuredText: labels of links, no images, elements or emphasis."""
     text = _LINK.sub(r"\1", _IMAGE.sub(" ", _HTML.sub(" ", text[: 20 * _MAX_LINE_CHARACTERS])))
+    text = _LABEL.sub(r"\1", text)
     text = _RST_ROLE.sub(r"\1", _RST_LINK.sub(r"\1", text))
     return " ".join(_EMPHASIS.sub("", text).split())
 

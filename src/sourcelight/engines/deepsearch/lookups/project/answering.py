@@ -67,6 +67,21 @@ def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     return replace(inquiry, question=question, scope=scope)
 
 
+def find_profile(work: Work, notes: list[str]) -> Finding | None:
+    """Return what the README says, and of a single repository its license, newest tag and last commit below."""
+    finding = find_overview(work, notes)
+    if finding is None or finding.details:
+        return finding
+    further = (
+        find_field(work, "license", "", "", "", notes),
+        find_newest_tag(work, notes),
+        find_newest_commits(work, notes),
+    )
+    finding.heading = "At a glance"
+    finding.details = [other.headline for other in further if other is not None]
+    return finding
+
+
 def find_entry(work: Work, notes: list[str]) -> Finding | None:
     """Return the programs that a manifest names, or the definitions of `main` outside of tests and tools."""
     field = find_field(work, "binaries", "", "", "", notes)
@@ -79,7 +94,7 @@ def find_entry(work: Work, notes: list[str]) -> Finding | None:
 
 
 _FINDERS: Mapping[str, Callable[[Work, list[str]], Finding | None]] = {
-    "overview": find_overview,
+    "overview": find_profile,
     "version": find_newest_tag,
     "activity": find_newest_commits,
     "layout": lambda work, notes: find_section(work, "layout", notes) or find_directories(work, notes),
