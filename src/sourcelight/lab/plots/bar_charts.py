@@ -9,9 +9,9 @@ from sourcelight.core.markup import count_of, plural
 from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import (
     Figure,
+    follows_theme,
     format_amount,
     format_number,
-    is_chart,
     largest_first,
     new_sheet,
     note_if_empty,
@@ -30,7 +30,7 @@ _ROW_IN = 0.3
 _BAR_HEIGHT = 0.72
 
 
-@is_chart
+@follows_theme
 def bars(
     source: Any,
     by: str = "repository",
@@ -101,14 +101,14 @@ def bars(
             _annotate(axes, colors, format_number(float(totals[name])), float(totals[name]), row)
         axes.margins(x=0.1)
         _finish_amounts(axes, colors, names, series=0 if split is None else len(layers))
-        note_if_empty(axes, colors, data.unit, not names)
+        note_if_empty(axes, colors, data.unit, is_empty=not names)
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
     return Figure("bars", words, f"Bars of {data.unit} by {by}: {summary}.", draw)
 
 
-@is_chart
+@follows_theme
 def ownership(
     source: Any,
     *,
@@ -179,7 +179,7 @@ def ownership(
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 25), [f"{percent} %" for percent in range(0, 101, 25)])
         _finish_rows(axes, colors, names, series=max(len(layers), 2))
-        note_if_empty(axes, colors, unit, not names)
+        note_if_empty(axes, colors, unit, is_empty=not names)
         return figure
 
     summary = f"{heads[0]} has the largest share" if heads else "there are none"
@@ -217,7 +217,7 @@ def _author_bars(
             _annotate(axes, colors, f"{format_number(amount)}  ({_percent(amount / total)})", amount, row)
         axes.margins(x=0.14)
         _finish_amounts(axes, colors, names, series=0)
-        note_if_empty(axes, colors, unit, not names)
+        note_if_empty(axes, colors, unit, is_empty=not names)
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"

@@ -138,10 +138,10 @@ def _image(png: bytes, description: str) -> str:
     return f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(visible(description))}">'
 
 
-def is_chart(function: F) -> F:
-    """Return a function that makes a `Figure` in a theme, so that ``theme=None`` follows the notebook's theme.
+def follows_theme(function: F) -> F:
+    """Decorate a function that makes a `Figure` in a theme: with ``theme=None``, the figure follows the notebook.
 
-    In a cell, its errors about arguments are short, like all errors of this package.
+    In a cell, errors about its arguments are short, like all errors of this package.
     """
     function = checks_arguments(function)
 
@@ -234,9 +234,9 @@ def others_label(count: int) -> str:
     return f"{count:,} other{'' if count == 1 else 's'}"
 
 
-def note_if_empty(axes: Any, theme: Theme, unit: str, empty: bool) -> None:  # noqa: FBT001 - says what it is
-    """Write into a figure without amounts that there are none."""
-    if empty:
+def note_if_empty(axes: Any, theme: Theme, unit: str, *, is_empty: bool) -> None:
+    """Replace empty axes with a note, such as ``No matches``."""
+    if is_empty:
         axes.set_axis_off()
         axes.text(0.5, 0.5, f"No {unit}", transform=axes.transAxes, ha="center", va="center", color=theme.muted)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.markup import count_of
 from sourcelight.lab.plots.data import sentences
-from sourcelight.lab.plots.figure import Figure, format_number, is_chart, new_sheet, short_label
+from sourcelight.lab.plots.figure import Figure, follows_theme, format_number, new_sheet, short_label
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
 _RADIUS = 1.0
@@ -18,7 +18,7 @@ _MAX_FLAT_NAMES = 2
 _DECAY = 0.6
 
 
-@is_chart
+@follows_theme
 def dependencies(
     graph: Any,
     *,

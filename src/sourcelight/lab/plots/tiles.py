@@ -11,9 +11,9 @@ from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import (
     WIDTH_IN,
     Figure,
+    follows_theme,
     format_amount,
     format_number,
-    is_chart,
     largest_first,
     new_sheet,
     note_if_empty,
@@ -35,7 +35,7 @@ _TOP = "/*"
 _MAX_TILES = 150
 
 
-@is_chart
+@follows_theme
 def treemap(
     source: Any,
     *,
@@ -96,7 +96,7 @@ def treemap(
         axes.set_xlim(0, _WIDTH)
         axes.set_ylim(_HEIGHT, 0)
         axes.set_axis_off()
-        note_if_empty(axes, colors, data.unit, not len(largest))
+        note_if_empty(axes, colors, data.unit, is_empty=not len(largest))
         return figure
 
     summary = f"{largest.index[0][1]} has the largest number" if len(largest) else "there are none"

@@ -12,9 +12,9 @@ from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import (
     WIDTH_IN,
     Figure,
+    follows_theme,
     format_amount,
     format_number,
-    is_chart,
     largest_first,
     new_sheet,
     others_label,
@@ -38,7 +38,7 @@ DATE_COLUMNS = ("period", "commit_date", "blame_commit_date", "last_commit_date"
 _MAX_BARS = 72
 
 
-@is_chart
+@follows_theme
 def over_time(
     source: Any,
     by: str | None = None,
@@ -201,7 +201,7 @@ _YEAR_WIDTH = 60.2
 _QUANTILES = (0.25, 0.5, 0.75, 0.9)
 
 
-@is_chart
+@follows_theme
 def calendar(
     source: Any,
     *,
