@@ -106,6 +106,11 @@ def test_what_was_typed_as_a_name_is_not_kept(tmp_path: Path) -> None:
     assert all(b"my secret password" not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_a_limit_admits_at_least_one_attempt() -> None:
+    with pytest.raises(ValueError, match="sign-in: limit must be at least 1, got 0"):
+        AttemptLimit("sign-in", "ann", 0, 300)
+
+
 def test_attempts_end_with_their_window_and_are_withdrawn() -> None:
     now = 1000.0
     with State(clock=lambda: now) as state:

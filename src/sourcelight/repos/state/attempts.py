@@ -1,7 +1,7 @@
 """Rate limits against guessing, shared by all processes of one state file.
 
-An attempt is counted before its work is done, in the transaction that found room for it: of any number of guesses at
-the same time, in any number of processes, only as many as the limit allows are ever tried.
+An attempt is counted before its work is done, in the transaction that checked its limits. However many processes guess
+at the same time, they try only as many guesses as the limit allows.
 """
 
 from __future__ import annotations
@@ -26,13 +26,20 @@ class AttemptLimit:
     key
         Whose attempts are counted together; only a keyed hash of it is stored, since people type passwords as names.
     limit
-        Attempts allowed within `window_s` seconds.
+        Attempts allowed within `window_s`; at least 1.
+    window_s
+        Seconds for which an attempt counts.
     """
 
     kind: str
     key: str
     limit: int
     window_s: int
+
+    def __post_init__(self) -> None:
+        # SQLite reads the negative OFFSET of a limit of 0 as none, so that limit would admit an attempt.
+        if self.limit < 1:
+            raise ValueError(f"{self.kind}: limit must be at least 1, got {self.limit}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Admission:
 
 
 class Attempts:
-    """Counts attempts in one state file."""
+    """The attempts that are counted in one state file."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
