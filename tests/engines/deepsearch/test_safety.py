@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from engines.deepsearch.asking import engine_of, research
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.markdown import fence_code, inline
+from sourcelight.engines.deepsearch.markdown import fence_code, inline, link_citations
 from sourcelight.engines.deepsearch.redaction import frame_text, is_hidden_file, new_boundary, redact
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
@@ -108,6 +109,16 @@ def test_fences_hold_what_they_hold(text: str) -> None:
     assert set(fence) == {"`"}
     assert lines[-1] == fence
     assert not any(fence in line for line in lines[1:-1])
+
+
+def test_formatting_takes_linear_time() -> None:
+    """A line of backticks or spaces took time by the square of its length: 15 seconds for 64,000 of them."""
+    start_s = time.process_time()
+    assert fence_code("`" * 300_000, "a.py").startswith("`" * 300_001 + "python\n")
+    assert code("x" + "`" * 300_000) == "`" * 300_001 + " x" + "`" * 300_000 + " " + "`" * 300_001
+    spaces = "x" + " " * 300_000 + "y"
+    assert link_citations(spaces, {}, "") == spaces
+    assert time.process_time() - start_s < 5
 
 
 @pytest.mark.parametrize("text", ["[x](javascript:alert(1))", "<script>", "![i](http://x/y.png)", "**bold**", "a|b"])

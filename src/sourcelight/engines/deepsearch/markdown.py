@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sourcelight.core.markup import clean_markdown, code, join_inline, literal, visible
+from sourcelight.core.markup import clean_markdown, code, fence_around, join_inline, literal, visible
 from sourcelight.engines.deepsearch.citations import Citation
-from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import fence_name
 from sourcelight.engines.deepsearch.redaction import redact
 
 CITED = re.compile(r"\[(E\d{1,6}(?:\s*,\s*E\d{1,6})*)\]", re.IGNORECASE)
 
-_WITH_SPACE = re.compile(rf"(\s*){CITED.pattern}", re.IGNORECASE)
+# Starts at the first space of a run only, or long runs without an id would take quadratic time.
+_WITH_SPACE = re.compile(rf"(?<!\s)(\s*){CITED.pattern}", re.IGNORECASE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
 
 
@@ -28,9 +29,7 @@ def inline(text: str, limit: int = 300) -> str:
 def fence_code(text: str, path: str, language: str = "") -> str:
     """Format lines of a file as a code block; `language` is the display name of a notebook's language."""
     lines = visible(redact(text))
-    fence = "```"
-    while fence in lines:
-        fence += "`"
+    fence = fence_around(lines, 3)
     return f"{fence}{fence_name(path, language)}\n{lines}\n{fence}"
 
 
@@ -54,8 +53,7 @@ def quote(citation: Citation, base_url: str) -> str:
     item = citation.evidence
     head = link_to(citation, base_url)
     if isinstance(item, CommitEvidence):
-        byline = f"{head} {inline(item.author, 80)}, {item.date[:10]}: “{inline(item.subject)}”"
-        return f"- {byline}"
+        return f"- {head} {inline(item.author, 80)}, {item.date[:10]}: “{inline(item.subject)}”"
     names = ", ".join(code(name) for name in item.symbols[:3])
     return f"{head}{f' {names}' if names else ''}\n\n{fence_code(item.text, item.path, item.language)}"
 
@@ -63,13 +61,13 @@ def quote(citation: Citation, base_url: str) -> str:
 def link_citations(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
     """Replace ``[E7]`` with links; ids of rejected or unknown evidence are removed."""
 
-    def links(match: re.Match[str]) -> str:
+    def link_ids(match: re.Match[str]) -> str:
         names = [name.strip().upper() for name in match[2].split(",")]
         accepted = [citations[name] for name in names if name in citations and citations[name].accepted]
         links = " ".join(link_to(citation, base_url) for citation in accepted)
         return match[1] + links if links else ""
 
-    return _WITH_SPACE.sub(links, text)
+    return _WITH_SPACE.sub(link_ids, text)
 
 
 def render_model_text(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
@@ -89,8 +87,3 @@ def render_model_text(text: str, citations: Mapping[str, Citation], base_url: st
         return link_citations(brackets, citations, base_url) if CITED.fullmatch(brackets) else None
 
     return clean_markdown(text, render_text, render_link)
-
-
-def first_lines(item: FileEvidence) -> str:
-    """Return the first line of evidence with text."""
-    return next((line.strip() for line in item.text.split("\n") if line.strip()), "")
