@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from sourcelight.engines.navigation.model import DeclarationKey, Document, How, ParsedFile, Role
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 CODE = frozenset({"function", "method", "constructor"})
 TYPES = frozenset({"class", "struct", "interface", "enum", "typeparameter"})
+MAX_DECLARATION_WORDS = 5000
+"""Maximum occurrences of a name that are checked for declarations."""
+
+StepKind: TypeAlias = Literal["name", "this", "super", "type", "same", "element", "auto"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,14 +105,21 @@ class NameUse:
 
 @dataclass(frozen=True, slots=True)
 class TypeStep:
-    """Rule that derives the type of an expression from a part of it.
+    """A rule that derives the type of an expression from a part of it.
 
-    `kind`: ``name`` (of the identifier `node`), ``this``, ``super``, ``type`` (`node` is the type), ``same`` (type of
-    `node`), ``element`` (an element of `node`'s), ``auto`` (the compiler infers it).
-    `otherwise` is the step to try if this one finds nothing.
+    Parameters
+    ----------
+    kind
+        ``name``: that of the declaration of the identifier `node`; ``this``, ``super``: the enclosing class, its base;
+        ``type``: `node` itself; ``same``: that of the expression `node`; ``element``: that of an element of `node`;
+        ``auto``: that of the initial value.
+    node
+        The part; None: it is missing, as in damaged code.
+    otherwise
+        The step to try if this one finds nothing.
     """
 
-    kind: str
+    kind: StepKind
     node: Node | None = None
     otherwise: TypeStep | None = None
 
@@ -183,12 +194,8 @@ def text_of(node: Node | None) -> bytes:
     return (node.text or b"") if node is not None else b""
 
 
-MAX_DECLARATION_WORDS = 5000
-"""Maximum occurrences of a name that are checked for declarations."""
-
-
 class DeclarationModel(ParsedFile):
-    """A parsed file."""
+    """A parsed file that finds its declarations by the rules of its language."""
 
     def __init__(self, rules: SyntaxRules, text: bytes, tree: Tree) -> None:
         self.rules = rules
@@ -214,22 +221,23 @@ class DeclarationModel(ParsedFile):
 def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
     """Return how badly a declaration fits a use: 0 fits, more is less likely."""
     if use.is_type:
-        is_preferred = not use.preferred_nodes or declaration.node.type in use.preferred_nodes
-        return 0 if declaration.kind in TYPES and is_preferred else 1 if declaration.kind in TYPES else 2
+        return _type_misfit(declaration, use)
     if use.role == "attribute" and not use.path:
         # A member that is called is probably a method; otherwise it is probably a field.
         return int((declaration.kind in CODE) is not use.is_called)
     if use.is_called:
-        return (
-            0
-            if declaration.kind in CODE
-            else 2
-            if declaration.kind == "typeparameter"
-            else int(separate_function_names)
-        )
+        if declaration.kind in CODE:
+            return 0
+        return 2 if declaration.kind == "typeparameter" else int(separate_function_names)
     if use.role == "import":
         return 0
     return int(separate_function_names and declaration.kind in CODE) + (declaration.kind == "typeparameter")
+
+
+def _type_misfit(declaration: Declaration, use: NameUse) -> int:
+    if declaration.kind not in TYPES:
+        return 2
+    return 0 if not use.preferred_nodes or declaration.node.type in use.preferred_nodes else 1
 
 
 def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUse) -> int:
@@ -244,35 +252,31 @@ def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUs
 
 def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:
     """Return the fitting declarations of the innermost scope, exact parameter counts first."""
-    rank = min(
-        (misfit(declaration, use, separate_function_names=rules.separate_function_names) for declaration in in_scope),
-        default=0,
-    )
-    fitting_declarations = [
-        declaration
-        for declaration in in_scope
-        if misfit(declaration, use, separate_function_names=rules.separate_function_names) == rank
-    ]
-    if not fitting_declarations:
+    if not in_scope:
         return []
-    # All scopes here contain the use, so they are nested, and the shortest is the innermost.
-    scope = min(declaration.scope.end_byte - declaration.scope.start_byte for declaration in fitting_declarations)
-    inner = [
-        declaration
-        for declaration in fitting_declarations
-        if declaration.scope.end_byte - declaration.scope.start_byte == scope
+    ranks = [
+        misfit(declaration, use, separate_function_names=rules.separate_function_names) for declaration in in_scope
     ]
-    last = -max(declaration.visible for declaration in inner)
+    best_rank = min(ranks)
+    fitting = [declaration for declaration, rank in zip(in_scope, ranks, strict=True) if rank == best_rank]
+    # All scopes here contain the use, so they are nested, and the shortest is the innermost.
+    scope_bytes = min(_scope_bytes(declaration) for declaration in fitting)
+    inner = [declaration for declaration in fitting if _scope_bytes(declaration) == scope_bytes]
+    last_visible = max(declaration.visible for declaration in inner)
     # A later variable shadows an earlier one of the scope, so only the last counts. Overloaded functions all stay, and
     # the one with the right number of parameters comes first.
     return sorted(
-        (declaration for declaration in inner if declaration.kind in CODE or -declaration.visible == last),
+        (declaration for declaration in inner if declaration.kind in CODE or declaration.visible == last_visible),
         key=lambda declaration: (
             parameter_mismatch(rules, declaration, use),
             declaration.is_prototype,
             declaration.start,
         ),
     )
+
+
+def _scope_bytes(declaration: Declaration) -> int:
+    return declaration.scope.end_byte - declaration.scope.start_byte
 
 
 def fit_members(

@@ -176,7 +176,7 @@ class JavaRules:
         """Return where the type of an expression comes from."""
         kind = node.type
         if kind in {"this", "super"}:
-            return TypeStep(kind, node)
+            return TypeStep("this" if kind == "this" else "super", node)
         if kind in {"identifier", "type_identifier"}:
             # `var` is a type name for the grammar; the type then comes from the initial value.
             return TypeStep("auto" if text_of(node) == b"var" else "name", node)
