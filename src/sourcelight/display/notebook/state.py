@@ -1,6 +1,7 @@
 """State of long work: written by the working thread, read by the drawing one.
 
-No widget is touched here. Fields are replaced whole, so that a reader on another thread sees old or new, never half.
+This module touches no widget. It replaces fields as a whole, so a reader on another thread sees the old or the new
+value.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sourcelight.core.batches.events import (
     CloneProgress,
@@ -27,7 +28,8 @@ from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 
 Phase = Literal["running", "complete", "partial", "limited", "unparsed", "interrupted", "failed"]
-_MAX_OTHER = 10_000  # payloads that are kept; `skipped` has the number of all
+# Only so many payloads are kept; `skipped` has the number of all.
+_MAX_OTHER = 10_000
 _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 
 
@@ -74,21 +76,31 @@ class ProgressSnapshot:
     @property
     def text(self) -> str:
         """One line for a terminal."""
-        return ", ".join([f"{self.phase}: {self.done:,} {self.unit}", *(f"{v} {n}" for n, v in self.fields)])
+        fields = (f"{text} {name}" for name, text in self.fields)
+        return ", ".join((f"{self.phase}: {self.done:,} {self.unit}", *fields))
+
+
+class _SearchParts(NamedTuple):
+    """The parts of a search that is split, and the matches that arrived from them."""
+
+    done: int
+    total: int
+    match_count: int
 
 
 class SearchState:
-    """A search as far as it has come.
+    """The state of a running or finished search.
 
     Parameters
     ----------
     query
         Text of the query; ``count:N`` in it gives the progress its total.
-    pattern_type, display
-        How it is read, and how many matches were to be returned (-1: all): which distinguishes requested parts from
-        others.
+    pattern_type
+        Pattern type of the query.
+    display
+        Maximum number of matches that the request asks for; -1: all. Reaching it makes the result partial.
     clock
-        Seconds that only grow; tests pass their own.
+        Returns seconds and never goes back; tests pass their own.
     """
 
     def __init__(
@@ -115,7 +127,7 @@ class SearchState:
         self.services: tuple[ServiceStatus, ...] = ()
         self.other: tuple[OtherMatch, ...] = ()
         self.done = False
-        self._parts: tuple[int, int, int] | None = None
+        self._parts: _SearchParts | None = None
         self._end: tuple[Status, tuple[str, ...]] | None = None
         self._clock = clock
         self._started = clock()
@@ -126,8 +138,8 @@ class SearchState:
         if isinstance(event, MatchBatch):
             self._count(event)
         elif isinstance(event, Progress):
-            # A new tuple for each event, as a reader may be iterating over the former one. Bounded, since a stream may
-            # send progress for hours.
+            # A new tuple for each event, as a reader may be iterating over the previous one. Bounded, since a stream
+            # may send progress for hours.
             self.progress = (*self.progress[-9_999:], event)
             # Not added up: each event of progress has the whole list.
             self.skipped = event.skipped
@@ -150,14 +162,14 @@ class SearchState:
 
         self.rows += event.batch.num_rows
         self.matches += match_count(event.batch)
-        new = {f.name for f in event.repositories} - self.repositories
-        if new:
+        new_names = {info.name for info in event.repositories} - self.repositories
+        if new_names:
             # This makes a new frozenset, so a reader on another thread never sees a set that changes while it iterates.
-            self.repositories |= new
+            self.repositories |= new_names
 
     def set_parts(self, done: int, total: int, arrived: int) -> None:
         """Record the parts of a search: `done` of `total`, with `arrived` matches."""
-        self._parts = (done, total, arrived)
+        self._parts = _SearchParts(done, total, arrived)
 
     def set_count(self, matches: int, repositories: int | None = None) -> None:
         """Record the matches and repositories that the backend counted without sending any."""
@@ -219,43 +231,46 @@ class SearchState:
         return self._clock() - self._started if self._elapsed is None else self._elapsed
 
     def snapshot(self) -> ProgressSnapshot:
-        """Read this moment, to be drawn."""
+        """Return a snapshot to draw."""
         elapsed = self.elapsed_s
-        repositories = max(len(self.repositories), self.repositories_count or 0)
+        repository_count = max(len(self.repositories), self.repositories_count or 0)
         rate = self.matches / elapsed if elapsed > 0 else 0.0
-        # Reasons of the status repeat skipped work and alerts; each is shown once.
-        seen = {f"{s.reason}: {s.title}" for s in self.skipped}
-        notices = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
-        notices += [(alert.kind or "info", join_lines(alert.text)) for alert in self.alerts]
-        notices += [
-            ({"failed": "error", "partial": "info"}.get(self.phase, "warning"), r)
-            for r in (self._end[1] if self._end else ())
-            if r not in seen and not r.startswith("alert: ") and r not in {n for _, n in notices}
-        ]
         return ProgressSnapshot(
             title=self.query,
             phase=self.phase,
             elapsed_s=elapsed,
-            done=self.matches if self._parts is None else max(self.matches, self._parts[2]),
+            done=self.matches if self._parts is None else max(self.matches, self._parts.match_count),
             total=self.total,
             unit="match" if self.matches == 1 else "matches",
             fields=(
-                *(() if self._parts is None else (("parts", f"{self._parts[0]:,} of {self._parts[1]:,}"),)),
-                (_repositories(repositories), f"{repositories:,}"),
+                *(() if self._parts is None else (("parts", f"{self._parts.done:,} of {self._parts.total:,}"),)),
+                (_repository_unit(repository_count), f"{repository_count:,}"),
                 *(() if not self.services else (("services", self._services_ended()),)),
                 ("s", f"{elapsed:.1f}"),
                 ("matches/s", f"{rate:,.0f}"),
             ),
-            notices=tuple(notices),
+            notices=self._notices(),
         )
+
+    def _notices(self) -> tuple[tuple[str, str], ...]:
+        notices = [(item.severity, _note(item)) for item in self.skipped]
+        notices += [(alert.kind or "info", join_lines(alert.text)) for alert in self.alerts]
+        # Reasons of the status repeat skipped work and alerts; each is shown once.
+        repeated = {f"{item.reason}: {item.title}" for item in self.skipped} | {text for _, text in notices}
+        severity = {"failed": "error", "partial": "info"}.get(self.phase, "warning")
+        reasons = self._end[1] if self._end else ()
+        notices += [
+            (severity, reason) for reason in reasons if reason not in repeated and not reason.startswith("alert: ")
+        ]
+        return tuple(notices)
 
     def _services_ended(self) -> str:
         done_count = sum(service.status != "running" for service in self.services)
         return f"{done_count} of {len(self.services)}"
 
 
-def _repositories(number: int) -> str:
-    return "repository" if number == 1 else "repositories"
+def _repository_unit(count: int) -> str:
+    return "repository" if count == 1 else "repositories"
 
 
 def _note(item: Skipped) -> str:
@@ -264,7 +279,7 @@ def _note(item: Skipped) -> str:
 
 
 class IndexState:
-    """An index that is being built, as far as it has come.
+    """The state of an index build.
 
     `update` takes the progress of the index, or of a clone before it.
     """
@@ -305,7 +320,7 @@ class IndexState:
             self._phase = phase
 
     def snapshot(self) -> ProgressSnapshot:
-        """Read this moment, to be drawn."""
+        """Return a snapshot to draw."""
         latest = self._latest
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
         index = latest if isinstance(latest, IndexProgress) else IndexProgress(0, 0, 0, 0)
@@ -327,7 +342,7 @@ class IndexState:
             elapsed_s=elapsed,
             done=done,
             total=total or None,
-            unit=_repositories(total or done),
+            unit=_repository_unit(total or done),
             fields=tuple(fields),
             notices=tuple(notices),
             activity="Indexing",
