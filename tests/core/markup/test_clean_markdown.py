@@ -78,3 +78,11 @@ def test_hostile_texts_take_bounded_time(block: str) -> None:
     began = time.process_time()
     clean_markdown(block * (60_000 // len(block)))
     assert time.process_time() - began < 5.0
+
+
+@pytest.mark.parametrize("character", ["-", "=", "#", "1", " "])
+def test_lines_that_almost_start_a_block_take_bounded_time(character: str) -> None:
+    """An underline of a heading with a letter behind it took 11 seconds."""
+    began = time.process_time()
+    clean_markdown(character * 60_000 + "x")
+    assert time.process_time() - began < 5.0

@@ -26,7 +26,8 @@ RenderLink: TypeAlias = Callable[[str, str], str | None]
 
 MAX_CHARACTERS = 100_000
 _CUT = "\n\n(The rest of this text is left out: it has more than 100,000 characters.)"
-_LINE_PREFIX = re.compile(r"#{1,6}(?=\s|$)|[-+>](?=\s|$)|>|[-=]+(?=[-= \t]*$)|:?-+:?(?=\s*$)|\d{1,9}(?=[.)](?:\s|$))")
+# Possessive, since shorter runs of an underline fail as the longest does, in quadratic time.
+_LINE_PREFIX = re.compile(r"#{1,6}(?=\s|$)|[-+>](?=\s|$)|>|[-=]++(?=[-= \t]*$)|:?-+:?(?=\s*$)|\d{1,9}(?=[.)](?:\s|$))")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,30}")
 _TICKS = re.compile(r"`+")
 # Renderers beyond CommonMark support bare addresses, formulas, attributes and more; `!` and `&` depend on the next
