@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,18 @@ from sourcelight.engines.search.ranking.paths import reported_kind
 from sourcelight.engines.search.ranking.question import RankQuery
 
 
+class BestChunks(NamedTuple):
+    """The best chunks of a ranking.
+
+    `chunks` has their numbers and scores, relative to the best chunk of all parts. `files` has their files by the
+    files' own scores, and `unscaled_scores` the scores of `chunks` as they were reckoned.
+    """
+
+    chunks: list[tuple[int, float]]
+    files: list[int]
+    unscaled_scores: tuple[float, ...]
+
+
 class RankOrder:
     """The order of files and chunks by their scores."""
 
@@ -43,15 +56,13 @@ class RankOrder:
         (greatest,) = exchange.maxima([float(total.max(initial=0.0))])
         self._max_total = greatest or 1.0
         self.scores: Float64Array = total / self._max_total
-        self._seen: list[tuple[int, float]] | None = None
-        self._unscaled: tuple[float, ...] = ()
+        self._sorted: list[tuple[int, float]] | None = None
         if limit is None:
             self._chunk_numbers, self._files = words.chunk_numbers, words.file
         else:
             tops = lists.tops(self.scores)
-            # The score of the file at the limit. `partition` finds it without sorting; `ROUNDING_FACTOR` keeps files
-            # that rounding puts a hair below it.
-            min_top = float(np.partition(tops, len(tops) - limit)[-limit]) if 0 < limit < len(tops) else 0.0
+            # `ROUNDING_FACTOR` keeps files that rounding puts a hair below the one at the limit.
+            min_top = _score_at(tops, limit) if 0 < limit < len(tops) else 0.0
             candidates = (tops >= ROUNDING_FACTOR * min_top).nonzero()[0]
             self._chunk_numbers, self._files = words.postings_in(lists.files.take(candidates))
         # `take` copies, so the in-place operations below don't change the shared scores.
@@ -65,7 +76,6 @@ class RankOrder:
         """Multiply the score of each further chunk of a file by a further `factor`."""
         if factor >= 1.0 or not len(self._files):
             return
-        # Chunks of a file are adjacent; only files with several have anything to damp.
         # By file, then by falling score: the last key of `lexsort` is the first criterion.
         order = np.lexsort((-self._scores, self._files))
         starts = run_starts(self._files)
@@ -110,8 +120,8 @@ class RankOrder:
     def _path(self, block: ChunkBlock, index: int) -> str:
         return self.collection.open_terms[block.target].snapshot.view.path(int(block.files[index]))
 
-    def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
-        """Return the best chunks with their scores, and their files in the order of the files' own scores."""
+    def best(self, limits: RankLimits) -> BestChunks:
+        """Return the best chunks within `limits`, and their files."""
         chunk_count = len(self._chunk_numbers)
         wanted_count = chunk_count if limits.chunks is None else min(limits.chunks, chunk_count)
         if limits.files is not None or limits.per_file is not None:
@@ -125,12 +135,11 @@ class RankOrder:
         # A name takes longer to look up than all else here, and equal scores are rare.
         is_tied = len(set(scores.values())) < len(files)
         ordered = sorted(files, key=lambda file: (-scores[file], self._name(file) if is_tied else ()))
-        self._unscaled = tuple(value for _, value in selected)
-        return [(chunk, value / best_score) for chunk, value in selected], ordered
-
-    def unscaled_scores(self) -> tuple[float, ...]:
-        """Return the scores of the chunks that `best` returned, before scaling."""
-        return self._unscaled
+        return BestChunks(
+            [(chunk, value / best_score) for chunk, value in selected],
+            ordered,
+            tuple(value for _, value in selected),
+        )
 
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
         """Return a chunk's negated score, its position, and the terms of the question that it contains."""
@@ -140,16 +149,16 @@ class RankOrder:
     def first(self, count: int) -> list[tuple[int, float]]:
         """Return the best chunks of all files, with their scores before scaling."""
         # `best` has sorted as many chunks already, unless it had to look at limits of files.
-        if self._seen is None or len(self._seen) < min(count, len(self._chunk_numbers)):
+        if self._sorted is None or len(self._sorted) < min(count, len(self._chunk_numbers)):
             return self._sort(count)[:count]
-        return self._seen[:count]
+        return self._sorted[:count]
 
     def best_files(self, limit: int) -> list[int]:
         """Return the best files by their own scores; of equal ones by repository and path."""
         scored = (self.scores > 0.0).nonzero()[0]
         scores = self.scores.take(scored)
         if limit < len(scored):
-            is_best = scores >= np.partition(scores, len(scored) - limit)[len(scored) - limit]
+            is_best = scores >= _score_at(scores, limit)
             scored, scores = scored[is_best], scores[is_best]
         pairs = zip(self.lists.files.take(scored).tolist(), scores.tolist(), strict=True)
         return [file for file, _ in sorted(pairs, key=lambda pair: (-pair[1], self._name(pair[0])))[:limit]]
@@ -159,10 +168,9 @@ class RankOrder:
         scores = self._scores
         positions: Int64Array = np.arange(len(scores))
         if count < len(scores):
-            min_score = np.partition(scores, len(scores) - count)[len(scores) - count] if count else np.inf
-            positions = (scores >= min_score).nonzero()[0]
-        self._seen = self._settle(positions)
-        return self._seen
+            positions = (scores >= _score_at(scores, count)).nonzero()[0]
+        self._sorted = self._settle(positions)
+        return self._sorted
 
     def _chunks_of_best_files(self, limits: RankLimits) -> Int64Array:
         """Return the indexes of chunks within `limits`, including all that score like the last one."""
@@ -171,21 +179,19 @@ class RankOrder:
         scores, file = self._scores, self._files
         positions: Int64Array = np.arange(len(scores))
         if limits.files is not None and len(positions):
-            first = run_starts(file)
-            # Chunks of a file are adjacent, so `first` begins a group for each file.
-            tops = np.maximum.reduceat(scores, first)
+            # Chunks of a file are adjacent.
+            starts = run_starts(file)
+            tops = np.maximum.reduceat(scores, starts)
             if limits.files < len(tops):
-                min_score = (
-                    np.partition(tops, len(tops) - limits.files)[len(tops) - limits.files] if limits.files else np.inf
-                )
-                positions = (tops >= min_score).repeat(np.diff(first, append=len(file))).nonzero()[0]
+                is_best = tops >= _score_at(tops, limits.files)
+                positions = is_best.repeat(np.diff(starts, append=len(file))).nonzero()[0]
         if limits.per_file is not None and len(positions):
             positions = positions[np.lexsort((-scores[positions], file[positions]))]
-            first = run_starts(file[positions])
-            sizes = np.diff(first, append=len(positions))
+            starts = run_starts(file[positions])
+            sizes = np.diff(starts, append=len(positions))
             # The score of the last chunk that a file may keep; files with fewer chunks keep all.
-            last = scores[positions[first + np.clip(limits.per_file, 1, sizes) - 1]]
-            positions = positions[scores[positions] >= last.repeat(sizes)]
+            min_scores = scores[positions[starts + np.clip(limits.per_file, 1, sizes) - 1]]
+            positions = positions[scores[positions] >= min_scores.repeat(sizes)]
         return positions
 
     def _settle(self, positions: Int64Array) -> list[tuple[int, float]]:
@@ -205,6 +211,7 @@ class RankOrder:
         return pairs
 
     def _choose(self, pairs: list[tuple[int, float]], limits: RankLimits, limit: int) -> list[tuple[int, float]]:
+        """Return the first `limit` chunks of as many files, and as many of each file, as `limits` allow."""
         selected: list[tuple[int, float]] = []
         chunks_per_file: dict[int, int] = {}
         for chunk, value in pairs:
@@ -276,16 +283,21 @@ def terms_in(collection: ChunkCollection, words: WordScores, best: Sequence[tupl
     """Return the terms that some chunks have in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     files = collection.file_of[tops]
-    holding = words.postings.items()
     return frozenset(
         term
-        for term, postings in holding
+        for term, postings in words.postings.items()
         if _contains_any(tops, postings.numbers) or _contains_any(files, postings.files)
     )
 
 
+def _score_at(scores: Float64Array, limit: int) -> float:
+    """Return the score of rank `limit`, at most the number of scores; infinity for 0, which no score reaches."""
+    # `partition` finds it without sorting.
+    return float(np.partition(scores, len(scores) - limit)[len(scores) - limit]) if limit else np.inf
+
+
 def _contains_any(targets: Int64Array, numbers: Int64Array) -> bool:
-    """Return whether one of a few is among ascending numbers."""
+    """Return whether `numbers`, which ascend, contain one of a few targets."""
     if not len(numbers):
         return False
     # A target above all numbers would get the position behind the last one.

@@ -80,11 +80,11 @@ class Ranker:
             collection, question, cancellation, buffer, max(min(bounds), COVERING_CHUNKS) if bounds else None
         )
         word_scores = order.words
-        numbers, files = order.best(limits)
-        described_files = order.files(files)
+        best = order.best(limits)
+        described_files = order.files(best.files)
         return Ranking(
             question,
-            tuple(order.chunks(numbers, files, described_files)),
+            tuple(order.chunks(best.chunks, best.files, described_files)),
             tuple(described_files),
             order.matched_files,
             word_scores.matched,
@@ -114,17 +114,17 @@ class Ranker:
         words = score(part, question.terms, self.weights, cancellation, global_counts=global_counts)
         lists = file_lists(part, words, question, self.lists, defined=defined, exchange=self.exchange)
         order = RankOrder(part, words, lists, exchange=self.exchange)
-        numbers, best_files = order.best(limits)
-        described_files = order.files(best_files)
+        best = order.best(limits)
+        described_files = order.files(best.files)
         best_chunks = order.first(COVERING_CHUNKS)
         part_stats = PartStats(
-            tuple(order.scores_of(best_files)),
-            order.unscaled_scores(),
+            tuple(order.scores_of(best.files)),
+            best.unscaled_scores,
             tuple(order.covering(chunk, value) for chunk, value in best_chunks),
         )
         return Ranking(
             question,
-            tuple(order.chunks(numbers, best_files, described_files)),
+            tuple(order.chunks(best.chunks, best.files, described_files)),
             tuple(described_files),
             order.matched_files,
             words.matched,
@@ -172,14 +172,14 @@ class Ranker:
 
     def _add(self, scorer: Scorer, order: RankOrder, question: RankQuery, cancellation: Cancellation) -> None:
         collection = order.collection
-        numbers, files = order.best(RankLimits(_VOTING_CHUNKS))
+        best = order.best(RankLimits(_VOTING_CHUNKS))
         scores = scorer.scores(
             ScoreRequest(
                 question,
                 [open_terms.target for open_terms in collection.open_terms],
                 [open_terms.snapshot for open_terms in collection.open_terms],
                 scores_by_target(collection, order.scores),
-                order.chunks(numbers, files, order.files(files)),
+                order.chunks(best.chunks, best.files, order.files(best.files)),
             ),
             cancellation,
         )
