@@ -74,19 +74,19 @@ class PatternEngines:
         runs = None if is_nullable or anchor_kinds else class_runs(tree, greedy=syntax.greedy)
         finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=is_nullable, runs=runs)
         # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
-        bulk_source = kernel if shorter is not None and kernel else b"(?i)" * (not case_sensitive) + flagged
+        bulk_source = kernel if shorter is not None and kernel else (b"" if case_sensitive else b"(?i)") + flagged
         bulk = BulkMatcher(bulk_source, lambda: weaker_patterns(tree))
         return cls(
-            syntax.tree,
-            tree,
-            multi_line,
-            matcher,
-            finder,
-            bulk,
-            is_nullable,
-            runs,
-            not anchor_kinds,
-            bool(anchored_ends),
+            source_tree=syntax.tree,
+            tree=tree,
+            multi_line=multi_line,
+            matcher=matcher,
+            finder=finder,
+            bulk=bulk,
+            nullable=is_nullable,
+            runs=runs,
+            unanchored=not anchor_kinds,
+            line_is_text=bool(anchored_ends),
         )
 
 

@@ -33,7 +33,7 @@ class Engine(Protocol):
     indexing
         The first indexing, for which searches wait.
     report
-        What indexing in this process did last; None: nothing yet, or it is done elsewhere.
+        Report of the last indexing in this process; None: it has run none.
     """
 
     limits: Limits
@@ -56,7 +56,7 @@ class Engine(Protocol):
         ...
 
     def refresh(self, cancellation: Cancellation | None = None) -> None:
-        """Look whether repositories have changed."""
+        """Check whether repositories have changed."""
         ...
 
     def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
@@ -64,7 +64,7 @@ class Engine(Protocol):
         ...
 
     def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> list[Event] | None:
-        """Return the events of `stream` where the thread of an event loop may do it; None: call `stream`."""
+        """Return the events of a search that is quick enough for the thread of an event loop; None: call `stream`."""
         ...
 
     def count(
