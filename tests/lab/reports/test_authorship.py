@@ -99,11 +99,46 @@ def test_reviewers_and_integrators_are_those_of_trailers_and_committers(
     assert report.drill_down("integrators", integrator=CY)["subject"].tolist() == ["five"]
 
 
+def test_an_integrator_is_one_person_as_in_the_table_of_contributors(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    # One address under three names and in two spellings, as author, as merger and as committer.
+    names = ("Martti Tee <martti@example.org>", "toim <Martti@example.org>", "Martti T <martti@example.org>")
+    repo.commit({"a": "1\n"}, "begin", author=BO)
+    for position, name in enumerate([names[0], names[0], *names[1:]]):
+        who, _, address = name.partition(" <")
+        environment = {"GIT_COMMITTER_NAME": who, "GIT_COMMITTER_EMAIL": address.rstrip(">")}
+        repo.commit({"own": f"{position}\n"}, "own", author=name)
+        repo.write({"a": f"{position + 2}\n"})
+        repo.git("add", "-A")
+        repo.git("commit", "-q", "-m", "of another", f"--author={BO}", env=environment)
+        repo.git("commit", "-q", "--allow-empty", "-m", "own again", f"--author={names[0]}", env=environment)
+    with sl.open(tmp_path / "src", index_workers=1, background_index=False) as client:
+        by_address, by_name = (
+            contributors(client, ownership=False, join_addresses=is_joined) for is_joined in (True, False)
+        )
+        of_file = contributors(client, ownership=False, join_addresses=True, only="a")
+    authors = {f"{row['author']} <{row['author_email']}>" for row in rows(by_address, "contributors")}
+    for report in (by_address, of_file):
+        results = {row["integrator"]: row["commits_of_others"] for row in rows(report, "integrators")}
+        addresses = [name.partition("<")[2].lower() for name in results]
+        assert len(addresses) == len(set(addresses))
+        assert results[names[0]] == 4
+    assert names[0] in authors
+    assert len(by_address.drill_down("integrators", integrator=names[0])) == 4
+    assert {name: row["commits_of_others"] for row in rows(by_name, "integrators") for name in names
+            if row["integrator"] == name} == {names[0]: 2, names[1]: 1, names[2]: 1}  # fmt: skip
+
+
 def test_time_zones_are_those_of_authors(report: Report, repo: RepositoryBuilder) -> None:
     zones = Counter(zone for name, zone in log(repo, "%an|%ad") for zone in [zone.split()[-1]] if "[bot]" not in name)
     results = {row["author_utc_offset_min"]: row["commits"] for row in rows(report, "time_zones")}
     assert results == {0: zones["+0000"], 330: zones["+0530"]}
-    assert [row["time_zone"] for row in rows(report, "time_zones")] == ["+00:00", "+05:30"]
+    assert [row["time_zone"] for row in rows(report, "time_zones")] == ["UTC+00:00", "UTC+05:30"]
+    page = report.to_html()
+    # No text of a time zone begins like a formula, which would get an apostrophe in pages and exports.
+    assert "UTC+05:30" in page
+    assert "&#x27;+05:30" not in page
+    assert "'+05:30" not in page
     assert len(report.drill_down("time_zones", author_utc_offset_min=330)) == 1
 
 

@@ -106,6 +106,11 @@ def test_a_bot_that_trailers_alone_name_is_no_author_of_commits(tmp_path: Path) 
         report = contributors(code)
         assert values(report)["bots"] == 1
         assert len(report.tables["bots"]) == 2
+        (table,) = [table for section in report.sections for table in section.tables if table.name == "bots"]
+        wrote = int((table.frame["commits"] > 0).sum())
+        assert wrote == values(report)["bots"]
+        # The number and the rows differ, and the table says why.
+        assert f"Only trailers name {len(table.frame) - wrote} bot of this table" in table.counts
         assert any(notice.startswith("1 commit is by 1 bot ") for notice in report.notices)
 
 

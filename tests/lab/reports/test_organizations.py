@@ -58,6 +58,27 @@ def test_each_commit_of_a_person_is_in_one_row() -> None:
     assert rows == [["x.org", 2, 3, 6], [NONE, 1, 1, 5], [PUBLIC, 1, 1, 4]]
     assert section.tables[0].frame["share"].sum() == pytest.approx(1)
     assert section.text.startswith("1 domain of organizations, 0 of them with one person, have 60% of the commits")
+    assert section.text.endswith(f"The last 2 rows are for addresses of no organization: {NONE} and {PUBLIC}.")
+
+
+def test_the_sentence_and_the_rows_of_the_table_count_the_same_domains() -> None:
+    addresses = [f"a@{name}.example" for name in ("one", "two", "three")] + ["b@gmail.com"]
+    for count in range(1, len(addresses) + 1):
+        some_addresses = addresses[:count]
+        commits = pd.DataFrame(
+            {
+                "commit": some_addresses,
+                "author": "A",
+                "person": some_addresses,
+                "author_email": some_addresses,
+                "bot": [False] * count,
+            }
+        )
+        section = organizations_section(with_organizations(commits.assign(additions=1, deletions=0)))
+        domain_count = int(section.text.split()[0])
+        extra_rows = 1 if "The last row of the table is" in section.text else 0
+        assert domain_count == len({address.partition("@")[2] for address in some_addresses} - {"gmail.com"})
+        assert len(section.tables[0].frame) == domain_count + extra_rows
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,6 @@ _WIDTH_IN = 11.0
 _MAX_HEIGHT_IN = 12.0
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MAX_LABEL_CHARS = 46
-# A bar 4 times as long as the next one would leave no width for the others: it is cut, and its label has a mark.
-_CUT_ABOVE = 4.0
-_CUT_TO = 1.5
 _HATCH = "////"
 _SIZE_STEPS = {
     0: "none", 1: "1 to 9", 10: "10 to 99", 100: "100 to 999", 1_000: "1,000 to 9,999", 10_000: "10,000 to 99,999",
@@ -34,39 +31,27 @@ def stacked_bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], u
     """Return horizontal bars with their numbers, the first on top; several series are stacked in order."""
     figure, axes = _new_canvas(height_in=0.7 + 0.27 * max(len(labels), 2))
     totals = [sum(bar) for bar in zip(*values.values(), strict=True)]
-    axis_end = _axis_end(totals)
     lefts = [0.0] * len(labels)
     rows = list(range(len(labels)))
-    # A cut bar is shortened in all its parts: the first one would hide the others.
-    scales = [min(axis_end / total, 1.0) if total > 0 else 1.0 for total in totals]
+    # Every bar has its true length, however far the first one leads: a shortened bar misleads, and short bars still
+    # have their numbers.
     for color, (name, widths) in zip(_THEME.series, values.items(), strict=False):
-        visible_widths = [width * scale for width, scale in zip(widths, scales, strict=True)]
-        axes.barh(rows, visible_widths, left=lefts, color=color, label=name, height=0.72)
-        lefts = [left + width for left, width in zip(lefts, visible_widths, strict=True)]
-    for row, total, bar_end in zip(rows, totals, lefts, strict=True):
-        text = f"{total:,.0f}" + (" (bar cut)" if total > axis_end else "")
-        axes.annotate(text, (bar_end, row), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9,
-                      color=_THEME.muted, parse_math=False)  # fmt: skip
+        axes.barh(rows, widths, left=lefts, color=color, label=name, height=0.72)
+        lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
+    for row, total in zip(rows, totals, strict=True):
+        axes.annotate(f"{total:,.0f}", (total, row), xytext=(4, 0), textcoords="offset points", va="center",
+                      fontsize=9, color=_THEME.muted, parse_math=False)  # fmt: skip
     axes.set_yticks(
         rows,
         [short_label(one_line(label, 4 * _MAX_LABEL_CHARS), _MAX_LABEL_CHARS) for label in labels],
         parse_math=False,
     )
     axes.invert_yaxis()
-    is_cut = any(total > axis_end for total in totals)
-    axes.set_xlim(0, (axis_end if is_cut else max([*totals, 1.0])) * 1.1)
+    axes.set_xlim(0, max([*totals, 1.0]) * 1.1)
     axes.set_xlabel(unit)
     use_whole_numbers(axes.xaxis)
     _style(axes, "x", series=len(values))
     return figure
-
-
-def _axis_end(totals: Sequence[float]) -> float:
-    """Return the end of the axis: the longest bar, or a little after the second if the first is far longer."""
-    ordered = sorted(totals, reverse=True)
-    if len(ordered) > 2 and ordered[1] > 0 and ordered[0] > _CUT_ABOVE * ordered[1]:
-        return ordered[1] * _CUT_TO
-    return max([*ordered, 1.0])
 
 
 def period_bars(

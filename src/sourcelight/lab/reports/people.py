@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,9 @@ BOTS = "Authors of at least one of these commits that are programs, by their nam
 def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -> Frame:
     """Return commits under the names that `people`, an answer of `Client.contributors`, has for their authors.
 
-    Adds no rows; changes ``author``, ``author_email``, ``person`` and ``bot``. Without `people`, identities with one
-    address get the name with the most of these commits.
+    Adds no rows; changes ``author``, ``author_email``, ``person``, ``bot``, ``committer`` and ``committer_email``.
+    Without `people`, identities with one address get the name with the most of these commits. A committer gets the
+    name of the author with the same identity or, with `join_addresses`, the same address.
     """
     frame = commits.copy()
     frame.attrs = dict(commits.attrs)
@@ -47,7 +49,33 @@ def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -
         columns = (people["author"].astype("str"), people["author_email"].astype("str"), people["bot"])
         bots = {(name, email): bot is True or bot == True for name, email, bot in zip(*columns, strict=True)}  # noqa: E712 - pandas' own types
         frame["bot"] = [bots.get(pair, is_bot) for pair, is_bot in zip(named_pairs, frame["bot"], strict=True)]
+    _unify_committers(frame, display_names, named_pairs, join_addresses=join_addresses)
     return frame
+
+
+def _unify_committers(
+    frame: Frame, display_names: Mapping[Pair, Pair], authors: Sequence[Pair], *, join_addresses: bool
+) -> None:
+    """Write the names of authors into the committers of a frame, so that a person has one name in all tables."""
+    if "committer" not in frame:  # rows of files name only authors
+        return
+    has_committer = frame["committer"].notna() & frame["committer_email"].notna()
+    columns = (frame.loc[has_committer, column].astype("str") for column in ("committer", "committer_email"))
+    committers = list(zip(*columns, strict=True))
+    by_key: dict[Pair, Pair] = {}
+    if join_addresses:
+        by_key = {person_key(*pair): name for pair, name in _by_address(committers).items()}
+        by_key |= {person_key(*pair): name for pair, name in display_names.items()}
+        by_key |= {person_key(*name): name for name in authors}
+    new_pairs = [display_names.get(pair) or by_key.get(person_key(*pair), pair) for pair in committers]
+    for column, values in (
+        ("committer", [name for name, _ in new_pairs]),
+        ("committer_email", [a for _, a in new_pairs]),
+    ):
+        # As objects, because the names of authors may be no categories of the column.
+        column_values = frame[column].astype("object")
+        column_values[has_committer] = values
+        frame[column] = column_values
 
 
 def _pair(text: str) -> Pair:

@@ -119,11 +119,11 @@ def _reviewers(commits: Frame) -> ReportTable:
 
 
 def _integrators(commits: Frame) -> ReportTable:
-    """Return a row per person who merged, or who committed what somebody else wrote."""
+    """Return a row per person who merged, or who committed what somebody else wrote; see `unify_names`."""
     import pandas as pd
 
     merges = commits.loc[commits["merge"]]
-    merged = merges["author"].astype("str") + " <" + merges["author_email"].astype("str") + ">"
+    merged = merges["person"].astype("str")
     remaining = commits.loc[~commits["merge"] & commits["committer_email"].notna()]
     by_others = remaining.loc[
         remaining["committer_email"].astype("str").str.lower() != remaining["author_email"].astype("str").str.lower()
@@ -134,7 +134,7 @@ def _integrators(commits: Frame) -> ReportTable:
     frame = frame.sort_values(["merges", "commits_of_others", "integrator"], ascending=[False, False, True])
     frame = frame.reset_index(drop=True).astype({"integrator": "str"})
     bot_commits = commits.loc[commits["bot"]]
-    bots = set(bot_commits["author"].astype("str") + " <" + bot_commits["author_email"].astype("str") + ">")
+    bots = set(bot_commits["person"].astype("str"))
     frame.insert(1, "kind", [_kind_of(name, bots) for name in frame["integrator"]])
     is_person = frame["kind"] == "person"
     frame = pd.concat([frame[is_person], frame[~is_person]]).reset_index(drop=True)
@@ -146,8 +146,9 @@ def _integrators(commits: Frame) -> ReportTable:
 
     about = (
         "merges counts merge commits by the person. commits_of_others counts other commits that the person committed "
-        "for an author with another address: applied, rebased or squashed ones. Code hosts, which commit when people "
-        "press a button there, and bots come last; kind names them."
+        "for an author with another address: applied, rebased or squashed ones. Identities are joined as in the table "
+        "of contributors. Code hosts, which commit when people press a button there, and bots come last; kind names "
+        "them."
     )
     return ReportTable("integrators", "Who integrated", frame, about, "", "", ("integrator",), behind=behind)
 
@@ -189,10 +190,10 @@ def _time_zones(commits: Frame) -> ReportTable:
 
 
 def _offset_text(minutes: int) -> str:
-    """Return an offset from UTC as ``+05:30``."""
+    """Return an offset from UTC as ``UTC+05:30``: a bare ``+05:30`` looks like a formula to a spreadsheet."""
     # Of the absolute value: divmod rounds down, which turns -03:30 into -04:30.
     hours, remaining = divmod(abs(minutes), 60)
-    return f"{'-' if minutes < 0 else '+'}{hours:02}:{remaining:02}"
+    return f"UTC{'-' if minutes < 0 else '+'}{hours:02}:{remaining:02}"
 
 
 def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
@@ -229,7 +230,7 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
     }
     figure = ThemedFigure(
         "retention",
-        "Part of those who joined in a year that wrote commits later",
+        "Share of the people who joined in a year and still wrote commits in later years",
         f"Lines of {count_of(len(curves), 'year')} of joining over the years since.",
         _draw(curves),
     )

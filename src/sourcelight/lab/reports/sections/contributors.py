@@ -55,11 +55,18 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         "co_authored counts other commits whose trailers name the person; lines and files exclude merges. " + joining
     )
     other_kinds = LEFT_OUT[request.other_files].removeprefix(", ")
+    trailer_bots = int((bot & ~has_commits).sum())
+    bots_counted = _BOTS_COUNTED
+    if trailer_bots:
+        bots_counted += (
+            f" Only trailers name {count_of(trailer_bots, 'bot')} of this table: the number of bots in the summary "
+            "counts bots with a commit."
+        )
     tables = []
     for name, heading, mask, table_counts, table_excludes in (
         ("contributors", "Contributors", has_commits & ~bot, counts_text, "bots, and co-authors without a commit."),
         ("co_authors", "Co-authors without a commit", ~has_commits & ~bot, CO_AUTHORS, "bots."),
-        ("bots", "Bots", bot, _BOTS_COUNTED, "people."),
+        ("bots", "Bots", bot, bots_counted, "people."),
     ):
         frame = people.loc[mask, _PEOPLE_COLUMNS].reset_index(drop=True)
         if name == "co_authors":

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from sourcelight.core.markup import count_of
+from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.reports.model import ReportTable, Section
 from sourcelight.lab.reports.text import share_text
 
@@ -135,6 +135,11 @@ def organizations_section(commits: Frame) -> Section:
     domains, single = count_of(len(organizations), "domain"), int((organizations["people"] == 1).sum())
     single_text = f"{domains} of organizations, {single:,} of them with one person"
     text = f"{single_text}, have {share_text(share)} of the commits by people."
+    other_groups = [str(name) for name in frame["organization"] if name in _OTHERS]
+    if other_groups:
+        # The table has more rows than the sentence counts.
+        rows = "The last row of the table is" if len(other_groups) == 1 else f"The last {len(other_groups)} rows are"
+        text += f" {rows} for addresses of no organization: {join_words(other_groups)}."
     table = ReportTable(
         "organizations",
         "Organizations by e-mail domain",
