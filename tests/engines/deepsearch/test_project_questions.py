@@ -252,3 +252,33 @@ def test_hostile_questions_take_little_time() -> None:
         read_project_question(text, ["loom", "@", "the"])
         as_count_question("", text)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("question", "count_question"),
+    [
+        ("What changed between v0.9 and v1.0?", "Which commits were made between v0.9 and v1.0?"),
+        ("what changed in loom/Weave.py since v0.9", "Which commits changed loom/Weave.py since v0.9?"),
+        ("What changed since 1.2.3?", "Which commits were made since 1.2.3?"),
+        ("What changed last week?", "Which commits were made last week?"),
+        ("What changed between us?", ""),
+    ],
+)
+def test_changes_are_counted_by_revision(question: str, count_question: str) -> None:
+    assert as_count_question(read_project_question(question, ["loom"]), question) == count_question
+
+
+def test_one_thing_asked_twice_is_one_question() -> None:
+    assert read_project_question("What is this and what does it do?", []) == "overview"
+    assert read_project_question("How do I build and install it?", []) == ""
+
+
+def test_a_changelog_is_shown_from_its_newest_version(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "loom")
+    builder.commit(
+        {"HISTORY.md": "# History\n\nAll changes are here.\n\n## 1.1 (2020)\n\nFaster looms than before.\n\n## 1.0\n"}
+    )
+    engine = open_engine([builder.path], index=tmp_path / "index")
+    assert lead(engine, "Where is the changelog?").startswith("`HISTORY.md` says under “1.1 (2020)”: “Faster looms")
+    assert lead(engine, "What is this?").startswith("No file at the top is called README.")
+    engine.close()

@@ -273,6 +273,13 @@ CLAIMS: Sequence[Claim] = (
         ("sections.find_overview", "sections.find_section"),
     ),
     Claim(
+        ("No file at the top is called README",),
+        "search",
+        "A complete search of paths at the top and in directories of documentation finds none, in any case.",
+        _PLACES,
+        ("sections.find_overview",),
+    ),
+    Claim(
         (
             "The directories at the top with the most files are …", "Most test files are in …",
             "Most documents are in …", "`…` configures …", "`…`… configure …",

@@ -69,6 +69,11 @@ _KEPT_LINES = 32
 _QUOTES_BESIDE_HISTORY = 4
 _RESPELLED = 3
 _EXAMPLE = re.compile(r"\b(?:examples?|tutorial|sample code)\b", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"^\W*(?:(?:please|can you|could you|i want to|i'd like to)\s+)*"
+    r"(?:(?:show|tell|explain to|teach|give) me|know)\s+(?=\w+\s+\w)",
+    re.IGNORECASE,
+)
 _WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
 
 
@@ -157,7 +162,9 @@ class ExtractiveResearcher:
 def _read_question(inquiry: ResearchRequest) -> tuple[RankQuery, QuestionIntents]:
     """Return the question that is ranked, and what it asks for."""
     # Words of the scope say where to look, not what to look for.
-    question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
+    text = inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question
+    # "Show me how to" asks, and describes nothing.
+    question = analyze(_REQUEST.sub("", text))
     if inquiry.previous:
         question = with_follow_up(question, _cited_before(inquiry))
     if _EXAMPLE.search(question.text):

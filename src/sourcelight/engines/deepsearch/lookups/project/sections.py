@@ -28,7 +28,7 @@ _MAX_DESCRIPTION, _MAX_QUOTE, _MAX_TITLE = 400, 300, 80
 _DOCUMENTS = (
     r"^((docs?|documentation|\.github)/)?[^/]*(readme|install|build|compil|contribut|hacking|develop|testing|security|usage"
     r"|quick.?start|getting.?started|architecture|design|structure|internals|releas|maintain|authors|owners|support"
-    r"|config|tutorial|overview|intro|guide|index)[^/]*$"
+    r"|config|tutorial|overview|intro|guide|index|change|history|news)[^/]*$"
 )
 _EXTENSIONS = re.compile(r"(?:/|^)[\w .-]*?(?:\.(?:md|markdown|mdx|rst|adoc|asciidoc|txt|org|pod))?$", re.IGNORECASE)
 _NO_DOCUMENT = re.compile(
@@ -112,6 +112,11 @@ _SUBJECTS: Mapping[str, _Subject] = {
         "releas",
         is_document_first=True,
     ),
+    "changelog": _Subject(
+        (r"change ?-?log\b|release notes\b",),
+        r"^(?:change|history|news|releases?\b|release.?notes)",
+        is_document_first=True,
+    ),
     "layout": _Subject(
         (
             r"(?:\w+ |high-level )?(?:architecture|structure|layout|organi[sz]ation)\b",
@@ -172,10 +177,12 @@ def find_overview(work: Work, notes: list[str]) -> Finding | None:
     texts = FileTexts(work.context)
     queries: list[str] = []
     statements: dict[str, Statement] = {}
+    has_readme = False
     for document in documents(work, notes, queries):
         key = document.target.repository.key
         if key in statements or not document.path.rpartition("/")[2].casefold().startswith("readme"):
             continue
+        has_readme = True
         lines = texts.lines(document.target, document.path)
         paragraph = _find_description(document.path, lines)
         if paragraph is not None:
@@ -185,7 +192,10 @@ def find_overview(work: Work, notes: list[str]) -> Finding | None:
             source = f"{code(document.path)}{of_repository(work, document.target)}"
             statements[key] = Statement(f"{source} says: “{inline(paragraph.text, _MAX_DESCRIPTION)}”", (evidence,))
     if not statements:
-        return None
+        if has_readme or not queries:
+            return None
+        text = "No file at the top is called README"
+        return Finding(Statement(text), "document", queries=[join_queries(queries)], notes=notes, is_negative=True)
     headline, *further = statements.values()
     finding = Finding(headline, "document", queries=[join_queries(queries)], notes=notes, heading="Other repositories")
     finding.details = further[:MAX_DETAILS]
@@ -222,6 +232,10 @@ def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
         if not is_about and _GENERAL.match(name) is None:
             # "Tests" in the notes on releases are other tests.
             continue
+        if is_about and topic == "changelog":
+            # The newest version comes first.
+            versions = [section for section in sections if re.search(r"\d\.\d", section.title)]
+            candidates += [((-1, order), document, section) for section in versions[:1]]
         if is_about and lines:
             rank = -1 if subject.is_document_first else len(subject.titles)
             candidates.append(((rank, order), document, DocumentSection("", 0, 1, len(lines))))

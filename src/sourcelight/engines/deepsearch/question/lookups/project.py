@@ -46,7 +46,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"what (?:kind|sort|type) of NOUN is SUBJECT",
         r"what(?: is|'s) the (?:purpose|goal|aim|point|idea|use) of SUBJECT",
         r"(?:give me |show me |write |i need )?(?:an? |the )?(?:short |quick |brief |high-level )?OVERVIEW of SUBJECT",
-        r"(?:summari[sz]e|describe|explain|introduce|tell me about) SUBJECT",
+        r"(?:summari[sz]e|describe|explain|introduce|tell me about) SUBJECT(?: to me)?",
+        r"overview|summary",
         r"why does SUBJECT exist",
     ),
     "install": (
@@ -54,11 +55,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"how is SUBJECT installed",
         r"(?:where are |what are )?(?:the )?install(?:ation)? (?:instructions|steps|guide)OF",
         r"where (?:can|do) i (?:get|download|find) SUBJECT",
+        r"install(?:ing|ation)?|set ?up",
     ),
     "build": (
         r"HOW (?:build|compile|make)IT(?: from source)?",
         r"how is SUBJECT (?:built|compiled)",
         r"(?:where are |what are )?(?:the )?build (?:instructions|steps)OF",
+        r"build(?:ing)?",
     ),
     "test": (
         r"HOW (?:run|execute|start) (?:all )?(?:the |its |of the )?(?:unit )?(?:tests?|test suite)OF",
@@ -76,16 +79,23 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"HOW contribute(?: to SUBJECT)?",
         r"HOW (?:submit|send|open|make|propose) (?:an? )?(?:patch|patches|pull requests?|changes?|contributions?)OF",
         r"(?:where are |what are )?(?:the )?(?:contribution|contributing) (?:guidelines|guide|rules|instructions)OF",
+        r"contributing",
     ),
     "security": (
         r"(?:HOW|where (?:do|can|should) i) report (?:an? )?(?:security )?VULNERABILITYOF",
         r"(?:what|where)(?: is|'s) the security policyOF",
+        r"(?:is there|does SUBJECT have) (?:an? )?security (?:policy|contact)OF",
+        r"security policy",
     ),
     "bugs": (r"(?:HOW|where (?:do|can|should) i) (?:report|file|open) (?:an? )?(?:bugs?|issues?|problems?)OF",),
     "release": (
         r"HOW (?:release|publish) SUBJECT",
         r"HOW make (?:an? )?(?:new )?releases?OF",
         r"how is SUBJECT released",
+    ),
+    "changelog": (
+        r"(?:where(?: is|'s) |is there |show me )?(?:the |an? )?(?:change ?-?log|release notes|changes file)OF",
+        r"does SUBJECT have (?:an? )?(?:change ?-?log|release notes)",
     ),
     "languages": (
         r"WHICH (?:programming )?languages? (?:is|was|are) SUBJECT (?:written|implemented|coded|made) in",
@@ -103,10 +113,14 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "people": (
         r"who (?:currently )?(?:maintains|develops|works on|is working on|runs|is behind|owns) SUBJECT",
         r"who (?:is|are|'s) (?:the )?MAIN(?:maintainers?|developers?|owners?|authors?|creators?)OF",
+        r"maintainers?|contributors",
     ),
     "age": (
         r"when (?:did|was|has) SUBJECT (?:start|started|begin|begun|created|born|founded|made|written)",
         r"how old is SUBJECT",
+        r"since when does SUBJECT exist",
+        r"how long has SUBJECT existed",
+        r"who (?:started|began|founded) SUBJECT",
     ),
     "activity": (
         r"is SUBJECT (?:still )?(?:actively )?(?:active|alive|maintained|dead|abandoned|developed)",
@@ -118,11 +132,14 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"(?:show|list|give)(?: me)? NEWEST (?:\d{1,2} )?(?:commits|changes)OF",
     ),
     "hotspots": (r"WHICH files? (?:change|changed|(?:are|is|was|were) changed) (?:the )?most(?: often| frequently)?",),
+    "sizes": (r"(?:(?:what|which)(?: is|'s| are)? )?(?:the )?(?:biggest|largest|longest) (?:source )?files?OF",),
     "layout": (
         r"how (?:is|are) SUBJECT (?:organi[sz]ed|structured|laid out|arranged|divided)",
         r"what(?: is|'s) the (?:overall |general |high-level )?(?:architecture|structure|layout|organi[sz]ation)OF",
         r"WHICH are the MAIN(?:components?|modules?|parts|packages|directories|folders)OF",
         r"(?:describe|explain|show me) the (?:architecture|structure|layout)OF",
+        r"(?:architecture|(?:directory |project |code )?(?:structure|layout))",
+        r"(?:list|show)(?: me)? (?:all |the )?(?:top-level |top )?(?:directories|folders)OF",
         r"where (?:should|do|can|would) (?:i|we|you) (?:start|begin)(?: reading)?(?: (?:the )?(?:code|source))?OF",
     ),
     "entry": (
@@ -131,17 +148,20 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "tests": (
         r"(?:does|do) SUBJECT have (?:any |unit |automated )?tests",
+        r"tests",
         r"(?:is SUBJECT tested|are there (?:any )?(?:unit )?testsOF|where are the (?:unit )?testsOF)",
     ),
     "ci": (
         r"WHICH (?:CI|build server)(?: system| service| tool| provider)? (?:does SUBJECT use|is usedOF)",
         r"(?:does|do) SUBJECT (?:have|use) (?:an? |any )?CI",
         r"(?:how|where) is (?:the )?CI (?:set up|configured|defined)OF",
+        r"CI",
     ),
     "docs": (
         r"(?:is|are) there (?:any |an? )?DOCSOF",
         r"(?:does|do) SUBJECT have (?:any |an? )?DOCS",
         r"where (?:is|are|can i (?:find|read)|do i find) (?:the )?DOCSOF",
+        r"DOCS",
     ),
 }  # fmt: skip
 
@@ -150,9 +170,20 @@ _CHANGES = re.compile(
     r"(?:(?:in|during|over|within) )?(?:the )?(?:last|past|this) (?:\d{1,3} )?(?:day|week|month|quarter|year)s?"
     r"|yesterday|today|(?:since|after) (?:\d{4}(?:-\d\d){0,2}|yesterday|[a-z]{3,9} \d{4}))"
 )
+_REVISION = r"v?\d[\w.+-]*"
+_BETWEEN = re.compile(
+    rf"what (?:has )?(?:changed|happened)(?: in (?:it|@|(?P<path>\S*[./]\S*)))?(?: between| from)? "
+    rf"(?P<base>{_REVISION}) (?:and|to|until) (?P<head>{_REVISION})",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(
+    rf"what (?:has )?changed(?: in (?:it|@|(?P<path>\S*[./]\S*)))? (?:since|after) (?P<base>{_REVISION})",
+    re.IGNORECASE,
+)
 _AS_COUNTS = {
     "age": "When was the first commit?",
     "hotspots": "Which files have the most commits?",
+    "sizes": "Which files have the most lines?",
     "languages": "Which languages are there?",
 }
 _POLITE = re.compile(
@@ -186,10 +217,13 @@ def read_project_question(text: str, names: Collection[str], *, is_follow_up: bo
     words = _normalize(text, names)
     if len(words) > MAX_CHARACTERS or (is_follow_up and _PRONOUN.search(words) and not _PROJECT.search(words)):
         return ""
-    for topic, patterns in _PATTERNS:
-        if any(pattern.fullmatch(words) for pattern in patterns):
-            return topic
-    return ""
+    # "What is this and what does it do?" asks for one thing twice.
+    topics = {_topic_of(part) for part in words.split(" and ")}
+    return topics.pop() if len(topics) == 1 else _topic_of(words)
+
+
+def _topic_of(words: str) -> str:
+    return next((topic for topic, patterns in _PATTERNS if any(pattern.fullmatch(words) for pattern in patterns)), "")
 
 
 def as_count_question(topic: str, text: str) -> str:
@@ -202,8 +236,20 @@ def as_count_question(topic: str, text: str) -> str:
     text
         The question. One without a topic may ask what has changed in some time.
     """
-    match = None if topic else _CHANGES.fullmatch(_normalize(text, ()))
-    return f"Which commits were made {match['period']}?" if match is not None else _AS_COUNTS.get(topic, "")
+    if topic:
+        return _AS_COUNTS.get(topic, "")
+    match = _CHANGES.fullmatch(_normalize(text, ()))
+    if match is not None:
+        return f"Which commits were made {match['period']}?"
+    # As written: names of files and tags have capitals.
+    words = " ".join(text[: 2 * MAX_CHARACTERS].replace("·", " @ ").split()).strip(" ?.!,;:")
+    match = _BETWEEN.fullmatch(words) or _SINCE.fullmatch(words)
+    if match is None:
+        return ""
+    groups = match.groupdict()
+    span = f"between {groups['base']} and {groups['head']}" if groups.get("head") else f"since {groups['base']}"
+    verb = f"changed {groups['path']}" if groups["path"] else "were made"
+    return f"Which commits {verb} {span}?"
 
 
 def _normalize(text: str, names: Collection[str]) -> str:
