@@ -187,7 +187,7 @@ ROUTES = ("as ever", "needed texts always", "needed texts never", "tiny pieces",
 def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The ways that a scan can take, on text that is too small to make it choose."""
     if request.param == "needed texts always":
-        monkeypatch.setattr(texts, "COMMON", 0)
+        monkeypatch.setattr(texts, "MIN_BYTES_PER_MATCH", 0)
     elif request.param == "needed texts never":
         monkeypatch.setattr(compiled, "prefilters", lambda _tree: ())
     elif request.param == "weaker patterns":
@@ -197,13 +197,13 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
         monkeypatch.setattr(bulk, "FIRST_CALL_BYTES", 64)
         monkeypatch.setattr(bulk, "MAX_CALL_BYTES", 64)
     elif request.param == "tiny pieces":
-        monkeypatch.setattr(texts, "COMMON", 4)
-        monkeypatch.setattr(texts, "SAMPLE", 8)
+        monkeypatch.setattr(texts, "MIN_BYTES_PER_MATCH", 4)
+        monkeypatch.setattr(texts, "SAMPLE_BYTES", 8)
         monkeypatch.setattr(compiled, "PORTION", 64)
         monkeypatch.setattr(bulk, "BLOCK_BYTES", 8)
         monkeypatch.setattr(bulk, "FIRST_CALL_BYTES", 32)
         monkeypatch.setattr(bulk, "MAX_CALL_BYTES", 128)
-        monkeypatch.setattr(texts, "PIECE", 8)
+        monkeypatch.setattr(texts, "BLOCK_BYTES", 8)
     return str(request.param)
 
 

@@ -48,7 +48,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         self._search = search
         super().__init__()
         self.on_msg(self._on_message)
-        self.observe(lambda _: self._send(), "selected")
+        self.observe(lambda _: self._send_selection(), "selected")
 
     @property
     def query(self) -> str:
@@ -88,9 +88,9 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if isinstance(message, Mapping) and message.get("kind") == "facets":
-            self._send()
+            self._send_selection()
 
-    def _send(self) -> None:
+    def _send_selection(self) -> None:
         ticked = set(self._ticked_positions())
         groups = [
             {
