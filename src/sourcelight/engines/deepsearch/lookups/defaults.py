@@ -109,8 +109,9 @@ def find_parameter_default(
     """Return the default of a parameter of a function or constructor; None if no head has the parameter."""
     texts = FileTexts(work.context)
     candidates: list[ValueCandidate] = []
+    overloads: list[DefinitionLocation] = []
     for location in best_locations(owners):
-        heads = with_overloads(texts, heads_of(texts, location))
+        overloads += (heads := with_overloads(texts, heads_of(texts, location)))
         of_heads = [candidate for head in heads if (candidate := default_at(texts, head, name)) is not None]
         candidates += of_heads
         if not of_heads:
@@ -122,6 +123,9 @@ def find_parameter_default(
         return None
     # A required parameter is an answer too: better than silence, and a line proves it.
     if all(not candidate.value for candidate in candidates):
+        # Another function of the name may call this one with a value of its own.
+        if len(overloads) > 1:
+            return None
         first = candidates[0]
         text = f"{code(name)} of {code(owner)} has no default in {code(first.path)}"
         return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)

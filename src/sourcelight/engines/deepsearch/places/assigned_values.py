@@ -29,6 +29,9 @@ _LITERAL = re.compile(
     r"|[\w.:]*(?:Duration|Second|milli|Milli|from\w*)\b|[A-Z]\w+\.\w+"
 )
 _BEFORE_KEY = re.compile(r"\s*(?:#\s*define\s+|set\s+|export\s+|default\s+|const\s+|-\s+)?")
+_ROLE = re.compile(r"^.?[\w$@.-]*\s{0,4}:[\w-]+:`|^:[\w-]+:`")
+_OF_LANGUAGE = re.compile(r"__\w+__")
+"""Names such as ``__hash__``, whose words belong to no question."""
 _FRAME_TEXT = """
 default value set use used using configured configure given specify long big large wide often many much number current
 option setting parameter constant variable file code class function library project initial
@@ -86,17 +89,26 @@ def find_values(
             break
     scored.sort(key=lambda item: item[0])
     lines = {(row["repository"], row["path"], row["line_number"]): row for _, row in reversed(scored)}
-    yield from ((row, _reason(subject, row["line"] or "")) for row in reversed(lines.values()))
+    yield from ((row, _reason(subject, row["line"] or "", row["path"])) for row in reversed(lines.values()))
 
 
-def _reason(subject: Subject, line: str) -> str:
-    """Say that a line sets a value only if one can be read there: not a type, nor an example in a text."""
+def _reason(subject: Subject, line: str, path: str) -> str:
+    """Say that a line sets a value only if one can be read there: not a type, nor an example in a text.
+
+    Of a question for a default, one name has every word, with its owner and path: neighbours on the line don't count.
+    """
+    of_path = subject.terms_in(path)
+    named_terms = {term for term in subject.weights if term not in _FRAME and not term.isdigit()}
     for match in _KEY.finditer(line[:_MAX_CHARACTERS]):
         before = line[: match.start()]
         is_in_text = any(before.count(mark) % 2 for mark in "\"'`")
         # A blank sets a value behind a keyword or at the beginning of a line; elsewhere it separates arguments.
         is_assigned = match["sign"].strip() or _BEFORE_KEY.fullmatch(before) is not None
-        has_words = bool(subject.terms_in(match["key"]))
+        # A role of reStructuredText, as in :class:`Name`, is no name.
+        is_role = _ROLE.search(line[max(0, match.start("key") - 1) : _MAX_CHARACTERS]) is not None
+        has_words = bool(subject.terms_in(match["key"])) and not is_role
+        if subject.asks_default:
+            has_words = has_words and named_terms <= subject.terms_in(match["key"]) | of_path
         if not is_in_text and is_assigned and has_words and _LITERAL.match(match["value"]) is not None:
             return "sets a value"
     words = [word for word in dict.fromkeys(re.findall(r"\w{3,}", subject.text)) if _is_asked(subject, word)]
@@ -131,6 +143,8 @@ def _score(subject: Subject, match: re.Match[str], total: float, exact: frozense
     owner, _, key = match["key"].rpartition(".")
     value = match["value"]
     is_literal = _LITERAL.match(value) is not None
+    if key not in exact and _OF_LANGUAGE.fullmatch(key) is not None:
+        return 0.0
     is_change = match["sign"] == "=" and owner.lower() not in {"", "self", "this", "@", "cls"}
     malus = _CHANGE if is_change else 0.0
     if key in exact:

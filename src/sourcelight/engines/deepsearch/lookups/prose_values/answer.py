@@ -191,7 +191,8 @@ def _match(question: ValueQuestion, binding: Binding, target: Target, path: str,
     bare = binding.name.lstrip("@$")
     if any(bare == re.split(r"\.|::?|->|#", name)[-1].lstrip("@$") for name in question.names):
         return BindingMatch(binding, target, path, line, frozenset(question.words), is_named=True)
-    if question.nouns and not is_measure(binding.value):
+    # Names such as `__hash__` belong to the language, and their words to no question.
+    if re.fullmatch(r"__\w+__", bare) is not None or (question.nouns and not is_measure(binding.value)):
         return None
     present = words_in_name(question, binding.name)
     is_measured = has_noun(question, binding.name)

@@ -29,6 +29,8 @@ _ERLANG_OPTION = re.compile(
 _ATTRIBUTE = re.compile(r"\s*(?P<name>@[a-z]\w*)\s+(?=\S)")
 _TYPED = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s+\*?[\w.\[\]]{1,40}\s*=(?!=)\s*(?=\S)")
 """A name before its type, in Go."""
+_TYPED_BEHIND = re.compile(r"(?<![\w.:])(?P<name>[A-Za-z_]\w*)::(?P<type>[\w.{},]{1,60})\s*=(?![=>])\s*(?=\S)")
+"""A name before its type, in Julia."""
 _SHELL = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*):?[-=]")
 _INITIALIZED = re.compile(
     r"(?:^\s*[:,]\s*|\b(?:int|long|short|char|bool|float|double|auto|size_t|std::\w+|u?int\d+_t)\s+)"
@@ -174,6 +176,10 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
     typed = _TYPED.search(text) if path.endswith(".go") else None
     if typed is not None and typed["name"] not in _KEYWORDS:
         yield from _read(lines, number, path, typed["name"], "assigned", typed.start("name"), typed.end(), ",;")
+        return
+    if path.endswith(".jl") and (typed_names := list(_TYPED_BEHIND.finditer(text))):
+        for match in typed_names[:_MAX_BINDINGS]:
+            yield from _read(lines, number, path, match["name"], "assigned", match.start("name"), match.end(), ",;")
         return
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     for count, match in enumerate(_ASSIGNED.finditer(text)):

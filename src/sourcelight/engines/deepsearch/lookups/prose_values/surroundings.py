@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
@@ -13,6 +14,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LIN
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, has_word
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
+from sourcelight.engines.symbols.grammars import LANGUAGES
 
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MEASURE_NOUNS = frozenset({"size", "length", "duration", "interval", "period", "rate", "level", "factor"})
@@ -20,7 +22,19 @@ _CONSTRUCTORS = frozenset({"__init__", "initialize", "constructor", "__construct
 _PREPARED = re.compile(r"default|dflt|setting|initial", re.IGNORECASE)
 _COMMENT_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
 _TRAILING = re.compile(r"(?://|/\*|\s#|\s--\s|\s;;?\s)(.*)")
-_AROUND_LINES, _HEAD_LINES, _COMMENT_LINES = 12, 40, 200
+_AROUND_LINES, _HEAD_LINES, _COMMENT_LINES, _BODY_LINES = 12, 40, 200, 400
+_OWNER = re.compile(r"(?:[@$]?[A-Za-z_]\w*(?:\(\))?(?:\??\.|->|::)){1,4}$")
+"""Names before a name that say whose it is."""
+_WITHOUT_OWNER = re.compile(r"\.(?:java|cs|kts?|swift|scala|dart|cc|cpp|cxx|h|hh|hpp|hxx)$")
+"""Languages in which a constructor sets a field by its name alone."""
+_CONDITION = re.compile(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if)\b")
+_TYPE_HEAD = re.compile(
+    r"\s*(?:@?\w+\s+){0,3}(?:struct|class|type|record|trait|interface|object|enum|union|data)\b(?!.*\bfunction\b)"
+)
+_BODY_HEAD = re.compile(
+    r"\b(?:function|func|fun|fn|def\w*|sub|proc|macro|method|let|where|lambda)\b"
+    r"|^\s*[A-Za-z_][\w.]*[!?]?\([^()]*\)\s*(?:=|\{|do)?\s*$"
+)
 
 
 @dataclass(slots=True)
@@ -64,7 +78,9 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     names = [item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)]
     if item.parameter_of is not None:
         names.append(item.parameter_of.name)
-    names.append(lines[item.line - 1][: item.binding.column])
+    # The names that hold it are meant, and not its neighbours on the line.
+    owner = _OWNER.search(lines[item.line - 1][: item.binding.column])
+    names.append(owner[0] if owner is not None else "")
     item.is_prepared = _is_prepared(lines, item, names)
     name_text = " ".join(names)
     item.in_names_around = frozenset(word for word in question.words if has_word(name_text, word))
@@ -148,22 +164,60 @@ def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str])
 
     It is called a default or a setting, is a constant of the file or a class, or is set where the name has no value.
     """
-    if item.parameter_of is not None or item.binding.form in {"fallback", "macro"}:
+    bare = item.binding.name.lstrip("@$")
+    above = lines[max(0, item.line - 3) : item.line - 1]
+    is_replaced = item.binding.form == "assigned" and any(_CONDITION.match(text) and bare in text for text in above)
+    if item.parameter_of is not None or item.binding.form in {"fallback", "macro"} or is_replaced:
         return True
+    if _is_local(lines, item):
+        return False
     opening = _opening_line(lines, item)
     if any(_PREPARED.search(text) is not None for text in (item.binding.name, *names, opening)):
         return True
     if item.binding.form == "entry":
         # A literal that takes over what someone sets has the defaults; another one has values of any kind.
         return spreads(lines, item.line - 1) or re.search(r"\.\.\.\s*\w|\bassign\(|\bmerge\w*\(", opening) is not None
-    bare = item.binding.name.lstrip("@$")
-    above = lines[max(0, item.line - 3) : item.line - 1]
-    if any(re.match(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if)\b", text) and bare in text for text in above):
-        return True
     around = next((holder for holder in item.holders if holder.kind in FUNCTIONS), None)
     if around is not None and (around.kind == "constructor" or around.name in _CONSTRUCTORS):
         return True
     return not any(holder.kind in FUNCTIONS or holder.kind == "enum" for holder in item.holders)
+
+
+def _is_local(lines: Sequence[str], item: BindingMatch) -> bool:
+    """Return whether a binding is a variable of a function, which has its value for a moment alone."""
+    if item.binding.form != "assigned" or item.binding.name.startswith("@"):
+        return False
+    before = lines[item.line - 1][: item.binding.column]
+    if _OWNER.search(before) is not None:
+        return False
+    if language_of(item.path) not in LANGUAGES:
+        return _is_in_body(lines, item.line)
+    holder = next(iter(item.holders), None)
+    if holder is None or holder.kind not in FUNCTIONS:
+        return False
+    is_constructor = holder.kind == "constructor" or holder.name in _CONSTRUCTORS
+    is_statement = re.fullmatch(r"\s*[:,]?\s*", before) is not None
+    return not (is_constructor and is_statement and _WITHOUT_OWNER.search(item.path) is not None)
+
+
+def _is_in_body(lines: Sequence[str], number: int) -> bool:
+    """Return whether a line (from 1) is in a function by its indent, for languages without a grammar."""
+    indent = _indent_of(lines[number - 1])
+    for text in reversed(lines[max(0, number - 1 - _BODY_LINES) : number - 1]):
+        if not indent:
+            return False
+        if not text.strip() or _indent_of(text) >= indent:
+            continue
+        if _TYPE_HEAD.match(text) is not None:
+            return False
+        if _BODY_HEAD.search(text) is not None:
+            return True
+        indent = _indent_of(text)
+    return bool(indent)
+
+
+def _indent_of(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _opening_line(lines: Sequence[str], item: BindingMatch) -> str:

@@ -1,0 +1,160 @@
+"""Sentences that readers found to be false: each question has its true answer, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+RETRY = """module Kite
+
+function fly!(client)
+    retry_attempt = 1
+    while true
+        retry_attempt += 1
+    end
+end
+
+function tow(client;
+        towlines::Integer=4,
+        speed=2)
+    return client
+end
+
+end
+"""
+CONTROL = """def inspect_command(args=None,
+                    visible=True, default_timeout=1.0, help=None):
+    return args
+
+
+def rewind(queue):
+    default_depth = 7
+    return queue[default_depth]
+
+
+class Hash:
+    def __hash__(self):
+        return 3
+
+    __hash__ = None
+"""
+FIELDS = '''class Field:
+    """A field.
+
+    Example: ::
+
+        class TitleCase(Field):
+            pass
+    """
+
+
+class Text(Field):
+    pass
+'''
+KEYS = """def methodkey(self, *args, **kwargs):
+    return args
+
+
+class Keys:
+    def own_key(self, name):
+        return name
+"""
+BROKEN = """void
+test_first (void)
+{
+  int count = 0;
+}
+
+#define BODY(x) case x: {
+void
+test_second (int req)
+{
+  switch (req) {
+    BODY(1) return; }
+  }
+}}
+
+void
+test_third (void)
+{
+  return;
+}
+"""
+GUICE = """public final class Guice {
+  public static Injector createInjector(Module... modules) {
+    return createInjector(Stage.DEVELOPMENT, modules);
+  }
+
+  public static Injector createInjector(Stage stage, Module... modules) {
+    return null;
+  }
+}
+"""
+CORE = '''class Book:
+    def export(self, format):
+        """Export :class:`Dataset` object to `format`."""
+        return format
+'''
+CORS = "package web\n\nfunc Cors() int {\n\treturn 1\n}\n"
+CORS_TEST = (
+    'package web\n\nimport "testing"\n\nfunc TestCors(t *testing.T) {\n\tif Cors() != 1 {\n\t\tt.Fail()\n\t}\n}\n'
+)
+GUID = "export interface ZodGUIDDef {\n  guid: string;\n}\nexport function makeGuid() {\n  return 1;\n}\n"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    folder = tmp_path_factory.mktemp("false")
+    repo = RepositoryBuilder(folder / "kite")
+    repo.commit(
+        {
+            "src/kite.jl": RETRY,
+            "kite/control.py": CONTROL,
+            "kite/fields.py": FIELDS,
+            "kite/keys.py": KEYS,
+            "kite/core.py": CORE,
+            "tail.c": BROKEN,
+            "whole.c": "void\ntest_a (void)\n{\n}\n\nvoid\ntest_b (void)\n{\n}\n",
+            "Guice.java": GUICE,
+            "web/cors.go": CORS,
+            "web/cors_test.go": CORS_TEST,
+            "web/guid.ts": GUID,
+            "helm-chart/Chart.yaml": "apiVersion: v2\nname: kite\nversion: 1.0.0\n",
+            "requirements/default.txt": "billiard>=4.2\nvine>=5.1\n",
+            "requirements/docs.txt": "sphinx>=5\n",
+            "LICENSE": "The MIT License (MIT)\n\nPermission is hereby granted, free of charge, to any person.\n",
+        },
+        "Add the kite",
+    )
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+def _text(engine: LocalEngine, question: str) -> str:
+    return research(engine, question).text.split("## Method")[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "wrong"),
+    [
+        ("What is the default retry count?", "is set to `1`"),
+        ("What is the default retry attempt?", "is set to `1`"),
+        ("What is the default depth of rewind?", "is set to `7`"),
+        ("What's the default visibility timeout for redis?", "sets a value"),
+        ("What is the initial hash?", "__hash__` is set"),
+        ("What is the default of commit in export_set for a dataset class?", "sets a value"),
+    ],
+)
+def test_a_variable_of_a_function_is_no_default(engine: LocalEngine, question: str, wrong: str) -> None:
+    assert wrong not in _text(engine, question)
+
+
+def test_a_typed_parameter_of_julia_has_a_default(engine: LocalEngine) -> None:
+    assert "`4`" in _text(engine, "What is the default number of towlines?").split("\n")[0]
+
+
+def test_an_overload_may_supply_what_a_head_requires(engine: LocalEngine) -> None:
+    assert "has no default" not in _text(engine, "What is the default stage of createInjector?")
