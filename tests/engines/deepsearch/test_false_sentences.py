@@ -158,3 +158,28 @@ def test_a_typed_parameter_of_julia_has_a_default(engine: LocalEngine) -> None:
 
 def test_an_overload_may_supply_what_a_head_requires(engine: LocalEngine) -> None:
     assert "has no default" not in _text(engine, "What is the default stage of createInjector?")
+
+
+def test_a_chart_in_a_subdirectory_is_not_the_project(engine: LocalEngine) -> None:
+    text = _text(engine, "What dependencies does it have?")
+    assert "Chart.yaml" not in text
+    assert text.startswith("`requirements/default.txt` lists 2 dependencies: `billiard` and `vine`")
+
+
+def test_the_own_license_is_not_that_of_dependencies(engine: LocalEngine) -> None:
+    for question in ("What's the licence of the dependencies?", "Which licenses do the dependencies have?"):
+        assert "LICENSE" not in _text(engine, question).split("\n")[0]
+    assert "The MIT License" in _text(engine, "What is the license of the package?")
+
+
+def test_dependencies_of_julia_are_listed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("julia")
+    repo = RepositoryBuilder(folder / "Kite.jl")
+    manifest = (
+        'name = "Kite"\nversion = "0.1.0"\n\n[deps]\nDates = "ade2ca70"\nURIs = "5c2747f8"\n\n[compat]\nURIs = "1.6"\n'
+        '\n[extras]\nTest = "8dfed614"\n'
+    )
+    repo.commit({"Project.toml": manifest, "src/Kite.jl": "module Kite\nend\n"}, "Add the kite")
+    engine = open_engine([repo.path], index=folder / "index", workers=1)
+    text = _text(engine, "What are the dependencies?")
+    assert text.startswith("`Project.toml` lists 2 dependencies: `Dates` and `URIs`")

@@ -42,6 +42,8 @@ _DECLARATION = re.compile(
 )
 """Lines by which a build program names a package."""
 _GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional", "bui": "build"}
+_ALWAYS_NEEDED = re.compile(r"^requirements/(?:default|base|main|core|common|requirements|install)\.(?:txt|in)$")
+"""Lists at the top of what a project always needs."""
 _MAX_LISTED, _MAX_DETAILS = 12, 60
 
 
@@ -56,13 +58,15 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
     candidates = [
-        manifest for manifest in list_manifests(work, texts, notes, queries, READ_WHOLE) if manifest.rank <= 1
+        manifest
+        for manifest in list_manifests(work, texts, notes, queries, READ_WHOLE)
+        if manifest.rank <= 1 or _ALWAYS_NEEDED.search(manifest.path) is not None
     ]
     selected = _of_package(work, candidates, owner)
     if selected is None:
         return None
-    top = min((manifest.path.count("/") for manifest in selected), default=0)
-    root = [manifest for manifest in selected if manifest.path.count("/") == top]
+    top = min((_depth(manifest) for manifest in selected), default=0)
+    root = [manifest for manifest in selected if _depth(manifest) == top]
     if not group and not any(_requirements(manifest) for manifest in root):
         # Packages of a subdirectory aren't dependencies of the root.
         root_finding = _no_dependencies(work, texts, root, group, queries, notes)
@@ -73,11 +77,21 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
         return None
     lists = [(manifest, _of_group(_requirements(manifest) or (), group)) for manifest in root]
     # A list of what is always needed comes before one of what building, testing, documents or an option needs.
-    lists.sort(key=lambda entry: requirements_rank(entry[0].path) > 1 or all(item.group for item in entry[1]))
+    lists.sort(
+        key=lambda entry: (
+            requirements_rank(entry[0].path) > 1 and _ALWAYS_NEEDED.search(entry[0].path) is None,
+            all(item.group for item in entry[1]),
+        )
+    )
     first = next((entry for entry in lists if entry[1]), None)
     if first is None:
         return _no_dependencies(work, texts, selected, group, queries, notes)
     return _state_list(work, texts, *first, group, queries, notes)
+
+
+def _depth(manifest: Manifest) -> int:
+    """Return how many directories a manifest is in; `requirements` is a list of the directory above it."""
+    return manifest.path.count("/") - (manifest.directory.rpartition("/")[2] == "requirements")
 
 
 def _of_group(requirements: Sequence[Requirement], group: str) -> list[Requirement]:
@@ -218,6 +232,9 @@ def _no_dependencies(
     notes: list[str],
 ) -> Finding | None:
     """State that manifests list nothing, if all of them could be read as data."""
+    # A chart or an example in a subdirectory says nothing of the project.
+    if any(_depth(manifest) for manifest in manifests) and not any(not _depth(manifest) for manifest in manifests):
+        return None
     other_rows = unread_manifests(work, notes)
     is_unsure = any(
         _requirements(manifest) is None or _AS_CODE.search(manifest.path) is not None for manifest in manifests

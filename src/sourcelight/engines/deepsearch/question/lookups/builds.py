@@ -144,6 +144,11 @@ _KEY = (
     ),
 )
 """A key of a file of configuration. Tried after all other forms, because code may have the name, too."""
+_OF_OTHERS = re.compile(
+    r"\b(?:dependenc(?:y|ies)|deps|third[\s-]party|vendored|packages|libraries|crates|gems|modules|plugins)\b",
+    re.IGNORECASE,
+)
+"""Words for what others wrote: the license of the project is not theirs."""
 _VAGUE_TAIL_TEXT = """
 it the this that project repo repository package library crate gem build code here least manifest now app dependency
 requirement currently general dependencies module requirements
@@ -176,6 +181,8 @@ def _of_field(kind: str, match: re.Match[str]) -> BuildQuestion | None:
     groups = match.groupdict()
     name = _bare(groups.get("name") or groups.get("other") or "")
     owner = _bare(groups.get("owner") or "")
+    if kind == "license" and _OF_OTHERS.search(match[0]) is not None:
+        return None
     # "How do I install plugins" is about them.
     if owner.lower() in _NO_PACKAGE and kind != "command":
         owner = ""
