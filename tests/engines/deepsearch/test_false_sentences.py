@@ -156,6 +156,18 @@ def test_a_typed_parameter_of_julia_has_a_default(engine: LocalEngine) -> None:
     assert "`4`" in _text(engine, "What is the default number of towlines?").split("\n")[0]
 
 
+def test_an_example_in_a_docstring_is_no_subclass(engine: LocalEngine) -> None:
+    assert _text(engine, "How many classes inherit from Field?").startswith("**1** class")
+
+
+def test_a_file_with_errors_of_its_grammar_has_a_least_number(engine: LocalEngine) -> None:
+    text = _text(engine, "How many functions in tail.c begin with test_?")
+    assert text.startswith("At least ")
+    assert "covers everything" not in text
+    second_text = _text(engine, "How many functions in whole.c begin with test_?")
+    assert second_text.startswith("**2** functions")
+
+
 def test_an_overload_may_supply_what_a_head_requires(engine: LocalEngine) -> None:
     assert "has no default" not in _text(engine, "What is the default stage of createInjector?")
 
@@ -170,6 +182,11 @@ def test_the_own_license_is_not_that_of_dependencies(engine: LocalEngine) -> Non
     for question in ("What's the licence of the dependencies?", "Which licenses do the dependencies have?"):
         assert "LICENSE" not in _text(engine, question).split("\n")[0]
     assert "The MIT License" in _text(engine, "What is the license of the package?")
+
+
+def test_tests_of_a_file_are_not_those_in_it(engine: LocalEngine) -> None:
+    text = _text(engine, "Which tests cover cors.go?")
+    assert "0 tests" not in text
 
 
 def test_dependencies_of_julia_are_listed(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -135,9 +135,7 @@ def text_definitions(language: str, data: bytes, *, max_seconds: float = MAX_SEC
         return FileDefinitions()
     if len(data) > MAX_FILE_BYTES:
         return FileDefinitions(incomplete="too-large")
-    # A `.h` file may be C++: the C grammar would turn its classes into errors.
-    if language == "C" and _CPP.search(data):
-        language = "C++"
+    language = language_for(language, data)
     data = mask_script(data, language)
     deadline = time.monotonic() + max_seconds
     tree = parse_tree(language, data, deadline)
@@ -150,6 +148,11 @@ def text_definitions(language: str, data: bytes, *, max_seconds: float = MAX_SEC
     file_definitions = _to_rows(ordered, data, "unparsable" if tree.root_node.is_error else "")
     file_definitions.imports = read_imports(language, nodes, data)
     return file_definitions
+
+
+def language_for(language: str, data: bytes) -> str:
+    """Return the language that a text is parsed as: the C grammar would turn the classes of a `.h` file into errors."""
+    return "C++" if language == "C" and _CPP.search(data) else language
 
 
 class _Parsers(threading.local):

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sourcelight.core.cells import UnreadableNotebook, read_cells
+from sourcelight.core.cells.magics import mask_script
 from sourcelight.core.cells.programs import Program, programs_of
 from sourcelight.engines.symbols.definition_parser import (
     COLUMNS,
     MAX_SECONDS,
     FileDefinitions,
+    language_for,
     parse_tree,
     text_definitions,
 )
-from sourcelight.engines.symbols.grammars import CELL_FORMATS, LANGUAGES
+from sourcelight.engines.symbols.grammars import CELL_FORMATS, GRAMMARS, LANGUAGES
 from sourcelight.engines.symbols.import_parser import Import
 
 if TYPE_CHECKING:
@@ -212,3 +214,21 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
         next((part.incomplete for part in parts if part.incomplete), ""),
         sorted((statement for part in parts for statement in part.imports), key=lambda statement: statement.line),
     )
+
+
+def has_errors(language: str, data: bytes, *, max_seconds: float) -> bool:
+    """Return whether a grammar lost its way in a text, so that `text_definitions` may lack some.
+
+    Parameters
+    ----------
+    language
+        Display name; a language without a grammar has no errors.
+    data
+        The bytes of the file; invalid UTF-8 is allowed.
+    max_seconds
+        Seconds after which parsing stops, which counts as an error.
+    """
+    if language not in GRAMMARS or not data.strip():
+        return False
+    tree = parse_tree(language_for(language, data), mask_script(data, language), time.monotonic() + max_seconds)
+    return tree is None or tree.root_node.has_error

@@ -51,6 +51,7 @@ _CLIPPED = re.compile(
     re.IGNORECASE,
 )
 """A question for a commit without its verb: "latest commit?"."""
+_COVERING = frozenset({"cover", "covers", "covering", "exercise", "exercises", "check", "checks"})
 _CONTENT = {"contain", "call"}
 _NAMED = {"name", "prefix", "suffix", "part"}
 
@@ -71,6 +72,9 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
         return None
     if request.kind == "commits" and request.ignored and _ONE_COMMIT.match(inquiry.question):
         # "Which commit moved the parser?" asks for one by its subject, and for no number.
+        return None
+    if request.kind == "tests" and _COVERING.intersection(word.casefold() for word in request.ignored):
+        # "Which tests cover a.go?" asks for those of its code, and not for those in it.
         return None
     work = Work(request, inquiry, emit)
     try:

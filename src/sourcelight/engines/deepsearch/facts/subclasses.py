@@ -143,6 +143,9 @@ def _read_heads(
             continue
         lines = texts.lines(target, row["path"])
         head = read_subtype(row["line"] or "", terms, row["path"], lines[number : number + MAX_ATTRIBUTE_LINES])
+        # An example in a docstring declares nothing.
+        if head is not None and row["path"].endswith((".py", ".pyi")) and not is_code(texts, work, row):
+            continue
         if head is not None:
             if not head.is_declared or _is_definition(texts, target, row, head.name):
                 yield row, head

@@ -19,12 +19,17 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMIN
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.class_heads import ClassHead, read_class_heads, without_brackets
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.symbols.file_definitions import has_errors
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
 Location: TypeAlias = tuple[str, str, int]
 """Repository, path and line."""
 MAX_FILES = 3_000
 """Files beyond which nothing is counted again, and a number is said to be a least one."""
+MAX_PARSED_BYTES = 4_000_000
+"""Bytes of files that are parsed again to look for errors: half a second. Beyond, macros make errors likely."""
+_MAX_PARSE_SECONDS = 2.0
+_WITH_MACROS = frozenset({"C", "C++", "Objective-C", "Objective-C++", "Cuda"})
 _MODIFIERS = (
     r"(?:(?:@[\w.]+(?:\([^()]*\))?|\[[^\]]*\]|pub(?:\([^)]*\))?|export|default|public|private|protected|internal|static"
     r"|final|abstract|sealed|non-sealed|open|data|inner|value|annotation|partial|readonly|unsafe|async|override|inline"
@@ -138,11 +143,22 @@ def has_unparsed_part(work: Work) -> bool:
     files = files_of(work, LANGUAGES)
     if files is None:
         return True
-    store = FileTexts(work.context).engine.store
+    texts = FileTexts(work.context)
+    byte_count = 0
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
-        definitions = None if target is None else store.definitions_of(target, path)
+        definitions = None if target is None else texts.engine.store.definitions_of(target, path)
         if definitions is not None and definitions.incomplete:
+            return True
+        if target is None:
+            continue
+        # Of a tree with errors, the rest is in the table; what the errors hide is in none.
+        work.inquiry.context.cancellation.check()
+        data = "\n".join(texts.lines(target, path)).encode()
+        byte_count += len(data)
+        language = language_of(path)
+        is_read = byte_count <= MAX_PARSED_BYTES
+        if has_errors(language, data, max_seconds=_MAX_PARSE_SECONDS) if is_read else language in _WITH_MACROS:
             return True
     return any(head.has_macro for head in _read_class_heads(work).values())
 
