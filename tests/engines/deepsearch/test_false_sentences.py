@@ -172,6 +172,15 @@ def test_an_overload_may_supply_what_a_head_requires(engine: LocalEngine) -> Non
     assert "has no default" not in _text(engine, "What is the default stage of createInjector?")
 
 
+def test_self_is_a_parameter_outside_of_a_class(engine: LocalEngine) -> None:
+    assert "`self`, `args` and `kwargs`" in _text(engine, "What parameters does methodkey take?")
+    assert "the parameter `name`" in _text(engine, "What parameters does own_key take?")
+
+
+def test_a_stem_alone_is_no_reason(engine: LocalEngine) -> None:
+    assert "Matches `guide`" not in _text(engine, "Where is the guide?")
+
+
 def test_a_chart_in_a_subdirectory_is_not_the_project(engine: LocalEngine) -> None:
     text = _text(engine, "What dependencies does it have?")
     assert "Chart.yaml" not in text

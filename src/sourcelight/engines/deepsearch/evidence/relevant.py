@@ -8,6 +8,7 @@ asked about.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from sourcelight.engines.deepsearch.evidence.units import comment_start, head_en
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
-from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, parts_of, terms_of
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.repos import RepositoryKey
 
@@ -27,6 +28,7 @@ PLACES = 3
 _PER_FILE = 2
 _WORDS = 4
 _WINDOW = 15
+_MIN_BASE = 3
 _FILES = 8
 _MAX_FILE_LINES = 20_000
 _MAX_DEFINITIONS = 2_000
@@ -224,14 +226,32 @@ def _terms(text: str) -> set[str]:
 
 
 def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the question's words that a text contains, also with another ending; the rarest first."""
+    """Return the question's words that a text contains, also with the ending of a plural or verb; the rarest first."""
     present = sorted(_terms(text) & weights.keys(), key=lambda term: (-weights[term], term))
     lowered = text.casefold()
+    forms = {form for token in re.findall(r"\w+", text) for part in {token, *parts_of(token)} for form in _forms(part)}
     words = []
     for term in present:
         word = ranking.question.source_texts.get(term, term)
-        # A part of a requested name is in many texts: the name itself is not.
-        is_there = word.casefold() in lowered or (word.isalpha() and word.islower() and term in lowered)
+        # A part of a requested name is in many texts: the name itself is not. A stem alone may be another word.
+        is_there = bool(_forms(word) & forms) if word.isalpha() and word.islower() else word.casefold() in lowered
         if is_there and not term.startswith("="):
             words.append(word)
     return tuple(dict.fromkeys(words))[:_WORDS]
+
+
+def _forms(word: str) -> set[str]:
+    """Return a word in lower case, and what it may be the plural or a form of."""
+    word = word.casefold()
+    forms = {word}
+    if word.endswith("ies"):
+        forms.add(f"{word[:-3]}y")
+    elif word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        forms |= {word[:-2], word[:-1]}
+    elif word.endswith("s") and not word.endswith("ss"):
+        forms.add(word[:-1])
+    for ending in ("ed", "ing"):
+        base = word.removesuffix(ending)
+        if base != word and len(base) >= _MIN_BASE:
+            forms |= {base, f"{base}e"} | ({base[:-1]} if base[-1] == base[-2] else set())
+    return {form for form in forms if len(form) >= _MIN_BASE} | {word}

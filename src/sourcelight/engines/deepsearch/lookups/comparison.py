@@ -87,8 +87,14 @@ def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> tuple[list
         # A method of Ruby without parameters has no brackets.
         bare = location.path.endswith(".rb") and _BARE_METHOD.fullmatch(lines[definition.line - 1]) is not None
         return ([], definition.line) if bare else None
-    names = parameter_names(read[0], location.path)
+    names = parameter_names(read[0], location.path, is_method=_is_method(location))
     return None if names is None else (names, read[1])
+
+
+def _is_method(location: DefinitionLocation) -> bool:
+    """Return whether a function has a class around it; Rust and others name the object in no other place."""
+    is_python = location.path.endswith((".py", ".pyi"))
+    return not is_python or location.definition.kind != "function" or bool(location.definition.container)
 
 
 def find_lacking_parameter(
@@ -105,7 +111,7 @@ def find_lacking_parameter(
     if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):
         return None
     read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
-    names = None if read is None else parameter_names(read[0], location.path)
+    names = None if read is None else parameter_names(read[0], location.path, is_method=_is_method(location))
     # `*args`, `&block`, `...rest` and destructured objects accept names that the head doesn't list.
     if (
         read is None

@@ -240,12 +240,14 @@ def _split_parameter(text: str, path: str = "") -> tuple[str, str]:
 
 
 _TYPE_FIRST = re.compile(r"\.(?:c|h|cc|cpp|cxx|hh|hpp|java|cs|m|mm|dart)$")
-_NO_PARAMETER = frozenset({"", "/", "*", "...", "void", "self", "cls", "&self", "&mut self", "mut self"})
+_NO_PARAMETER = frozenset({"", "/", "*", "...", "void", "&self", "&mut self", "mut self"})
+_RECEIVERS = frozenset({"self", "cls"})
 
 
-def parameter_names(parameters: Sequence[Parameter], path: str) -> list[str] | None:
+def parameter_names(parameters: Sequence[Parameter], path: str, *, is_method: bool = True) -> list[str] | None:
     """Return the names of the parameters of a head; None if a head gives types alone, or takes values apart.
 
+    The object of a method is no parameter; in a function outside of a class, `self` is one like others.
     In Go, the name is the first word, and several may share one type; in C and Java it is the last one, behind a type.
     """
     heads = [blank_brackets(text) for text in _join_types([parameter.text.strip() for parameter in parameters])]
@@ -253,7 +255,7 @@ def parameter_names(parameters: Sequence[Parameter], path: str) -> list[str] | N
     heads = [
         (head if match is None else head[: match.start()]).strip() for head, match in zip(heads, assigned, strict=True)
     ]
-    heads = [head for head in heads if head not in _NO_PARAMETER]
+    heads = [head for head in heads if head not in _NO_PARAMETER and not (is_method and head in _RECEIVERS)]
     is_go, has_type_first = path.endswith(".go"), _TYPE_FIRST.search(path) is not None
     if is_go and heads and not any(re.match(r"[A-Za-z_]\w*\s+\S", head) for head in heads):
         return None
