@@ -195,3 +195,17 @@ def test_a_path_that_fits_nothing_names_the_nearest(code: sl.Client, name: str) 
 def test_an_empty_path_is_refused(code: sl.Client, name: str) -> None:
     with pytest.raises(sl.ToolError, match="exclude"):
         changes(code, name, "v1", "v2", exclude=[""])
+
+
+def test_a_function_type_of_go_is_a_type_and_its_declaration_may_be_broken(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    repo.commit({"a.go": "package a\n\ntype Handler func(error)\n"}, "begin")
+    repo.tag("v1")
+    repo.commit({"a.go": "package a\n\ntype Handler func(error, int)\n\ntype Point struct{}\n"}, "change")
+    with sl.open(tmp_path / "src", index_workers=1, background_index=False) as code:
+        report = changes(code, "demo", "v1", "HEAD")
+    frame = report.tables["api"]
+    assert dict(zip(frame["symbol"], frame["kind"], strict=True)) == {"Handler": "type", "Point": "struct"}
+    page = report.to_html()
+    assert '<td class="sl-c">type Handler func(error, int)</td>' in page
+    assert ">language</th>" not in page  # one language in all rows

@@ -248,20 +248,28 @@ def _span(commits: Frame, started: Any) -> Span:
     return Span(min(oldest, started) if started is not None else None, newest)
 
 
+_WITHOUT_CLASSES = frozenset({"C", "Go", "Rust"})
+"""Languages whose named types, such as a Go function type, are of the kind ``class`` in tables of symbols."""
+
+
 def _api_section(api: Frame, link: LinkOf) -> Section:
     """Make the section of public symbols that differ; what breaks callers comes first."""
     if not len(api):
         return Section("Public symbols", "")
     columns = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",
                "old_line_number", "language"]  # fmt: skip
+    is_type = (api["kind"].astype("str") == "class") & api["language"].astype("str").isin(_WITHOUT_CLASSES)
+    api = api.assign(kind=api["kind"].astype("str").mask(is_type, "type"))
     order = api["status"].astype("str").map({name: index for index, name in enumerate(API_ORDER)})
     rows = api.assign(_order=order).sort_values(["_order", "module", "symbol"], kind="stable")[columns]
     counts = api["status"].astype("str").value_counts()
     text = join_words([f"{int(counts[name]):,} {name}" for name in API_ORDER if name in counts])
+    # The table is wide, and a language that is the same in all rows says nothing.
+    hidden = ("language",) if api["language"].nunique() <= 1 else ()
     table = ReportTable(
         "api", "Public symbols that differ", rows.reset_index(drop=True),
         "Public definitions that base and head declare differently, by the rules of each language; signatures are "
         "compared as texts.",
-        _API_EXCLUDES, "", ("module", "symbol", "status"), max_rows=40, link=link,
+        _API_EXCLUDES, "", ("module", "symbol", "status"), max_rows=40, hidden=hidden, link=link,
     )  # fmt: skip
     return Section("Public symbols", f"{text[:1].upper()}{text[1:]}.", (table,))

@@ -25,6 +25,8 @@ from sourcelight.lab.reports.model import (
 )
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
+# A declaration may be broken anywhere, or its table would be wider than the page.
+_CODE = frozenset({"old_signature", "signature", "symbol"})
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title", "reason"})
 # Columns whose text is shown below that of another: a separate column would be narrow, and its rows high.
 _BELOW = {"subject": "reason"}
@@ -191,6 +193,8 @@ def _class(value: object, column: str) -> str:
         return _alignment(number=True)
     if is_unbroken(value, column):
         return ' class="sl-w"'
+    if column in _CODE:
+        return ' class="sl-c"'
     return ' class="sl-p"' if column in _LONG and len(str(value)) > _SHORT else ""
 
 
@@ -224,6 +228,7 @@ list-style:none;margin:1em 0}
 .sl-report td{overflow-wrap:break-word;min-width:5em}
 .sl-report td.sl-n,.sl-report td.sl-w{white-space:nowrap;overflow-wrap:normal;min-width:0}
 .sl-report td.sl-p{min-width:11em}
+.sl-report td.sl-c{min-width:9em;overflow-wrap:anywhere}
 .sl-report figure{margin:1em 0;padding:.6rem .8rem;border:1px solid var(--edge);border-radius:.5rem;
 background:var(--sl-back);color:var(--sl-text)}
 .sl-report figure svg{width:100%%;height:auto;display:block}

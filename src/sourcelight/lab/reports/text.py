@@ -20,7 +20,7 @@ _COMMIT_DIGITS = 12
 _NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
 _USUAL_NAME = 24
 _USUAL = {"exact": True}  # for yes/no columns, the usual value; no for all others
-_NAMES = frozenset({"cohort", "line_number", "pull_request", "year"})
+_WITHOUT_SEPARATORS = frozenset({"cohort", "line_number", "pull_request", "year"})
 """Columns whose whole numbers name something, such as a year, and count nothing."""
 
 # Times within a day say nothing about the first and the last commit of a person.
@@ -52,7 +52,7 @@ def format_cell(value: Any, column: str = "") -> str:
 
 def _number_text(value: Any, column: str) -> str:
     # In a row with a share, pandas makes floats of all numbers.
-    if float(value).is_integer() and column in _NAMES:
+    if float(value).is_integer() and column in _WITHOUT_SEPARATORS:
         return str(int(value))
     if isinstance(value, numbers.Integral):
         return f"{value:,}"
