@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import datetime as dt
+import difflib
 import inspect
 import numbers
 import os
@@ -54,7 +55,10 @@ _MANY = (Iterable, Sequence, list, tuple, set, frozenset)
 
 
 def checks_arguments(function: F) -> F:
-    """Return a function that raises `InvalidArgument` if an argument doesn't have the annotated type."""
+    """Return a function that raises `InvalidArgument` if an argument doesn't have the annotated type.
+
+    The `TypeError` for an unknown name suggests the most similar parameter.
+    """
     name = function.__name__
     signature = inspect.signature(function)
 
@@ -62,7 +66,12 @@ def checks_arguments(function: F) -> F:
     def check(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         try:
             bound = signature.bind(*arguments, **options)
-        except TypeError:
+        except TypeError as error:
+            unknown = [option for option in options if option not in signature.parameters]
+            near = difflib.get_close_matches(unknown[0], signature.parameters, 1) if unknown else []
+            if near:
+                message = f"{name}() got an unexpected keyword argument {unknown[0]!r}; did you mean {near[0]}=?"
+                raise TypeError(message) from error
             return arguments, options  # the call raises Python's error about missing or unknown arguments
         for parameter, value in bound.arguments.items():
             kind = signature.parameters[parameter]

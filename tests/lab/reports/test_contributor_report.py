@@ -256,6 +256,13 @@ def test_a_text_that_is_no_date_is_refused_by_the_callers_name(code: sl.Client, 
     assert caught.value.argument == name
 
 
+def test_an_unknown_parameter_names_the_similar_one(code: sl.Client) -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'repo'; did you mean repos=\?"):
+        contributors(code, repo="demo")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'zzz'$"):
+        contributors(code, zzz="demo")  # type: ignore[call-arg]
+
+
 def test_people_of_one_name_are_told_apart_in_the_lead(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "src" / "demo")
     for number in range(6):
