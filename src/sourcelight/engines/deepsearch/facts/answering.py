@@ -51,7 +51,11 @@ _CLIPPED = re.compile(
     re.IGNORECASE,
 )
 """A question for a commit without its verb: "latest commit?"."""
-_COVERING = frozenset({"cover", "covers", "covering", "exercise", "exercises", "check", "checks"})
+_COVERING = re.compile(
+    r"\W*(?:which|what|how\s+many|list(?:\s+all)?(?:\s+the)?)\s+(?:unit\s+)?(?:tests?|test\s+(?:files?|cases?))\s+"
+    r"(?:that\s+|which\s+)?(?:cover|exercise|check|test|verify|verifies)(?:s|ing)?\b",
+    re.IGNORECASE,
+)
 _CONTENT = {"contain", "call"}
 _NAMED = {"name", "prefix", "suffix", "part"}
 
@@ -73,7 +77,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     if request.kind == "commits" and request.ignored and _ONE_COMMIT.match(inquiry.question):
         # "Which commit moved the parser?" asks for one by its subject, and for no number.
         return None
-    if request.kind == "tests" and _COVERING.intersection(word.casefold() for word in request.ignored):
+    if request.kind in {"tests", "files"} and _COVERING.match(inquiry.question) is not None:
         # "Which tests cover a.go?" asks for those of its code, and not for those in it.
         return None
     work = Work(request, inquiry, emit)

@@ -74,7 +74,10 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
             return root_finding
     # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
     if any(_requirements(manifest) is None for manifest in root):
-        return None
+        # A `setup.py` that reads its lists from files has them beside it.
+        root = [] if group else [manifest for manifest in root if _ALWAYS_NEEDED.search(manifest.path) is not None]
+        if not root:
+            return None
     lists = [(manifest, _of_group(_requirements(manifest) or (), group)) for manifest in root]
     # A list of what is always needed comes before one of what building, testing, documents or an option needs.
     lists.sort(
@@ -174,7 +177,7 @@ def _of_package(work: Work, manifests: Sequence[Manifest], owner: str) -> list[M
     """Return the manifests of one package: of the owner, or of what is called as the repository."""
     if owner and not is_repository(work, owner):
         return [manifest for manifest in manifests if manifest.is_of(owner)] or None
-    tops = [manifest for manifest in manifests if not manifest.directory]
+    tops = [manifest for manifest in manifests if not manifest.directory or _ALWAYS_NEEDED.search(manifest.path)]
     # The manifest of a workspace alone names no package: its members have the lists.
     if not tops or any(manifest.name or _lists_any(manifest) for manifest in tops):
         return list(manifests)
