@@ -21,10 +21,10 @@ CLASSES = [
 
 @pytest.mark.parametrize("widget", CLASSES)
 def test_a_widget_replaces_no_method_by_accident(widget: type[ipywidgets.Widget]) -> None:
-    own = {name for name, value in vars(widget).items() if inspect.isfunction(value) and not name.startswith("__")}
+    names = {name for name, value in vars(widget).items() if inspect.isfunction(value) and not name.startswith("__")}
     # The text of a widget is shown where no front end is; replacing it is its point.
-    replaced = {name for name in own if any(name in vars(base) for base in widget.__mro__[1:])} - {"_repr_mimebundle_"}
-    assert replaced == set()
+    shadows = {name for name in names if any(name in vars(base) for base in widget.__mro__[1:])} - {"_repr_mimebundle_"}
+    assert shadows == set()
 
 
 def test_there_are_widgets() -> None:

@@ -282,3 +282,16 @@ def test_a_changelog_is_shown_from_its_newest_version(tmp_path: Path) -> None:
     assert lead(engine, "Where is the changelog?").startswith("`HISTORY.md` says under “1.1 (2020)”: “Faster looms")
     assert lead(engine, "What is this?").startswith("No file at the top is called README.")
     engine.close()
+
+
+def test_guides_for_users_say_nothing_about_the_project(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "loom")
+    guide = "# Guide\n\nLoom helps you with the tests and the security of what you weave.\n"
+    builder.commit(
+        {"README.md": "# Loom\n\nLoom weaves patterns.\n", "docs/testing.md": guide, "docs/security.md": guide}
+    )
+    engine = open_engine([builder.path], index=tmp_path / "index")
+    for question in ("How do I run the tests?", "What is the security policy?"):
+        assert "says" not in lead(engine, question), question
+    assert lead(engine, "How big is it?").startswith("**9** lines in 3 files")
+    engine.close()

@@ -96,7 +96,7 @@ _SUBJECTS: Mapping[str, _Subject] = {
         "contribut|hacking",
         is_document_first=True,
     ),
-    "security": _Subject((r"(?:reporting )?(?:an? )?(?:security|vulnerabilit)",), "security", is_document_first=True),
+    "security": _Subject((r"(?:reporting )?(?:an? )?(?:security|vulnerabilit)",), "^security", is_document_first=True),
     "bugs": _Subject(
         (
             r"(?:report|fil)(?:ing)? (?:an? )?(?:bugs?|issues?)|bugs?\b|issues?\b|bug reports?",
@@ -133,6 +133,7 @@ _SUBJECTS: Mapping[str, _Subject] = {
 }
 """Titles of sections by topic, and names of documents."""
 
+_FOR_USERS = frozenset({"install", "start", "use", "run", "configure", "layout", "changelog"})
 _ABOUT_FILE = re.compile(r"(?:this|the) (?:readme|document|file|page)\b|note\b|warning\b|news\b", re.IGNORECASE)
 _ABOUT_PROJECT = re.compile(r"\W*(?:what(?:'s| is)|about|overview|introduction|description)\b", re.IGNORECASE)
 _MARK = re.compile(r"^[\W\d_]+")
@@ -229,6 +230,8 @@ def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
         sections = sections_of(document.path, lines)
         name = document.path.rpartition("/")[2]
         is_about = bool(subject.document) and re.search(subject.document, name, re.IGNORECASE) is not None
+        # A guide to testing or security among the documentation is about what users write.
+        is_about = is_about and (topic in _FOR_USERS or "docs/" not in f"/{document.path}".casefold())
         if not is_about and _GENERAL.match(name) is None:
             # "Tests" in the notes on releases are other tests.
             continue

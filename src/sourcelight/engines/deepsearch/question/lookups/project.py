@@ -132,6 +132,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"(?:show|list|give)(?: me)? NEWEST (?:\d{1,2} )?(?:commits|changes)OF",
     ),
     "hotspots": (r"WHICH files? (?:change|changed|(?:are|is|was|were) changed) (?:the )?most(?: often| frequently)?",),
+    "size": (r"how (?:big|large|long) is SUBJECT",),
     "sizes": (r"(?:(?:what|which)(?: is|'s| are)? )?(?:the )?(?:biggest|largest|longest) (?:source )?files?OF",),
     "layout": (
         r"how (?:is|are) SUBJECT (?:organi[sz]ed|structured|laid out|arranged|divided)",
@@ -183,6 +184,7 @@ _SINCE = re.compile(
 _AS_COUNTS = {
     "age": "When was the first commit?",
     "hotspots": "Which files have the most commits?",
+    "size": "How many lines are there?",
     "sizes": "Which files have the most lines?",
     "languages": "Which languages are there?",
 }
