@@ -141,6 +141,17 @@ def test_a_question_without_an_answer_is_status_1(run: Run, folder: Path) -> Non
     assert run("ask", "Where is needle defined?", folder)[0] == 0
 
 
+def test_a_question_that_fails_says_why_once_and_suggests_names(run: Run, folder: Path) -> None:
+    name = run("search", "needle select:repo", folder)[1].split()[0]
+    status, out, err = run("ask", "Where is needle defined?", folder, "--repo", f"{name}x")
+    assert (status, out) == (2, "")
+    assert err.count("no repository of this name can be searched") == 1
+    assert "`sourcelight repos` lists" in err
+    assert f"did you mean {name}" in err
+    status, out, err = run("ask", "Where is needle defined?", folder, "--revision", "v99")
+    assert (status, out, err.count("revision not found")) == (2, "", 1)
+
+
 @pytest.mark.parametrize(
     ("options", "rows", "notice"),
     [

@@ -3,8 +3,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sourcelight.cli.output import MatchPrinter, StatusLine, print_table
+from sourcelight.cli.output import MatchPrinter, StatusLine, print_table, without_escapes
+from sourcelight.core.markup.clean_markdown import literal
 from sourcelight.core.markup.counts import size_text
 
 
@@ -97,3 +100,24 @@ def test_a_status_line_is_painted_over_and_wiped() -> None:
 )
 def test_sizes_are_short(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        (r"dependabot\[bot\] wrote it \(\#10469\)", "dependabot[bot] wrote it (#10469)"),
+        (r"`a\[b` and c\[d", r"`a\[b` and c[d"),
+        (r"``a`\[`` \*", r"``a`\[`` *"),
+        (r"a \` b \[ c \` d", "a ` b [ c ` d"),
+        ("```\na\\[\n```\n\\[", "```\na\\[\n```\n["),
+        (r"a ` b \[", "a ` b ["),
+        ("&lt;b> `&lt;`", "<b> `&lt;`"),
+    ],
+)
+def test_a_terminal_shows_no_escapes_outside_of_code(markdown: str, text: str) -> None:
+    assert without_escapes(markdown) == text
+
+
+@given(st.text(alphabet="ab \\\\`*[]()#_<&!|~1.", max_size=30))
+def test_escaped_text_reads_as_it_was(text: str) -> None:
+    assert without_escapes(literal(text)) == text

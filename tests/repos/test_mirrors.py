@@ -133,6 +133,7 @@ def test_a_failed_clone_leaves_nothing(tmp_path: Path) -> None:
         clone((tmp_path / "empty").as_uri(), tmp_path / "mirrors")
     assert caught.value.exit_code == 128
     assert "not appear to be a git repository" in caught.value.stderr_tail
+    assert PARTIAL_PREFIX not in f"{caught.value}{caught.value.stderr_tail}"
     assert list((tmp_path / "mirrors").iterdir()) == []
 
 

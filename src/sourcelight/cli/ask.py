@@ -6,14 +6,21 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from sourcelight.cli.options import Paths, ServiceUrl, Worktree, path_texts
-from sourcelight.cli.output import DONE, FAILED, NO_MATCH, for_terminals, print_line, say
+from sourcelight.cli.output import DONE, FAILED, NO_MATCH, for_terminals, print_line, say, without_escapes
 from sourcelight.cli.search import SearchCommand, check_source, open_client
-from sourcelight.core.markup import visible
+from sourcelight.core.markup import join_words, visible
+from sourcelight.repos.names import near_names
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+
+_LIST_REPOS = "list_repos lists"
+"""Part of a message of the library that names a tool and no command."""
 
 
 def verify_command(
@@ -57,7 +64,7 @@ def ask_command(
     ] = None,
     worktree: Worktree = False,
 ) -> int:
-    """Ask a question about the code. The answer is Markdown with citations.
+    """Ask a question about the code. The answer is Markdown with citations, which a terminal shows without escapes.
 
     Uses PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Without SOURCELIGHT_MODEL, no
     language model is used and nothing leaves this machine.
@@ -69,16 +76,25 @@ def ask_command(
 def ask(
     question: str, paths: Sequence[str], *, url: str | None, repos: Sequence[str], revision: str | None, worktree: bool
 ) -> int:
-    """Print the answer as Markdown; without a citation and a count, return the status of no match."""
+    """Print the answer; without a citation and a count, return the status of no match.
+
+    The answer is Markdown; a terminal gets it without backslashes before punctuation. A failure is on standard error.
+    """
     import sourcelight as sl
 
     address = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
     client = sl.connect(address) if address else sl.open(*(paths or ["."]), worktree=worktree)
     with client:
         answer = client.deepsearch(question, repos=list(repos) or None, revision=revision)
+        has_failed = answer.status == "failed" and not answer.has_evidence and bool(answer.notices)
         for notice in answer.notices:
-            say(notice)
-        print_line(for_terminals(answer.to_markdown()).rstrip("\n"))
+            say(notice if address else notice.replace(_LIST_REPOS, "`sourcelight repos` lists"))
+        if has_failed:
+            # The answer only repeats the notices.
+            _suggest_names(client, repos)
+        else:
+            text = for_terminals(answer.to_markdown()).rstrip("\n")
+            print_line(without_escapes(text) if sys.stdout.isatty() else text)
         if address and answer.url:
             say(f"conversation: {answer.url}")
     if answer.status != "complete":
@@ -87,3 +103,15 @@ def ask(
         say("no answer: found no evidence; name a file, a symbol or a text in the question")
         return NO_MATCH
     return DONE
+
+
+def _suggest_names(client: Client, repos: Sequence[str]) -> None:
+    """Print the repositories with names like those that can't be searched."""
+    if not repos:
+        return
+    names = [str(name) for name in client.list_repos(progress=False)["repository"]]
+    folded_names = {name.casefold() for name in names}
+    for repo in repos:
+        near = near_names(repo, names) if repo.casefold() not in folded_names else ()
+        if near:
+            say(f"repository not found: {repo}; did you mean {join_words(list(near), 'or')}?")

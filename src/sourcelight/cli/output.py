@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import shutil
 import sys
 import time
@@ -243,6 +244,49 @@ def for_terminals(text: str) -> str:
     for parameter, option in _FOR_TERMINALS.items():
         text = text.replace(parameter, option)
     return text
+
+
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&lt;")
+_TICKS = re.compile(r"(`+)")
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+
+
+def without_escapes(markdown: str) -> str:
+    """Return Markdown for readers of its text: without backslashes before punctuation, except in code."""
+    lines = []
+    fence = ""
+    for line in markdown.split("\n"):
+        match = _FENCE.match(line)
+        if fence:
+            if match and match[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            lines.append(line)
+        elif match:
+            fence = match[1]
+            lines.append(line)
+        else:
+            lines.append(_unescape_line(line))
+    return "\n".join(lines)
+
+
+def _unescape_line(line: str) -> str:
+    """Return a line without escapes outside of its code spans, which end with as many backticks as they begin."""
+    # Text and runs of backticks alternate.
+    parts = _TICKS.split(line)
+    last_of = {run: position for position, run in enumerate(parts) if position % 2}
+    code, is_escaped = "", False
+    for position, part in enumerate(parts):
+        if position % 2:
+            if code:
+                code = "" if part == code else code
+            elif not is_escaped and last_of[part] > position:
+                code = part
+        elif not code:
+            # The backslash of an escaped backtick is the last one of the text before it; two are one backslash.
+            is_escaped = (len(part) - len(part.rstrip("\\"))) % 2 == 1 and position + 1 < len(parts)
+            text = part[:-1] if is_escaped else part
+            parts[position] = _ESCAPED.sub(lambda match: match[1] or "<", text)
+    return "".join(parts)
 
 
 def say(message: str) -> None:

@@ -87,7 +87,11 @@ def clone(
         with remote.source() as source:
             arguments = ["clone", "--mirror", "--progress", "--no-local", "--no-recurse-submodules", "--origin=origin",
                          "--template=", "--", source, partial]  # fmt: skip
-            _fetch(arguments, remote, progress, cancellation)
+            try:
+                _fetch(arguments, remote, progress, cancellation)
+            except GitFailed as error:
+                # The directory is gone when the reader sees the message.
+                raise GitFailed(error.argv, error.exit_code, error.stderr_tail.replace(partial, target)) from error
         _record_origin(partial, remote.url)
         try:
             os.rename(partial, target)
