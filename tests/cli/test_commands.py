@@ -149,7 +149,8 @@ def test_a_question_that_fails_says_why_once_and_suggests_names(run: Run, folder
     assert "`sourcelight repos` lists" in err
     assert f"did you mean {name}" in err
     status, out, err = run("ask", "Where is needle defined?", folder, "--revision", "v99")
-    assert (status, out, err.count("revision not found")) == (2, "", 1)
+    assert (status, out, err.count("can't be answered")) == (2, "", 1)
+    assert err.count("revision not found") == 2  # one for each repository
 
 
 @pytest.mark.parametrize(
