@@ -273,11 +273,12 @@ CLAIMS: Sequence[Claim] = (
         ("sections.find_overview", "sections.find_section"),
     ),
     Claim(
-        ("No file at the top is called README",),
+        ("No file at the top is called README", "No title in … is about …"),
         "search",
-        "A complete search of paths at the top and in directories of documentation finds none, in any case.",
+        "A complete search of paths at the top and in directories of documentation finds no README in any case, or "
+        "only documents none of whose titles has the words of the question.",
         _PLACES,
-        ("sections.find_overview",),
+        ("sections.find_overview", "sections.find_no_section"),
     ),
     Claim(
         (

@@ -23,7 +23,7 @@ from sourcelight.engines.deepsearch.lookups.project.releases import (
     find_newest_tag,
     has_recent_commits,
 )
-from sourcelight.engines.deepsearch.lookups.project.sections import find_overview, find_section
+from sourcelight.engines.deepsearch.lookups.project.sections import find_no_section, find_overview, find_section
 from sourcelight.engines.deepsearch.question.lookups.project import as_count_question, read_project_question
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
@@ -50,7 +50,9 @@ def find_project(topic: str, work: Work, notes: list[str]) -> Finding | None:
     # A command to copy says more than the section around it.
     command = find_command(work, topic, notes) if topic in {"test", "build", "install"} else None
     finding = command or find_section(work, topic, notes)
-    return finding or (find_field(work, "script", "start", "", "", notes) if topic == "run" else None)
+    if finding is None and topic == "run":
+        finding = find_field(work, "script", "start", "", "", notes)
+    return finding or find_no_section(work, topic, notes)
 
 
 def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -133,6 +133,11 @@ _SUBJECTS: Mapping[str, _Subject] = {
 }
 """Titles of sections by topic, and names of documents."""
 
+_UNTITLED = {
+    "install": "installing it", "build": "building it", "test": "running its tests", "contribute": "contributing",
+    "security": "security", "bugs": "reporting bugs", "release": "releasing it",
+}  # fmt: skip
+"""Topics of which a missing section is worth saying: no code answers these instead."""
 _FOR_USERS = frozenset({"install", "start", "use", "run", "configure", "layout", "changelog"})
 _ABOUT_FILE = re.compile(r"(?:this|the) (?:readme|document|file|page)\b|note\b|warning\b|news\b", re.IGNORECASE)
 _ABOUT_PROJECT = re.compile(r"\W*(?:what(?:'s| is)|about|overview|introduction|description)\b", re.IGNORECASE)
@@ -267,6 +272,25 @@ def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
     finding.quotes = quotes
     finding.details = statements[1:]
     finding.method.append("Reads documents at the top and in directories of documentation; titles decide.")
+    return finding
+
+
+def find_no_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
+    """Return that no title of a document is about a topic; None for other topics, or without documents."""
+    noun = _UNTITLED.get(topic)
+    queries: list[str] = []
+    paths = [document.path for document in documents(work, notes, queries)] if noun else []
+    is_whole = len(paths) < _MAX_DOCUMENTS
+    # Only of these are all titles read.
+    paths = [path for path in paths if _GENERAL.match(path.rpartition("/")[2])]
+    if not paths or not is_whole or len(work.inquiry.pins) > 1:
+        return None
+    names = join_words([*(code(path) for path in paths[:MAX_NAMED]), *(["others"] if len(paths) > MAX_NAMED else [])])
+    finding = Finding(
+        Statement(f"No title in {names} is about {noun}"), "document", queries=[join_queries(queries)], notes=notes
+    )
+    finding.is_negative = True
+    finding.method.append("Reads the titles of documents at the top and in directories of documentation.")
     return finding
 
 
