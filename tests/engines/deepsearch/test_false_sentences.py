@@ -43,13 +43,20 @@ class Hash:
     __hash__ = None
 """
 FIELDS = '''class Field:
-    """A field.
+    """A field."""
 
-    Example: ::
+    def serialize(self, value):
+        """Serializes ``value``.
 
-        class TitleCase(Field):
-            pass
-    """
+        Example: ::
+
+            class TitleCase(Field):
+                def serialize(self, value):
+                    return str(value).title()
+
+        :return: The value.
+        """
+        return value
 
 
 class Text(Field):

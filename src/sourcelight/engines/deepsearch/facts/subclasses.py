@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.question.request import Term
 from sourcelight.engines.deepsearch.source.class_heads import MAX_ATTRIBUTE_LINES, Subtype, opening_of, read_subtype
-from sourcelight.engines.deepsearch.source.line_kinds import is_outside_comments
+from sourcelight.engines.deepsearch.source.line_kinds import is_outside_comments, lines_of_code
 from sourcelight.engines.search import Target
 
 # Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
@@ -137,6 +137,7 @@ def _read_heads(
 ) -> Iterator[tuple[dict[str, Any], Subtype]]:
     """Yield the rows on which a head with one of the bases begins, and the type that it declares."""
     texts = FileTexts(work.context)
+    code_numbers: dict[tuple[str, str], set[int]] = {}
     for row in rows:
         target, number = work.inquiry.pins.of(row["repository"]), row["line_number"]
         if target is None or _NO_SOURCE.search(row["path"]):
@@ -144,8 +145,12 @@ def _read_heads(
         lines = texts.lines(target, row["path"])
         head = read_subtype(row["line"] or "", terms, row["path"], lines[number : number + MAX_ATTRIBUTE_LINES])
         # An example in a docstring declares nothing.
-        if head is not None and row["path"].endswith((".py", ".pyi")) and not is_code(texts, work, row):
-            continue
+        if head is not None and row["path"].endswith((".py", ".pyi")):
+            key = row["repository"], row["path"]
+            if key not in code_numbers:
+                code_numbers[key] = {line_number for line_number, _ in lines_of_code(lines, "Python")}
+            if number not in code_numbers[key]:
+                continue
         if head is not None:
             if not head.is_declared or _is_definition(texts, target, row, head.name):
                 yield row, head
