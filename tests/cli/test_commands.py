@@ -153,6 +153,13 @@ def test_a_question_that_fails_says_why_once_and_suggests_names(run: Run, folder
     assert err.count("revision not found") == 2  # one for each repository
 
 
+def test_an_unknown_kind_of_result_is_said_once(run: Run, folder: Path) -> None:
+    for word in ("needle", "haystack"):
+        err = run("search", f"type:bla {word}", folder)[2]
+        assert err.count("type:bla isn't a kind of result") == 1
+        assert "has no kind of result" not in err
+
+
 @pytest.mark.parametrize(
     ("options", "rows", "notice"),
     [

@@ -407,7 +407,7 @@ def _if_nothing(shape: Query) -> tuple[Alert | None] | None:
     Words of a shape are letters, digits and underscores, which alone need no advice.
     """
     advices = advise(shape)
-    messages = [notices.sentence(advice) for advice in advices if advice.kind in notices.SHOWN]
+    messages = notices.reasons_of(advices)
     has_proposal = any(True for _ in notices.candidates(shape, advices, lambda: False))
     if has_proposal or any(map(has_stand_in, messages)):
         return None

@@ -40,8 +40,7 @@ def nothing_found(
     if len(query.text) > MAX_CHARACTERS:
         return None
     advices_found = advise(query)
-    reasons = [advice for advice in advices_found if advice.kind in SHOWN]
-    messages = [sentence(advice) for advice in reasons]
+    messages = reasons_of(advices_found)
     # A proposal must be true: each one is run, with a short time limit, before it is displayed.
     proposed = []
     for text, explanation in candidates(query, advices_found, in_any_case):
@@ -57,6 +56,15 @@ def nothing_found(
         kind="info",
         proposed_queries=tuple(proposed),
     )
+
+
+def reasons_of(advices_found: Iterable[Advice]) -> list[str]:
+    """Return why a query finds nothing, a sentence each."""
+    reasons = [advice for advice in advices_found if advice.kind in SHOWN]
+    if any(advice.kind == "unknown-value" for advice in reasons):
+        # The unknown kind of result is the reason that no kind is left.
+        reasons = [advice for advice in reasons if advice.message != advices.NO_KIND]
+    return [sentence(advice) for advice in reasons]
 
 
 def without_effect(query: Query) -> Alert | None:

@@ -153,6 +153,9 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
         yield Advice("no-effect", message, f"use patternType:{STRUCTURE}, with patterns of code such as foo($A, $$$)")
 
 
+NO_KIND = "type: has no kind of result, so nothing is searched"
+
+
 def _did_you_mean(item: Filter, otherwise: str) -> str:
     near = nearest_value(item.name, item.value)
     return f"did you mean {label_of(item.name)}:{near}?" if near else otherwise
@@ -222,9 +225,7 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
         yield Advice("contradiction", "type:symbol needs a pattern that isn't negated", "add a name")
     yield from _kinds(alternative)
     if not alternative.types:
-        yield Advice(
-            "contradiction", "type: has no kind of result, so nothing is searched", "use file, path, repo or symbol"
-        )
+        yield Advice("contradiction", NO_KIND, "use file, path, repo or symbol")
 
 
 def _kinds(alternative: Alternative) -> Iterator[Advice]:
