@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
@@ -155,6 +156,10 @@ class ProjectDocument:
     path: str
 
 
+_Candidate: TypeAlias = tuple[tuple[int, ...], ProjectDocument, DocumentSection]
+"""A section of a document with its rank."""
+
+
 def documents(work: Work, notes: list[str], queries: list[str]) -> Iterator[ProjectDocument]:
     """Yield documents at the top and in directories of documentation, READMEs first."""
     searches = make_queries(work, f"type:path file:{quote_value(_DOCUMENTS)}")
@@ -229,50 +234,51 @@ def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
         return None
     texts = FileTexts(work.context)
     queries: list[str] = []
-    candidates: list[tuple[tuple[int, ...], ProjectDocument, DocumentSection]] = []
+    candidates: list[_Candidate] = []
     for order, document in enumerate(documents(work, notes, queries)):
         lines = texts.lines(document.target, document.path)
-        sections = sections_of(document.path, lines)
-        name = document.path.rpartition("/")[2]
-        is_about = bool(subject.document) and re.search(subject.document, name, re.IGNORECASE) is not None
-        # A guide to testing or security among the documentation is about what users write.
-        is_about = is_about and (topic in _FOR_USERS or "docs/" not in f"/{document.path}".casefold())
-        if not is_about and _GENERAL.match(name) is None:
-            # "Tests" in the notes on releases are other tests.
-            continue
-        if is_about and topic == "changelog":
-            # The newest version comes first.
-            versions = [section for section in sections if re.search(r"\d\.\d", section.title)]
-            candidates += [((-1, order), document, section) for section in versions[:1]]
-        if is_about and lines:
-            rank = -1 if subject.is_document_first else len(subject.titles)
-            candidates.append(((rank, order), document, DocumentSection("", 0, 1, len(lines))))
-        for section in sections:
-            title = _MARK.sub("", section.title).strip()
-            for rank, pattern in enumerate(subject.titles):
-                if re.match(pattern, title, re.IGNORECASE):
-                    # A title of the whole document, such as "Building X", is found as a document.
-                    candidates.append(((rank, order, section.level), document, section))
-                    break
-    statements = []
-    seen: set[str] = set()
-    for _, document, section in sorted(candidates, key=lambda item: item[0]):
-        if document.target.repository.key in seen:
-            continue
-        statement = _state(work, texts, document, section)
+        candidates += _candidates(topic, subject, document, lines, order)
+    statements: dict[str, Statement] = {}
+    for _, document, section in sorted(candidates, key=lambda candidate: candidate[0]):
+        key = document.target.repository.key
+        statement = None if key in statements else _state(work, texts, document, section)
         if statement is not None:
-            seen.add(document.target.repository.key)
-            statements.append(statement)
+            statements[key] = statement
     if not statements:
         return None
-    quotes = [item for item in statements[0].evidence if isinstance(item, FileEvidence)]
-    finding = Finding(
-        statements[0], "document", queries=[join_queries(queries)], notes=notes, heading="Other repositories"
-    )
-    finding.quotes = quotes
-    finding.details = statements[1:]
+    headline, *further = statements.values()
+    finding = Finding(headline, "document", queries=[join_queries(queries)], notes=notes, heading="Other repositories")
+    finding.quotes = [item for item in headline.evidence if isinstance(item, FileEvidence)]
+    finding.details = further
     finding.method.append("Reads documents at the top and in directories of documentation; titles decide.")
     return finding
+
+
+def _candidates(
+    topic: str, subject: _Subject, document: ProjectDocument, lines: Sequence[str], order: int
+) -> Iterator[_Candidate]:
+    """Yield the sections of a document that a topic asks for, each with its rank; the least is the best."""
+    name = document.path.rpartition("/")[2]
+    is_about = bool(subject.document) and re.search(subject.document, name, re.IGNORECASE) is not None
+    # A guide to testing or security among the documentation is about what users write.
+    is_about = is_about and (topic in _FOR_USERS or "docs/" not in f"/{document.path}".casefold())
+    if not is_about and _GENERAL.match(name) is None:
+        # "Tests" in the notes on releases are other tests.
+        return
+    sections = sections_of(document.path, lines)
+    if is_about and topic == "changelog":
+        # The newest version comes first.
+        versions = [section for section in sections if re.search(r"\d\.\d", section.title)]
+        yield from (((-1, order), document, section) for section in versions[:1])
+    if is_about and lines:
+        rank = -1 if subject.is_document_first else len(subject.titles)
+        yield (rank, order), document, DocumentSection("", 0, 1, len(lines))
+    for section in sections:
+        title = _MARK.sub("", section.title).strip()
+        ranks = (rank for rank, form in enumerate(subject.titles) if re.match(form, title, re.IGNORECASE))
+        rank = next(ranks, -1)
+        if rank >= 0:
+            yield (rank, order, section.level), document, section
 
 
 def find_no_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
