@@ -154,7 +154,8 @@ def has_unparsed_part(work: Work) -> bool:
             continue
         # Of a tree with errors, the rest is in the table; what the errors hide is in none.
         work.inquiry.context.cancellation.check()
-        data = "\n".join(texts.lines(target, path)).encode()
+        # Without its last newline, the grammar of Go finds an error.
+        data = "".join(f"{line}\n" for line in texts.lines(target, path)).encode()
         byte_count += len(data)
         language = language_of(path)
         is_read = byte_count <= MAX_PARSED_BYTES
