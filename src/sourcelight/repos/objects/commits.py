@@ -125,13 +125,26 @@ def read_commit(reader: StoreReader, commit: CommitId) -> CommitHeader | None:
     return CommitHeader(tuple(parents), people[b"author"], people[b"committer"], text.strip("\n"))
 
 
+def at_offset(when: datetime, offset_min: int) -> datetime:
+    """Return a time by a clock of so many minutes from UTC, or in UTC where Python can't express that."""
+    try:
+        return when.astimezone(_zone_of(offset_min))
+    # A date at the edge of the years 1 to 9999 may leave them by its offset.
+    except (OverflowError, ValueError):
+        return when.astimezone(UTC)
+
+
 def _format_instant(seconds: int, offset_min: int) -> str:
     """Return RFC 3339; an offset that Python can't express is left at UTC, as the instant is what counts."""
-    zone = timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC
     try:
-        return datetime.fromtimestamp(seconds, zone).isoformat()
+        return datetime.fromtimestamp(seconds, _zone_of(offset_min)).isoformat()
     except (OverflowError, ValueError):
         return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def _zone_of(offset_min: int) -> timezone:
+    """Return the time zone of an offset. Git stores any, such as `+9999`; Python accepts less than a day."""
+    return timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC
 
 
 _COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects

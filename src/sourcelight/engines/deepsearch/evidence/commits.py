@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.message_index import MessageIndex
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, stem, terms_of
 from sourcelight.repos import packed_objects
+from sourcelight.repos.objects.commits import at_offset
 
 MAX_FILES = 30
 """Maximum files of a commit whose message counts; larger commits mean little for each file."""
@@ -41,8 +42,6 @@ _TRAILERS = re.compile(
     r"reviewed-on|bug|link|git-svn-id|approved-by|backport[\w-]*|refs?|see-also)\s*:.*$",
     re.IGNORECASE | re.MULTILINE,
 )
-
-_MINUTES_A_DAY = 24 * 60
 
 
 @dataclass(slots=True)
@@ -93,8 +92,8 @@ class CommitRanker:
         message = history.message(number)
         _, _, body = message.partition("\n\n")
         # The author's own clock, as `git log` shows it, and as the first sentence of an answer does.
-        zone = zone_of(int(history.commits.author_offset[number]))
-        when = datetime.fromtimestamp(int(history.commits.author_time[number]), zone)
+        utc = datetime.fromtimestamp(int(history.commits.author_time[number]), UTC)
+        when = at_offset(utc, int(history.commits.author_offset[number]))
         author = history.identities.mapped_names[int(history.commits.author[number])]
         subject = " ".join(history.subject(number).split())
         return CommitEvidence(
@@ -349,8 +348,3 @@ def _own_terms(question: RankQuery) -> Mapping[str, float]:
         for term, weight in question.terms.items()
         if not term.startswith("=") and term not in ASKING and not re.fullmatch(r"(?:19|20)\d\d", term)
     }
-
-
-def zone_of(offset_min: int) -> timezone:
-    """Return the time zone of an offset in minutes; UTC for an offset of days, which some commits have."""
-    return timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC

@@ -11,12 +11,12 @@ from sourcelight.core.batches import persons
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.commits import zone_of
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.facts.searches import format_terms, noun_for
 from sourcelight.engines.deepsearch.question.request import Term
+from sourcelight.repos.objects.commits import at_offset
 
 _MERGES_LEFT_OUT = (
     "Counts of commits by files or lines leave out merges, which have no changes of their own, as in `git log "
@@ -105,13 +105,12 @@ def line_expression(term: Term) -> str:
 def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
     """Make evidence of a row of ``commits`` or ``diff_lines``."""
     when = row["author_date"] or row["commit_date"]
-    zone = zone_of(row.get("author_utc_offset_min") or 0)
     return CommitEvidence(
         row["repository"],
         row["commit"],
         row["subject"],
         row["author"],
-        when.astimezone(zone).isoformat(),
+        at_offset(when, row.get("author_utc_offset_min") or 0).isoformat(),
         "",
         "history",
         0.0,
@@ -247,7 +246,7 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
     when = row["commit_date"] if committed else row["author_date"]
     when = when or row["author_date"] or row["commit_date"]
     offset_min = row.get("commit_utc_offset_min" if committed else "author_utc_offset_min") or 0
-    return str(when.astimezone(zone_of(offset_min)).strftime("%Y-%m-%d"))
+    return str(at_offset(when, offset_min).strftime("%Y-%m-%d"))
 
 
 def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -11,7 +11,6 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Protocol
 
 from graphql import GraphQLError
@@ -24,7 +23,7 @@ from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import ObjectReader, Repository, TreeEntry, Viewer, find_entry, list_folder, resolve
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
-from sourcelight.repos.objects.commits import CommitHeader, read_commit
+from sourcelight.repos.objects.commits import CommitHeader, at_offset, read_commit
 from sourcelight.repos.revisions import head_target
 from sourcelight.server.http.graphql.limits import Budget
 
@@ -33,8 +32,6 @@ _SNIFFED_BYTES = 8_000
 
 _BEHIND = 1_000
 """Number of commits to search for a commit in its own history: by wrong clocks, some of them seem newer."""
-
-_MINUTES_A_DAY = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,19 +250,11 @@ def _as_unreadable(source: Repository, entry: TreeEntry) -> Iterator[None]:
 
 def _header(row: Mapping[str, Any]) -> CommitHeader:
     """Return the header of a commit from its row of `commit_search`."""
-    author = row["author"], row["author_email"], _instant(row["author_date"], row["author_utc_offset_min"])
-    committer = row["committer"], row["committer_email"], _instant(row["commit_date"], row["commit_utc_offset_min"])
+    author_time = at_offset(row["author_date"], row["author_utc_offset_min"])
+    commit_time = at_offset(row["commit_date"], row["commit_utc_offset_min"])
+    author = row["author"], row["author_email"], author_time.isoformat()
+    committer = row["committer"], row["committer_email"], commit_time.isoformat()
     return CommitHeader(tuple(row["parents"] or ()), author, committer, row["message"])
-
-
-def _instant(when: datetime, offset_min: int) -> str:
-    # Git stores any offset, such as `+9999`; Python accepts less than a day.
-    zone = timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC
-    try:
-        return when.astimezone(zone).isoformat()
-    # A date at the edge of the years 1 to 9999 may leave them by its offset.
-    except (OverflowError, ValueError):
-        return when.astimezone(UTC).isoformat()
 
 
 @dataclass(frozen=True, slots=True)
