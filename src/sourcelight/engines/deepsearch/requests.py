@@ -64,6 +64,17 @@ class ResearchRequest:
     previous: Sequence[PreviousTurn] = ()
     scope: QuestionScope = field(default_factory=QuestionScope)
 
+    @property
+    def words(self) -> str:
+        """The question without the text that became scope."""
+        return self.scope.remaining_text or self.question
+
+    def with_words(self, words: str) -> ResearchRequest:
+        """Return the same request with other words, and with its scope."""
+        if not self.scope.remaining_text:
+            return replace(self, question=words)
+        return replace(self, scope=replace(self.scope, remaining_text=words))
+
 
 def open_inquiry(
     text: str,

@@ -5,6 +5,7 @@ Steps of a question that need repositories, where these are not on this machine:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,11 @@ class Pins:
 
     def __len__(self) -> int:
         return len(self.targets)
+
+    @property
+    def short_names(self) -> frozenset[str]:
+        """The last parts of the names of repositories, as questions write them."""
+        return frozenset(re.split(r"[/+]", pin.repository)[-1] for pin in self)
 
     def of(self, repository: str, commit: str = "") -> Target | None:
         """Return the target of a repository; at that commit, if one is given."""

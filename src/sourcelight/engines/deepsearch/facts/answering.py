@@ -70,7 +70,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
         counted; its request names the kind.
     """
     paths = PathNames(inquiry)
-    text = _CLIPPED.sub(r"when was the \1 commit", inquiry.scope.remaining_text or inquiry.question)
+    text = _CLIPPED.sub(r"when was the \1 commit", inquiry.words)
     request = read_request(text, paths, datetime.now(UTC))
     if request is None:
         return None

@@ -67,7 +67,7 @@ _WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No |`[^`]+` is defined in ")
 def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     """Answer a question by lines that prove the answer; None if it asks for none, or none proves it."""
     topic = project_topic(inquiry)
-    lookup = None if topic else read_lookup(inquiry.scope.remaining_text or inquiry.question)
+    lookup = None if topic else read_lookup(inquiry.words)
     work = Work(FactRequest("lookup"), inquiry, emit)
     try:
         finding = _find(lookup, work) if lookup is not None else None
@@ -188,7 +188,7 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
 
 def _package_named(work: Work) -> str:
     """Return the name of the repository if the question calls it a package: one of several may have its name."""
-    names = {re.split(r"[/+]", pin.repository)[-1] for pin in work.inquiry.pins}
+    names = work.inquiry.pins.short_names
     noun = r"(?:package|crate|gem|library|chart|module)"
     is_named = [
         name for name in names if re.search(rf"\b{re.escape(name)}\s+{noun}\b", work.inquiry.question, re.IGNORECASE)

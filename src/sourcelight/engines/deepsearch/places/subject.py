@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import code
@@ -256,7 +256,7 @@ def mark_hyphenated(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     A word such as ``read-only`` is a name if a line of code in a language with such names has it as a whole, or if it
     is a key of YAML, TOML or JSON. Other words stay.
     """
-    text = inquiry.scope.remaining_text or inquiry.question
+    text = inquiry.words
     tokens = list(dict.fromkeys(match[0] for match in _HYPHENATED.finditer(text)))[:_MAX_TOKENS]
     if not tokens:
         return inquiry
@@ -264,10 +264,7 @@ def mark_hyphenated(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     names = frozenset(token for token in tokens if _is_name_of_code(work, token))
     if not names:
         return inquiry
-    marked_text = _HYPHENATED.sub(lambda match: code(match[0]) if match[0] in names else match[0], text)
-    if not inquiry.scope.remaining_text:
-        return replace(inquiry, question=marked_text)
-    return replace(inquiry, scope=replace(inquiry.scope, remaining_text=marked_text))
+    return inquiry.with_words(_HYPHENATED.sub(lambda match: code(match[0]) if match[0] in names else match[0], text))
 
 
 def _is_name_of_code(work: Work, token: str) -> bool:

@@ -124,7 +124,7 @@ def select_manifests(work: Work, manifests: list[Manifest], owner: str) -> list[
 
 def is_repository(work: Work, word: str) -> bool:
     """Return whether a word is the last part of the name of a searched repository."""
-    names = {normalize(re.split(r"[/+]", pin.repository)[-1]) for pin in work.inquiry.pins}
+    names = {normalize(name) for name in work.inquiry.pins.short_names}
     return normalize(word.rpartition("/")[2]) in names
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -31,9 +30,8 @@ from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
 def project_topic(inquiry: ResearchRequest) -> str:
     """Return the subject of a question about a project as a whole; empty for any other question."""
-    names = {re.split(r"[/+]", pin.repository)[-1] for pin in inquiry.pins} | {pin.repository for pin in inquiry.pins}
-    text = inquiry.scope.remaining_text or inquiry.question
-    return read_project_question(text, names, is_follow_up=bool(inquiry.previous))
+    names = inquiry.pins.short_names | {pin.repository for pin in inquiry.pins}
+    return read_project_question(inquiry.words, names, is_follow_up=bool(inquiry.previous))
 
 
 def find_project(topic: str, work: Work, notes: list[str]) -> Finding | None:
@@ -57,16 +55,13 @@ def find_project(topic: str, work: Work, notes: list[str]) -> Finding | None:
 
 def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     """Return the request with a question about commits or files, if that answers a question about the project."""
-    text = inquiry.scope.remaining_text or inquiry.question
     topic = project_topic(inquiry)
-    question = as_count_question(topic, text)
+    question = as_count_question(topic, inquiry.words)
     if topic == "people":
         is_active = has_recent_commits(Work(FactRequest("lookup"), inquiry, emit))
         question = f"Who has the most commits{' in the last 12 months' if is_active else ''}?"
-    if not question:
-        return inquiry
-    scope = replace(inquiry.scope, remaining_text=question) if inquiry.scope.remaining_text else inquiry.scope
-    return replace(inquiry, question=question, scope=scope)
+    # The question itself, too: forms of counts are matched with it.
+    return replace(inquiry.with_words(question), question=question) if question else inquiry
 
 
 def find_profile(work: Work, notes: list[str]) -> Finding | None:

@@ -70,8 +70,7 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     """
     queries: list[str] = []
     notes: list[str] = []
-    repository_names = {re.split(r"[/+]", pin.repository)[-1] for pin in work.inquiry.pins}
-    question = read_value_question(work.inquiry.scope.remaining_text or work.inquiry.question, repository_names)
+    question = read_value_question(work.inquiry.words, work.inquiry.pins.short_names)
     if question is None:
         return None
     texts = FileTexts(work.context)
