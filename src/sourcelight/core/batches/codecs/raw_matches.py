@@ -238,7 +238,8 @@ def _lines(
 def _rows(matches: RawMatches) -> list[bytes]:
     """Return the fragments of all lines, six each; the first is the text before the line."""
     n = len(matches.numbers)
-    texts, pairs = _texts(matches), _pairs(matches)
+    text, is_valid = _decode(matches.data)
+    texts, pairs = _texts(text), _pairs(matches, is_valid=is_valid)
     # Filled by strides: one slice assignment per fragment replaces a loop over lines in Python.
     parts: list[bytes] = [_NEXT] * (6 * n)
     parts[1::6] = texts
@@ -253,15 +254,22 @@ def _rows(matches: RawMatches) -> list[bytes]:
     return parts
 
 
-def _texts(matches: RawMatches) -> list[bytes]:
+def _decode(data: bytes) -> tuple[str, bool]:
+    """Return a text with invalid bytes replaced, and whether there are none."""
+    try:
+        return str(data, "utf-8"), True
+    except UnicodeDecodeError:
+        return str(data, "utf-8", "replace"), False
+
+
+def _texts(text: str) -> list[bytes]:
     """Return the JSON text of each line, without quotes."""
-    text = str(matches.data, "utf-8", "replace")
     if _SEPARATOR in text:
         return [dump(line)[1:-1] for line in text.split("\n")[:-1]]
     return dump(text.replace("\n", _SEPARATOR))[1:].split(_SPLIT)[:-1]
 
 
-def _pairs(matches: RawMatches) -> list[bytes]:
+def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
     """Return each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
 
     Spans are cut at the end of the line, before its newline. A line without pairs is empty.
@@ -272,7 +280,7 @@ def _pairs(matches: RawMatches) -> list[bytes]:
     lengths = matches.sizes if row is None else matches.sizes[row]
     starts, ends = np.minimum(matches.starts, lengths), np.minimum(matches.ends, lengths)
     if not matches.data.isascii():
-        starts, ends = _code_points(matches, np.arange(n) if row is None else row, starts, ends)
+        starts, ends = _code_points(matches, np.arange(n) if row is None else row, starts, ends, is_valid=is_valid)
     length = ends - starts
     is_short = length > 0
     if not is_short.all():
@@ -294,7 +302,7 @@ def _pairs(matches: RawMatches) -> list[bytes]:
 
 
 def _code_points(
-    matches: RawMatches, row: Int64Array, starts: Int64Array, ends: Int64Array
+    matches: RawMatches, row: Int64Array, starts: Int64Array, ends: Int64Array, *, is_valid: bool
 ) -> tuple[Int64Array, Int64Array]:
     """Return the offsets of spans in code points, as the decoded lines have them.
 
@@ -307,7 +315,7 @@ def _code_points(
     before_line = np.searchsorted(continuations, line_starts)
     code_starts = starts - (np.searchsorted(continuations, line_starts + starts) - before_line)
     code_ends = ends - (np.searchsorted(continuations, line_starts + ends) - before_line)
-    if not _is_valid_text(matches.data):
+    if not is_valid:
         wide = np.flatnonzero(data & 0x80)
         is_wide = np.searchsorted(wide, line_starts) < np.searchsorted(wide, line_starts + ends)
         for index in np.flatnonzero(is_wide).tolist():
@@ -316,14 +324,6 @@ def _code_points(
                 before = matches.data[line_start : line_start + int(offsets[index])]
                 values[index] = len(str(before, "utf-8", "replace"))
     return code_starts, code_ends
-
-
-def _is_valid_text(data: bytes) -> bool:
-    try:
-        str(data, "utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _dump(values: Int64Array) -> bytes:
