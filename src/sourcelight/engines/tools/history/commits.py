@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -86,10 +86,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
     commits_alone = not query.files.paths and not query.changed
     histories, matches = _find(arguments, query, context, commits_alone=commits_alone)
     if commits_alone and context.without_changes:
-        results = newest_commits(matches, limit)
-        return histories.to_partial_result(
-            {name: replace(result, rows=_without_changes(result.rows)) for name, result in results.items()}, echoed
-        )
+        return histories.to_partial_result(newest_commits(matches, limit, changes=False), echoed)
     if any(
         selection.unbuilt and not selection.unbuilt.is_cheap(len(numbers[:limit])) for selection, numbers in matches
     ):
@@ -106,15 +103,6 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
             omit_unread(histories.partial, selection, mask)
     # Each worker of a cluster returns its own newest; the newest of all are among them.
     return histories.to_partial_result(newest_commits(matches, limit), echoed)
-
-
-def _without_changes(rows: Any) -> Any:
-    """Return rows of commits whose changes were not read: zeros would be a claim."""
-    for name in ("files", "additions", "deletions"):
-        index = rows.schema.get_field_index(name)
-        column = pa.nulls(rows.num_rows, rows.schema.field(index).type)
-        rows = rows.set_column(index, rows.schema.field(index), column)
-    return rows
 
 
 def _find(
@@ -138,14 +126,19 @@ def _find(
 
 
 def newest_commits(
-    matches: Sequence[tuple[OpenedHistory, CommitNumbers]], limit: int | None
+    matches: Sequence[tuple[OpenedHistory, CommitNumbers]], limit: int | None, *, changes: bool = True
 ) -> dict[str, _CommitMatches]:
-    """Return the newest commits of all repositories, at most `limit`; the numbers in `matches` are newest first."""
+    """Return the newest commits of all repositories, at most `limit`; the numbers in `matches` are newest first.
+
+    Without `changes`, files and lines of the commits were not read, and their columns are null.
+    """
     stamps = [selection.history.commits.commit_time[numbers[:limit]] for selection, numbers in matches]
     counts = newest(stamps, limit)
     return {
         selection.name: _CommitMatches(
-            commit_rows(selection, CommitNumbers(numbers[:count])), len(numbers), list(selection.commits)
+            commit_rows(selection, CommitNumbers(numbers[:count]), changes=changes),
+            len(numbers),
+            list(selection.commits),
         )
         for (selection, numbers), count in zip(matches, counts, strict=True)
     }
@@ -201,11 +194,15 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     return kept_counts
 
 
-def commit_rows(selection: OpenedHistory, numbers: CommitNumbers) -> Any:
-    """Return rows of the table ``commits`` for commits of one repository."""
+def commit_rows(selection: OpenedHistory, numbers: CommitNumbers, *, changes: bool = True) -> Any:
+    """Return rows of the table ``commits`` for commits of one repository; `changes` as of `newest_commits`."""
     history = selection.history
     batch = change_tables.commit_batch(history, numbers)
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
+    if not changes:
+        # A column that is not given is null: zeros would be a claim.
+        for name in ("files", "additions", "deletions"):
+            del values[name]
     values["co_authors"] = co_author_texts(history, numbers)
     values["bot"] = pa.array(tables.bots(history, history.commits.author[numbers]))
     values["agent"] = agent_column(history, numbers)
