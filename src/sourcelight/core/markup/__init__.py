@@ -5,7 +5,7 @@ widgets: these are in `sourcelight.display`. Start with `escaping`; `markdown` r
 """
 
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal
-from sourcelight.core.markup.counts import capitalize, count_of, join_words, plural
+from sourcelight.core.markup.counts import capitalize, count_of, join_first, join_words, plural
 from sourcelight.core.markup.escaping import code, escape, fence_around, highlight, link, one_line, own_address, visible
 from sourcelight.core.markup.markdown import to_html
 
@@ -17,6 +17,7 @@ __all__ = [
     "escape",
     "fence_around",
     "highlight",
+    "join_first",
     "join_inline",
     "join_words",
     "link",

@@ -90,6 +90,17 @@ def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     return f" {conjunction} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
+def join_first(words: Sequence[str], limit: int) -> str:
+    """Join the first words; "others" stands for the rest, for a sentence without a number.
+
+    Examples
+    --------
+    >>> join_first(["a", "b", "c"], 2), join_first(["a", "b"], 2)
+    ('a, b and others', 'a and b')
+    """
+    return join_words([*words[:limit], *(["others"] if len(words) > limit else [])])
+
+
 def list_names(names: Sequence[str], limit: int = 5) -> str:
     """Return the first names, and how many more there are.
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup import code, count_of, join_first, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_named
@@ -113,9 +113,7 @@ def _endings(work: Work, paths: Sequence[str]) -> str:
     if len(endings) < 2:
         return ""
     ordered = sorted(endings.items(), key=lambda item: (-item[1], item[0]))
-    items = [f"{number:,} {code(ending)}" for ending, number in ordered[:_LISTED_ENDINGS]]
-    items += ["others"] if len(ordered) > _LISTED_ENDINGS else []
-    return f": {join_words(items)}"
+    return f": {join_first([f'{number:,} {code(ending)}' for ending, number in ordered], _LISTED_ENDINGS)}"
 
 
 def count_folders(work: Work) -> Fact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.source.documents import sections_of
+from sourcelight.engines.deepsearch.source.documents import DocumentSection, sections_of
 
 _DOCUMENTS = (
     r"^(?:docs?/|\.github/)?(?:README|CONTRIBUTING|DEVELOPMENT|DEVELOPING|HACKING|INSTALL|INSTALLING|BUILDING|TESTING"
@@ -50,15 +50,6 @@ class _DocumentCommand:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class _DocumentSection:
-    """A heading with its line (from 1), and the lines below it: up to the next heading."""
-
-    heading: str
-    start: int
-    end: int
-
-
 def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
     """Return the commands that a document has for an action below a heading about it; else the script or target.
 
@@ -81,17 +72,17 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
             continue
         lines = [line[:_MAX_LINE] for line in texts.lines(target, row["path"])[:_MAX_LINES]]
         for section in _sections(row["path"], lines):
-            if _HEADINGS[action].search(section.heading) is None:
+            if _HEADINGS[action].search(section.title) is None:
                 continue
             commands = _commands(lines, section, action)
             if commands:
-                numbers = sorted({section.start, *(command.line for command in commands)})
+                numbers = sorted({section.begin_line, *(command.line for command in commands)})
                 evidence = join_evidence(
                     [texts.evidence(target, row["path"], number, number, "read", 1.0) for number in numbers]
                 )
                 noun = "command" if len(commands) == 1 else "commands"
                 names = join_words([code(command.text[:_MAX_SHOWN]) for command in commands])
-                text = f"{code(row['path'])} has the {noun} {names} below the heading “{inline(section.heading)}”"
+                text = f"{code(row['path'])} has the {noun} {names} below the heading “{inline(section.title)}”"
                 return Finding(Statement(text, evidence), "field", queries=[join_queries(queries)], notes=notes)
     if action == "install":
         return None
@@ -99,32 +90,32 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
     return script or find_field(work, "target", action, "", "", notes)
 
 
-def _sections(path: str, lines: Sequence[str]) -> Iterator[_DocumentSection]:
-    """Yield the sections of a document, each up to the next heading."""
+def _sections(path: str, lines: Sequence[str]) -> Iterator[DocumentSection]:
+    """Yield the sections of a document, each up to the next heading of any level."""
     sections = sections_of(path, lines)
     for index, section in enumerate(sections):
         end = sections[index + 1].begin_line - 1 if index + 1 < len(sections) else len(lines)
-        yield _DocumentSection(section.title, section.begin_line, end)
+        yield replace(section, end_line=end)
 
 
-def _commands(lines: Sequence[str], section: _DocumentSection, action: str) -> list[_DocumentCommand]:
+def _commands(lines: Sequence[str], section: DocumentSection, action: str) -> list[_DocumentCommand]:
     """Return the commands of the first block of a section that has one for the action, or one within its sentences."""
     for block in _blocks(lines, section):
         commands = list(_of_block(block))
         if any(_FITS[action].search(command.text) is not None for command in commands):
             return commands if len(commands) <= _MAX_COMMANDS else []
-    for number in range(section.start + 1, section.end + 1):
+    for number in range(section.begin_line + 1, section.end_line + 1):
         for match in re.finditer(r"(`{1,2})([^`\n]{2,120})\1", lines[number - 1]):
             if _COMMAND.match(match[2]) is not None and _FITS[action].search(match[2]) is not None:
                 return [_DocumentCommand(match[2], number)]
     return []
 
 
-def _blocks(lines: Sequence[str], section: _DocumentSection) -> Iterator[list[tuple[int, str]]]:
+def _blocks(lines: Sequence[str], section: DocumentSection) -> Iterator[list[tuple[int, str]]]:
     """Yield the blocks of code of a section: fenced ones, and ones of indented lines."""
     block: list[tuple[int, str]] = []
     fence = ""
-    for number in range(section.start + 1, section.end + 1):
+    for number in range(section.begin_line + 1, section.end_line + 1):
         line = lines[number - 1]
         mark = re.match(r"\s*(```|~~~)", line)
         if mark is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup import code, count_of, join_first
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
@@ -325,8 +325,7 @@ def _no_dependency(
     if notes or unread or mentioning:
         return None
     # Without a number, which would need a second count.
-    further_paths = ["others"] if len(read) > MAX_NAMED else []
-    manifests = join_words([*(code(path) for path in read[:MAX_NAMED]), *further_paths])
+    manifests = join_first([code(path) for path in read], MAX_NAMED)
     if is_selected:
         # Another package of the repository may list it, so the manifests are the subject.
         text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(question.name)}"

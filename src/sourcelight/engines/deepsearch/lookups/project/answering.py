@@ -20,6 +20,7 @@ from sourcelight.engines.deepsearch.lookups.project.layout import (
 from sourcelight.engines.deepsearch.lookups.project.releases import (
     find_newest_commits,
     find_newest_tag,
+    find_version,
     has_recent_commits,
 )
 from sourcelight.engines.deepsearch.lookups.project.sections import find_no_section, find_overview, find_section
@@ -71,7 +72,7 @@ def find_profile(work: Work, notes: list[str]) -> Finding | None:
         return finding
     further = (
         find_field(work, "license", "", "", "", notes),
-        find_newest_tag(work, notes),
+        find_newest_tag(work, notes) or find_field(work, "version", "", "", "", notes),
         find_newest_commits(work, notes),
     )
     finding.heading = "At a glance"
@@ -92,7 +93,7 @@ def find_entry(work: Work, notes: list[str]) -> Finding | None:
 
 _FINDERS: Mapping[str, Callable[[Work, list[str]], Finding | None]] = {
     "overview": find_profile,
-    "version": find_newest_tag,
+    "version": find_version,
     "activity": find_newest_commits,
     "layout": lambda work, notes: find_section(work, "layout", notes) or find_directories(work, notes),
     "entry": find_entry,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup import code, count_of, join_first
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -44,15 +44,10 @@ def find_directories(work: Work, notes: list[str]) -> Finding | None:
     paths, queries = _paths(work, notes)
     if paths is None:
         return None
-    by_directory: dict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        directory, slash, _ = path.partition("/")
-        by_directory[f"{directory}/" if slash else ""].append(path)
-    directories = _by_size({name: files for name, files in by_directory.items() if name})
-    visible = [name for name in directories if not name.startswith(".")] or directories
-    return _state_directories(
-        work, "The directories at the top with the most files are", visible, by_directory, queries, notes
-    )
+    by_directory = _by_directory(paths, _top_directory)
+    visible = {name: files for name, files in by_directory.items() if not name.startswith(".")}
+    text = "The directories at the top with the most files are"
+    return _state_directories(work, text, visible or by_directory, queries, notes)
 
 
 def find_tests(work: Work, notes: list[str]) -> Finding | None:
@@ -82,7 +77,9 @@ def find_ci(work: Work, notes: list[str]) -> Finding | None:
     for service, files in by_service.items():
         verb = "configures" if len(files) == 1 else "configure"
         evidence = tuple(texts.evidence(target, path, 1, 1, "read", 1.0) for path in files[:MAX_NAMED])
-        statements.append(Statement(f"{_name_some(files)} {verb} {service}", evidence))
+        statements.append(
+            Statement(f"{join_first([code(path) for path in files], MAX_NAMED)} {verb} {service}", evidence)
+        )
     finding = Finding(statements[0], "layout", queries=[join_queries(queries)], notes=notes, heading="Other services")
     finding.details = statements[1:]
     finding.method.append("Known by the names of files; a service may be configured elsewhere, too.")
@@ -93,41 +90,25 @@ def _find_by_kind(
     work: Work, text: str, accepts: Callable[[str], bool], directory_of: Callable[[str], str], notes: list[str]
 ) -> Finding | None:
     paths, queries = _paths(work, notes)
-    by_directory: dict[str, list[str]] = defaultdict(list)
-    for path in paths or ():
-        if accepts(path):
-            directory = directory_of(path)
-            by_directory[f"{directory}/" if directory else ""].append(path)
-    largest = _by_size({name: files for name, files in by_directory.items() if name})
-    if not largest:
-        return None
-    return _state_directories(work, text, largest, by_directory, queries, notes)
+    by_directory = _by_directory([path for path in paths or () if accepts(path)], directory_of)
+    return _state_directories(work, text, by_directory, queries, notes)
 
 
 def _state_directories(
-    work: Work,
-    text: str,
-    names: Sequence[str],
-    by_directory: Mapping[str, Sequence[str]],
-    queries: Sequence[str],
-    notes: list[str],
+    work: Work, text: str, by_directory: Mapping[str, Sequence[str]], queries: Sequence[str], notes: list[str]
 ) -> Finding | None:
-    """State the first directories of a list, and each with its number of files and the start of its README."""
+    """State the directories with the most files, and each with its number of files and the start of its README."""
     target = _only_target(work)
-    if target is None or not names:
+    if target is None or not by_directory:
         return None
+    names = sorted(by_directory, key=lambda name: (-len(by_directory[name]), name))
     texts = FileTexts(work.context)
     evidence = tuple(_first_line(texts, target, by_directory[name]) for name in names[:MAX_NAMED])
-    headline = Statement(f"{text} {_name_some(names)}", evidence)
+    headline = Statement(f"{text} {join_first([code(name) for name in names], MAX_NAMED)}", evidence)
     finding = Finding(headline, "layout", queries=[join_queries(queries)], notes=notes, heading="Directories")
     finding.details = [_describe(texts, target, name, by_directory[name]) for name in names[:MAX_DETAILS]]
-    finding.method.append("Counts the files of the searched commit; directories that begin with a dot come last.")
+    finding.method.append("Counts the files of the searched commit.")
     return finding
-
-
-def _name_some(paths: Sequence[str]) -> str:
-    """Name the first of some paths; "others" stands for the rest."""
-    return join_words([*(code(path) for path in paths[:MAX_NAMED]), *(["others"] if len(paths) > MAX_NAMED else [])])
 
 
 def _describe(texts: FileTexts, target: Target, name: str, paths: Sequence[str]) -> Statement:
@@ -153,10 +134,14 @@ def _first_line(texts: FileTexts, target: Target, paths: Sequence[str]) -> FileE
     return texts.evidence(target, path, 1, 1, "read", 1.0)
 
 
-def _by_size(by_directory: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return names of directories, those with the most files first."""
-    sizes = Counter({name: len(paths) for name, paths in by_directory.items()})
-    return sorted(sizes, key=lambda name: (-sizes[name], name))
+def _by_directory(paths: Sequence[str], directory_of: Callable[[str], str]) -> dict[str, list[str]]:
+    """Return paths by directory, each with a slash at its end; paths at the top are left out."""
+    by_directory: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        directory = directory_of(path)
+        if directory:
+            by_directory[f"{directory}/"].append(path)
+    return by_directory
 
 
 def _test_directory(path: str) -> str:

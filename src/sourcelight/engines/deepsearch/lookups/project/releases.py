@@ -15,39 +15,46 @@ from sourcelight.engines.deepsearch.markdown import inline
 _MAX_TAGS, _MAX_COMMITS = 5, 10
 
 
-def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
-    """Return the tag of the newest commit that has one, and the version in a manifest; None without both."""
+def find_version(work: Work, notes: list[str]) -> Finding | None:
+    """Return the newest tag, with the version in a manifest below; None without both."""
     field = find_field(work, "version", "", "", "", notes)
+    finding = find_newest_tag(work, notes)
+    if finding is None or field is None:
+        return finding or field
+    finding.heading = "Earlier tags, and the version in manifests"
+    finding.details += [field.headline, *field.details]
+    return finding
+
+
+def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
+    """Return the tag of the newest commit that has one; None for several repositories, or without any."""
     targets = [target for target in work.targets if target.repository.kind == "git"]
     if len(targets) != 1:
-        return field
+        return None
     repository = targets[0].repository.name
     arguments: dict[str, Any] = {"repo": repository, "kind": "tag", "limit": _MAX_TAGS}
     tags = [row for row in work.call("list_refs", arguments).table.to_pylist() if row["commit_date"] is not None]
     if not tags:
-        return field
+        return None
     lookup = {"repos": [repository], "revisions": [tags[0]["commit"]], "count": 1}
     commits = work.call("commit_search", lookup, changes=False).table.to_pylist()
     if not commits:
-        return field
+        return None
     # Several tags may name one commit: none of them is newer than another.
     names = [row["name"] for row in tags if row["commit_date"] == tags[0]["commit_date"]]
     tag = " and ".join(code(name) for name in names)
-    text = f"The newest tag is {tag}, of the commit by {byline(commits[0])}"
-    if len(names) > 1:
-        text = f"The newest tags are {tag}, of the commit by {byline(commits[0])}"
+    subject = "The newest tags are" if len(names) > 1 else "The newest tag is"
+    text = f"{subject} {tag}, of the commit by {byline(commits[0])}"
     finding = Finding(
         Statement(text, (evidence_of(commits[0]),)),
         "tag",
         queries=[format_call("list_refs", arguments)],
         notes=notes,
-        heading="Earlier tags, and the version in manifests",
+        heading="Earlier tags",
     )
     finding.details = [
         Statement(f"{code(row['name'])}, of a commit on {row['commit_date']:%Y-%m-%d}") for row in tags[len(names) :]
     ]
-    if field is not None:
-        finding.details += [field.headline, *field.details]
     finding.method.append("Tags are ordered by the date of their commit. A release without a tag isn't known here.")
     return finding
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sourcelight.core.markup import code, join_words
+from sourcelight.core.markup import code, join_first
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -291,7 +291,7 @@ def find_no_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
     paths = [path for path in paths if _GENERAL.match(path.rpartition("/")[2])]
     if not paths or not is_whole or len(work.inquiry.pins) > 1:
         return None
-    names = join_words([*(code(path) for path in paths[:MAX_NAMED]), *(["others"] if len(paths) > MAX_NAMED else [])])
+    names = join_first([code(path) for path in paths], MAX_NAMED)
     finding = Finding(
         Statement(f"No title in {names} is about {noun}"), "document", queries=[join_queries(queries)], notes=notes
     )
