@@ -31,12 +31,10 @@ _DOCUMENTS = (
     r"|quick.?start|getting.?started|architecture|design|structure|internals|releas|maintain|authors|owners|support"
     r"|config|tutorial|overview|intro|guide|index|change|history|news)[^/]*$"
 )
-_EXTENSIONS = re.compile(r"(?:/|^)[\w .-]*?(?:\.(?:md|markdown|mdx|rst|adoc|asciidoc|txt|org|pod))?$", re.IGNORECASE)
-_NO_DOCUMENT = re.compile(
-    r"\.(?:py|pyi|js|ts|tsx|jsx|json|toml|ya?ml|xml|gradle|kts?|go|rs|c|h|cc|cpp|hpp|java|rb|php|sh|bat|ps1|cmake|ini|cfg|lock"
-    r"|html?|css|svg|png|jpe?g|gif|pdf|ipynb|in|mk|sbt|cs|swift|ex|exs|pl|pm|lua|sql)$",
-    re.IGNORECASE,
+_DOCUMENT_NAME = re.compile(
+    r"[\w -]+|[\w .-]+\.(?:md|markdown|mdx|mkd|mdown|rst|rdoc|adoc|asciidoc|txt|org|pod|textile|creole)", re.IGNORECASE
 )
+"""A document has an extension of text, or none."""
 _TRANSLATED = re.compile(
     r"[._-](?:zh|cn|ja|jp|ko|kr|es|fr|de|ru|pt|br|it|tr|id|vi|fa|ar|uk|pl|tw)(?:[_-]\w{2,4})?(?:\.\w+)?$", re.IGNORECASE
 )
@@ -169,7 +167,7 @@ def documents(work: Work, notes: list[str], queries: list[str]) -> Iterator[Proj
     for repository, path in sorted(paths, key=lambda item: (item[0], _order(item[1]))):
         target = work.inquiry.pins.of(repository)
         name = path.rpartition("/")[2]
-        is_document = not name.startswith(".") and _EXTENSIONS.search(name) and not _NO_DOCUMENT.search(name)
+        is_document = not name.startswith(".") and _DOCUMENT_NAME.fullmatch(name)
         if target is None or not is_document or _TRANSLATED.search(name) or is_hidden_file(path):
             continue
         if count < _MAX_DOCUMENTS:
