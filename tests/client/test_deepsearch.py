@@ -177,20 +177,42 @@ def test_views_of_a_hostile_answer_do_nothing() -> None:
     assert 'href="https://host/r@1/-/blob/f"' in remote._repr_mimebundle_()["text/html"]
 
 
-def test_an_answer_that_says_it_is_none_is_not_headed_complete(tmp_path: Path) -> None:
+def test_the_heading_tells_facts_from_places(tmp_path: Path) -> None:
+    """No answer is headed "complete": the word was taken for "the whole answer" above a list of places."""
     repo = RepositoryBuilder(tmp_path / "tree")
     repo.commit({"a.py": "def fixed_bug(bug):\n    return bug\n", "b.py": "x = 1\n"}, "Fixed a bug in the docs")
+    questions = {
+        "Where is fixed_bug defined?": ("answered", True),
+        "How many functions are there?": ("answered", True),
+        "How does the code handle a fixed bug?": ("closest places", False),
+        "Who fixed the most bugs in 2019?": ("uncertain", False),
+    }
     with sl.open(repo.path, index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
-        uncertain, definition = (
-            code.deepsearch("Who fixed the most bugs in 2019?"),
-            code.deepsearch("Where is fixed_bug defined?"),
-        )
-    assert uncertain.text.startswith("This can't be answered as asked, because ")
-    assert repr(uncertain).startswith("Deep search: uncertain, ")
-    assert "<b>uncertain</b>" in uncertain._repr_mimebundle_()["text/html"]
-    assert repr(definition).startswith("Deep search: complete, ")
-    assert "<b>complete</b>" in definition._repr_mimebundle_()["text/html"]
-    assert (uncertain.status, definition.status) == ("complete", "complete")
+        answers = {question: code.deepsearch(question) for question in questions}
+    for question, (heading, states_fact) in questions.items():
+        answer = answers[question]
+        assert repr(answer).startswith(f"Deep search: {heading}, "), question
+        assert f"<b>{heading}</b>" in answer._repr_mimebundle_()["text/html"]
+        assert answer.stats["states_fact"] is states_fact, question
+        assert answer.status == "complete"
+
+
+@pytest.mark.parametrize(
+    ("stats", "heading"),
+    [
+        ({"states_fact": True, "complete": True}, "answered"),
+        ({"states_fact": True, "complete": False}, "answered in part"),
+        ({"states_fact": False, "confident": True}, "closest places"),
+        ({"states_fact": False, "confident": False}, "uncertain"),
+        # Another service says nothing of its answers.
+        ({}, "answered"),
+    ],
+)
+def test_the_heading_follows_what_the_answer_says_of_itself(stats: dict[str, bool], heading: str) -> None:
+    info = {"status": "complete", "questions": [{"question": "q", "answer": "Told.", "stats": stats}]}
+    assert repr(DeepSearchAnswer(info)).startswith(f"Deep search: {heading}, ")
+    running = {**info, "status": "running"}
+    assert repr(DeepSearchAnswer(running)).startswith("Deep search: running, ")
 
 
 def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:

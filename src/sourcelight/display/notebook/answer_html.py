@@ -44,9 +44,11 @@ color:var(--jp-content-link-color,light-dark(#1858c4,#7fb0ff))}
 .sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
 </style>"""
 _URL_CHARS = "/:?#@!$&'*+,;=%~-._"
-_UNCERTAIN = "uncertain"
+_ANSWERED, _IN_PART, _PLACES, _UNCERTAIN = "answered", "answered in part", "closest places", "uncertain"
 _COLORS = {
-    "complete": "var(--jp-success-color1,#388e3c)",
+    _ANSWERED: "var(--jp-success-color1,#388e3c)",
+    _IN_PART: "var(--jp-warn-color1,#f57c00)",
+    _PLACES: "var(--jp-info-color1,#1976d2)",
     "running": "var(--jp-info-color1,#1976d2)",
     "interrupted": "var(--jp-warn-color1,#f57c00)",
     _UNCERTAIN: "var(--jp-warn-color1,#f57c00)",
@@ -78,10 +80,15 @@ class AnswerView:
 
     @property
     def heading(self) -> str:
-        """The status above the answer; an answer that isn't confident is shown as uncertain, not as complete."""
+        """The word above the answer: of a finished one, whether it states a fact, lists places, or is uncertain."""
+        if self.status != "complete":
+            return self.status
         stats = (self.questions[-1].get("stats") or {}) if self.questions else {}
-        is_doubtful = self.status == "complete" and stats.get("confident") is False
-        return _UNCERTAIN if is_doubtful else self.status
+        if stats.get("confident") is False:
+            return _UNCERTAIN
+        if stats.get("states_fact") is False:
+            return _PLACES
+        return _IN_PART if stats.get("complete") is False else _ANSWERED
 
 
 def answer_markdown(view: AnswerView) -> str:

@@ -80,6 +80,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     draft.stats |= {
         "tool_calls": 1,
         "unit": fact.unit,
+        "states_fact": not unapplied,
         "changes": _may_change(request, inquiry.scope),
         "complete": not (unapplied or fact.notes or fact.is_least),
         "not_applied": list(unapplied),

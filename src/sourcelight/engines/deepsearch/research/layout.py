@@ -61,6 +61,7 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
         "tool_calls": 1,
         "unit": finding.unit,
         "changes": False,
+        "states_fact": True,
         "complete": not finding.notes,
         "not_applied": [],
     }
@@ -156,6 +157,7 @@ def lay_out(
         "files_matched": findings.ranking.matched_files,
         "confident": draft.confident,
     }
+    draft.stats.setdefault("states_fact", False)
 
 
 def _write_evidence(findings: Findings, draft: Draft, placed: Collection[tuple[str, str]]) -> None:
