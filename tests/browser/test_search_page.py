@@ -84,7 +84,32 @@ def test_suggestions_are_taken_by_keys(service: Service, page: Any) -> None:
     assert page.locator(".mirror .sl-k").inner_text() == "lang:"
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?q=retry+lang%3ATypeScript*")
-    assert page.locator(".result").count() > 0
+    page.locator(".result").first.wait_for()
+
+
+def test_a_choice_survives_suggestions_that_arrive_after_it(service: Service, page: Any) -> None:
+    delayed: list[Any] = []
+
+    def delay(route: Any) -> None:
+        delayed.append(route)
+
+    page.goto(service.url + "/search")
+    box = page.get_by_role("combobox", name="Search code")
+    box.press_sequentially("retry lang:types")
+    option = page.get_by_role("option", name="TypeScript")
+    option.wait_for()
+    page.wait_for_load_state("networkidle")
+    page.route("**/search/suggestions?*", delay)
+    box.press("c")
+    box.press("ArrowDown")
+    expect(option).to_have_attribute("aria-selected", "true")
+    with page.expect_response("**/search/suggestions?*"):
+        delayed[-1].continue_()
+    page.wait_for_load_state("networkidle")
+    expect(option).to_have_attribute("aria-selected", "true")
+    assert box.get_attribute("aria-activedescendant") == option.get_attribute("id")
+    box.press("Tab")
+    assert box.input_value() == "retry lang:TypeScript "
 
 
 def test_keys_go_through_results_and_into_a_file(service: Service, page: Any) -> None:

@@ -214,6 +214,8 @@
     } catch { /* the box works without */ }
     if (mine !== asked || document.activeElement !== box) return;
     if (!answer.length) return close();
+    // An answer may arrive after a reader has chosen from the one before
+    const choice = chosen < 0 ? -1 : answer.findIndex((each) => each.text === list.children[chosen].dataset.text);
     list.replaceChildren(...answer.map((each, index) => {
       const option = document.createElement("li");
       option.id = `suggestion-${index}`;
@@ -224,9 +226,11 @@
       option.addEventListener("mousedown", (event) => { event.preventDefault(); take(option); });
       return option;
     }));
-    chosen = -1;
     list.hidden = false;
     box.setAttribute("aria-expanded", "true");
+    if (choice >= 0) return choose(choice);
+    chosen = -1;
+    box.removeAttribute("aria-activedescendant");
   }
 
   // Live results
