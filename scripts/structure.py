@@ -172,6 +172,18 @@ class Module:
         """Number of lines."""
         return len(self.text.splitlines())
 
+    @cached_property
+    def unspaced_lines(self) -> int:
+        """Number of lines without the blank ones inside functions: setting steps apart makes no module longer."""
+        texts = self.text.splitlines()
+        functions = (*self.nodes[ast.FunctionDef], *self.nodes[ast.AsyncFunctionDef])
+        inside = {
+            number
+            for function in functions
+            for number in range(_body_start(function), (function.end_lineno or function.lineno) + 1)
+        }
+        return len(texts) - sum(not texts[number - 1].strip() for number in inside)
+
     @property
     def room(self) -> str:
         """Its directory below the package, with dots."""
@@ -195,6 +207,14 @@ def _dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def _body_start(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the first line of a function behind its docstring."""
+    if ast.get_docstring(function) is None:
+        return function.lineno
+
+    return function.body[0].end_lineno or function.lineno
+
+
 def _by_type(tree: ast.AST) -> Nodes:
     """Sort the nodes of a tree: each measure looks for a few types, and to walk through all trees takes seconds."""
     nodes: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
@@ -204,9 +224,9 @@ def _by_type(tree: ast.AST) -> Nodes:
 
 
 def sizes(*, comments: bool = True) -> dict[str, int]:
-    """Return the lines of each module that isn't an `__init__`, with or without those of comments."""
+    """Return the lines of each module that isn't an `__init__`, or only those with code and docstrings."""
     return {
-        module.name: module.lines - (0 if comments else comment_lines(module))
+        module.name: module.lines if comments else module.unspaced_lines - comment_lines(module)
         for module in modules()
         if not module.is_package
     }
@@ -405,7 +425,7 @@ def comment_share(rooms: str = "", *, constants: bool = False) -> float:
     """Return the share of commented lines in a room and the rooms inside, in percent; or with texts of `constants`."""
     selected = [module for module in modules() if f"{module.room}.".startswith(f"{rooms}." if rooms else "")]
     count = sum(comment_lines(module) + (constant_text_lines(module) if constants else 0) for module in selected)
-    return 100 * count / max(1, sum(module.lines for module in selected))
+    return 100 * count / max(1, sum(module.unspaced_lines for module in selected))
 
 
 def relapses() -> list[str]:

@@ -197,10 +197,12 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         error = import_module("sourcelight.core.former_names").former_attribute("sourcelight", name)
         raise error or AttributeError(f"module 'sourcelight' has no attribute {name!r}")
+
     module_name, attribute = _ELSEWHERE.get(name, ("sourcelight.core.errors", name))
     module = import_module(module_name)
     if module_name == "sourcelight.client":
         _give_frames_their_accessor()
+
     value = getattr(module, attribute) if attribute else module
     globals()[name] = value
     return value

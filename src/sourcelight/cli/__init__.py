@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from sourcelight.cli.startup.service import serve
 
             return exit_status(lambda: serve(options))
+
     if words[:1] == ["mcp"]:
         # Before `app`, whose framework alone takes as long as a client's first two answers.
         from sourcelight.cli.startup.first_answers import start_early_answers
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             early = start_early_answers(words[1:])
         except BrokenPipeError:
             return 0
+
     from sourcelight.cli.app import run
 
     return run(words, early)

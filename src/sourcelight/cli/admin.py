@@ -133,6 +133,7 @@ def list_tokens(state: State, account: str, *, as_json: bool) -> int:
     """List all access tokens, or the tokens of one account."""
     if account:
         state.accounts.get(account)
+
     rows = [
         {
             "id": token.id,
@@ -164,6 +165,7 @@ def create_token(state: State, account: str, scopes: Sequence[str], *, expires: 
         }
         print_line(json.dumps(result, indent=2))
         return
+
     until = f"until {_format_time(token.expires_at)}" if token.expires_at is not None else "without expiry"
     # On standard error, so that `TOKEN=$(sourcelight admin …)` gets the secret alone.
     say(f"token {token.id} of {token.account}, scope {' '.join(token.scopes)}, {until}; shown only once")
@@ -203,11 +205,13 @@ def create_client(
     for uri in redirect_uris:
         if problem := redirect_problem(uri):
             raise ConfigurationError(f"can't use the redirect address {uri!r}: {problem}")
+
     client, secret = state.clients.create(name, redirect_uris, scopes=scopes or ("mcp",), confidential=confidential)
     if as_json:
         result = {"client_id": client.id} | ({"client_secret": secret} if secret else {})
         print_line(json.dumps(result, indent=2))
         return
+
     print_line(f"client id: {client.id}")
     if secret:
         print_line(f"client secret (shown only once): {secret}")
@@ -217,6 +221,7 @@ def list_client_grants(state: State, account: str, *, as_json: bool) -> int:
     """List the grants that accounts gave OAuth clients."""
     if account:
         state.accounts.get(account)
+
     rows = [
         {
             "id": grant.id,
@@ -274,6 +279,7 @@ def grant_repository(state: State, repository: str, *, user: str, role: str) -> 
             f"granted {one_line(grant.repository, 200)} to {user or role}: {one_line(grant.canonical_path, 4096)}"
         )
         return
+
     print_line(f"granted {repository} to {user or role}")
     say(
         f"no service has served {repository} yet: the next start of a service binds the grant to the directory that "
@@ -317,9 +323,11 @@ def read_password() -> str:
             raise StateError("the two passwords differ")
     else:
         text = sys.stdin.readline().rstrip("\r\n")
+
     if not text:
         # Empty text would mean an account without a password.
         raise StateError("the password is empty; use 10 to 1000 characters")
+
     return text
 
 

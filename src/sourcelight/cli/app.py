@@ -118,11 +118,13 @@ def _usage_message(exc: BaseException, words: Sequence[str]) -> str:
     for former_name, current in FORMER_COMMANDS.items():
         if tuple(words[: len(former_name)]) == former_name:
             return f"'{' '.join(former_name)}' is now 'sourcelight {current}'"
+
     path = str(getattr(getattr(exc, "ctx", None), "command_path", "sourcelight"))
     command = path.removeprefix("sourcelight").strip()
     option = str(getattr(exc, "option_name", ""))
     if current := FORMER_OPTIONS.get((command, option), ""):
         return f"{option} is now {current} (see {path} --help)"
+
     format_message = getattr(exc, "format_message", None)
     text = str(format_message() if format_message is not None else exc).rstrip(".")
     return f"{text} (see {path} --help)"

@@ -41,9 +41,11 @@ def verify_command(
     text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8", "replace")
     with open_client(SearchCommand(paths=path_texts(paths), url=url or "")) as client:
         frame = client.verify(text, repo or None, revision or None, progress=False)
+
     for row in frame.to_dict("records"):
         reason = f": {row['reason']}" if row["reason"] else ""
         print_line(visible(f"{row['text_line']}: {row['status']} {row['citation']}{reason}"))
+
     counts = [f"{frame.attrs[status]} {status}" for status in ("verified", "moved", "rejected")]
     say(", ".join(counts))
     return NO_MATCH if frame.attrs["rejected"] else DONE
@@ -89,19 +91,23 @@ def ask(
         has_failed = answer.status == "failed" and not answer.has_evidence and bool(answer.notices)
         for notice in answer.notices:
             say(notice if address else notice.replace(_LIST_REPOS, "`sourcelight repos` lists"))
+
         if has_failed:
             # The answer only repeats the notices.
             _suggest_names(client, repos)
         else:
             text = for_terminals(answer.to_markdown()).rstrip("\n")
             print_line(without_escapes(text) if sys.stdout.isatty() else text)
+
         if address and answer.url:
             say(f"conversation: {answer.url}")
+
     if answer.status != "complete":
         return FAILED
     if not answer.has_evidence:
         say("no answer: found no evidence; name a file, a symbol or a text in the question")
         return NO_MATCH
+
     return DONE
 
 
@@ -109,6 +115,7 @@ def _suggest_names(client: Client, repos: Sequence[str]) -> None:
     """Print the repositories with names like those that can't be searched."""
     if not repos:
         return
+
     names = [str(name) for name in client.list_repos(progress=False)["repository"]]
     folded_names = {name.casefold() for name in names}
     for repo in repos:

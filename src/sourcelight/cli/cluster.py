@@ -82,8 +82,10 @@ def build(
         raise typer.BadParameter("--cluster needs --storage, the location of the shards")
     if len(cluster) > 1:
         raise typer.BadParameter("only one cluster can build: pass --cluster once")
+
     for address in cluster:
         check_address(address, tls_files(tls))
+
     line = StatusLine()
 
     def paint(progress: BuildProgress) -> None:
@@ -104,9 +106,11 @@ def build(
             )
         finally:
             line.clear()
+
     say_warnings(catalog)
     for name, reason in sorted(report.failures.items()):
         say(f"{name}: {reason}")
+
     size = sum(entry.size for entry in report.generation.searchable)
     print_line(
         f"generation {report.generation.number}: built {count_of(len(report.built), 'shard')}, {len(report.current)} "

@@ -95,8 +95,10 @@ def examine() -> int:
     print_line("")
     for problem in problems:
         print_line(f"{'broken' if problem.broken else 'slow'}: {problem.text}")
+
     if not problems:
         print_line("No problems found.")
+
     return FAILED if any(problem.broken for problem in problems) else DONE
 
 
@@ -127,6 +129,7 @@ def _git(problems: list[HostProblem]) -> tuple[str, str]:
     except GitFailed as error:
         problems.append(HostProblem(f"{error}; history and clones need it", broken=True))
         return "missing", ""
+
     took_ms = 1000 * (time.monotonic() - began)
     if took_ms > _SLOW_START_MS:
         problems.append(
@@ -135,6 +138,7 @@ def _git(problems: list[HostProblem]) -> tuple[str, str]:
                 "A virus scanner or a busy machine can cause that"
             )
         )
+
     return version, visible(shutil.which("git") or "")
 
 
@@ -150,10 +154,12 @@ def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterato
                     broken=True,
                 )
             )
+
         if files > _MANY_FILES:
             problems.append(
                 HostProblem(f"{name}: {count_of(files, 'file')}; `sourcelight index --prune` deletes unneeded ones")
             )
+
         yield name, size_text(size), size_text(free), visible(str(folder))
 
 
@@ -167,6 +173,7 @@ def _size(folder: Path) -> tuple[int, int]:
             except OSError:
                 continue
             files += 1
+
     return size, files
 
 
@@ -188,8 +195,10 @@ def _write_speed(folder: Path) -> list[HostProblem]:
                 broken=True,
             )
         ]
+
     took_ms = 1000 * (time.monotonic() - began)
     if took_ms <= _SLOW_WRITE_MS:
         return []
+
     text = f"writing {size_text(_PROBE_BYTES)} below {visible(str(existing))} takes {took_ms:.0f} ms"
     return [HostProblem(f"{text}; set SOURCELIGHT_HOME to a directory on a faster, local disk")]

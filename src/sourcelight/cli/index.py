@@ -78,12 +78,14 @@ def index_command(  # noqa: PLR0913 - the options of a command
         from sourcelight.cli.cluster import build
 
         return build(names or (".",), cluster or [], storage, build_dir, workers, tls)
+
     if kind and not prune:
         raise typer.BadParameter("--kind needs --prune")
     if status:
         return show_status(names)
     if prune:
         return prune_indexes(names, [item.value for item in kind or []])
+
     return build_index(
         names or (".",),
         workers=workers,
@@ -128,20 +130,26 @@ def build_index(
         targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
         for missing in engine.definitions.wait(targets, Cancellation(), None):
             line.show(f"finding definitions, {missing} of {len(targets)} repositories left")
+
         histories = engine.default_histories
         for item in engine.histories.wait(histories, Cancellation()):
             line.show(item.message.replace("\n- ", " ").replace("`", ""))
+
         history_failures = engine.histories.failures(histories)
     finally:
         line.clear()
+
     say_warnings(engine.catalog)
     report = engine.report
     if report is None:
         return FAILED
+
     for name, reason in sorted(report.failures.items()):
         say(f"{name}: {reason}")
+
     for name, reason in sorted(history_failures.items()):
         say(f"can't read the history of {name}: {reason}")
+
     print_line(
         f"indexed {count_of(len(report.built), 'repository')} ({count_of(report.files, 'distinct file')}, "
         f"{size_text(report.text_bytes)} of text), {len(report.current)} already current, "
@@ -162,9 +170,11 @@ def _store_scip(engine: LocalEngine, file: str) -> bool:
         except (ValueError, OSError) as exc:
             reasons.append(f"{repository.name}: {exc}")
             continue
+
         skipped_text = "".join(f", {label} skipped: {number:,}" for label, number in sorted(skipped.items()))
         print_line(f"{file}: stored for {repository.name}, {count_of(count, 'file')}{skipped_text}")
         return True
+
     say(f"can't use {file}: {'; '.join(reasons)}")
     return False
 
@@ -193,6 +203,7 @@ def show_status(paths: Sequence[str]) -> int:
                 (status.damaged or "good") if status else "no text index",
             )
         )
+
     print_table(("repository", "commit", "files", "of text", *kinds, "disk", "state"), rows)
     text_bytes = sum(usage.status.text_bytes for usage in usages if usage.status)
     total = sum(usage.total_bytes for usage in usages)
@@ -211,6 +222,7 @@ def prune_indexes(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
 
     if not paths and not kinds:
         raise typer.BadParameter("--prune needs --kind, or PATHs whose indexes to keep")
+
     keep = {repository.key for repository in Catalog.open(paths).repositories} if paths else set()
     freed = prune(IndexStore(str(index_folder())), keep, [kind for kind in KINDS if not kinds or kind in kinds])
     sums = ", ".join(f"{kind} {size_text(size)}" for kind, size in freed.items() if size)
@@ -235,6 +247,7 @@ def list_repositories(paths: Sequence[str]) -> int:
         rows.append(
             (info.name, info.commit[:12], info.last_fetched[:10], repository.kind, ", ".join(marks), info.description)
         )
+
     print_table(("repository", "commit", "fetched", "kind", "marks", "description"), rows)
     # Warnings go to standard error, and must come after the table.
     sys.stdout.flush()

@@ -53,6 +53,7 @@ def open_lab(paths: Sequence[str], destination: str, *, browser: bool) -> int:
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingExtra("sourcelight[lab]", "JupyterLab")
+
     import subprocess
 
     directory = copy_notebooks(Path(destination))
@@ -60,12 +61,15 @@ def open_lab(paths: Sequence[str], destination: str, *, browser: bool) -> int:
     demo_paths = list(paths)
     if not demo_paths and "SOURCELIGHT_DEMO_PATHS" not in environment:
         demo_paths = [str(sample_repositories(directory / "samples"))]
+
     if demo_paths:
         environment["SOURCELIGHT_DEMO_PATHS"] = os.pathsep.join(str(Path(path).resolve()) for path in demo_paths)
+
     options = [] if browser else ["--no-browser"]
     # Users of containers are often root, and JupyterLab starts as root only with this option.
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
+
     command = [sys.executable, "-m", "jupyterlab", *options, str(directory)]
     return subprocess.run(command, env=environment, check=False).returncode
 
@@ -101,6 +105,7 @@ def sample_repositories(directory: Path) -> Path:
             if status:
                 raise GitFailed(command, status, "can't build the sample repositories")
             built.rename(directory)
+
     return directory
 
 

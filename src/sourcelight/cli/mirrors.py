@@ -72,6 +72,7 @@ def clone_command(
         status = FAILED if address_list.rejected else DONE
     elif not addresses:
         raise typer.BadParameter("pass a URL, or --list FILE")
+
     return max(status, clone_repositories(addresses, _destination(dest)))
 
 
@@ -108,6 +109,7 @@ def sync_command(
     directory = _destination(dest)
     if status:
         return show_mirrors(directory)
+
     interval_s, timeout_s = read_duration("--every", every), read_duration("--timeout", timeout)
     addresses = _Addresses(urls or (), list_file, allow_local=allow_local)
     schedule = MirrorSchedule(
@@ -123,8 +125,10 @@ def sync_command(
             print_line(f"fetching mirrors in {visible(schedule.folder)} every {every}; Ctrl-C stops")
             sys.stdout.flush()
         schedule.run(once=once)
+
     if stopped or not once:
         return DONE
+
     failing = sum(1 for state in schedule.states.values() if state.failures)
     print_line(f"{count_of(len(schedule.states), 'mirror')}, {failing} failing")
     return FAILED if failing or addresses.rejected else DONE
@@ -151,6 +155,7 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
         else:
             line.clear()
             print_line(visible(directory))
+
     return status
 
 
@@ -207,11 +212,13 @@ class _Addresses:
         """Return the addresses, or the previous ones with a message if the list can't be read any more."""
         if self._list_file is None or self._addresses is None:
             return self._urls
+
         try:
             if str(self._list_file) != "-":  # standard input can be read once
                 self._addresses = _read_list(self._list_file, allow_local=self._allow_local, previous=self._addresses)
         except (OSError, RepositoryError) as exc:
             say(f"{self._list_file}: {exc}; the previous addresses stay in use")
+
         return {**self._addresses.addresses, **self._urls}
 
 
@@ -224,11 +231,13 @@ def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = 
     else:
         with path.open("rb") as file:
             addresses = read_addresses(file, allow_local=allow_local)
+
     if previous is None or previous.rejected != addresses.rejected:
         for number, reason in list(addresses.rejected.items())[:_MAX_PRINTED]:
             say(f"{path}, line {number}: {reason}")
         if len(addresses.rejected) > _MAX_PRINTED:
             say(f"{path}: {count_of(len(addresses.rejected) - _MAX_PRINTED, 'more invalid address')}")
+
     return addresses
 
 

@@ -89,6 +89,7 @@ class MatchPrinter:
                 # Further lines of a match are indented like its first one: 7 digits and 2 spaces.
                 text = self._highlight(line.removesuffix("\r"), start, end).replace("\n", "\n" + " " * 9)
                 lines.append(f"{self._color(label, _NUMBER_COLOR)}  {text}\n")
+
         self.rows += batch.num_rows
         self._stream.write("".join(lines))
         self._stream.flush()
@@ -101,6 +102,7 @@ class MatchPrinter:
     def _highlight(self, text: str, starts: Sequence[int] | None, ends: Sequence[int] | None) -> str:
         if not self._use_color or not starts or not ends:
             return visible(text)
+
         parts = []
         position = 0
         for span_start, span_end in zip(starts, ends, strict=True):
@@ -108,6 +110,7 @@ class MatchPrinter:
             if start < end:
                 parts += [visible(text[position:start]), _MATCH_COLOR, visible(text[start:end]), _RESET]
                 position = end
+
         return "".join(parts) + visible(text[position:])
 
     def _color(self, text: str, color: str) -> str:
@@ -127,6 +130,7 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], stream: 
             for cell, width, is_right in zip(line, widths, is_number, strict=True)
         ]
         output.write("  ".join(cells).rstrip() + "\n")
+
     output.flush()
 
 
@@ -266,6 +270,7 @@ def without_escapes(markdown: str) -> str:
             lines.append(line)
         else:
             lines.append(_unescape_line(line))
+
     return "\n".join(lines)
 
 
@@ -286,6 +291,7 @@ def _unescape_line(line: str) -> str:
             is_escaped = (len(part) - len(part.rstrip("\\"))) % 2 == 1 and position + 1 < len(parts)
             text = part[:-1] if is_escaped else part
             parts[position] = _ESCAPED.sub(lambda match: match[1] or "<", text)
+
     return "".join(parts)
 
 
@@ -312,12 +318,14 @@ def finish_index(client: Client) -> None:
     """Wait for an index that is being built after an answer: the next search needs it."""
     if not client.backend.local:
         return
+
     from sourcelight.backends.embedded import EmbeddedBackend
     from sourcelight.core.cancellation import Cancellation
 
     backend = client.backend
     if not isinstance(backend, EmbeddedBackend) or not backend.engine.indexing.is_running:
         return
+
     sys.stdout.flush()
     line = StatusLine()
     try:
@@ -360,8 +368,10 @@ def exit_status(command: Callable[[], object]) -> int:  # noqa: PLR0911 - one fo
             raise
         say(f"internal error: {type(exc).__name__}: {exc} (set SOURCELIGHT_TRACEBACK=1 for a traceback)")
         return FAILED
+
     if status == INTERRUPTED:
         say("interrupted")
+
     return status if isinstance(status, int) else DONE
 
 

@@ -195,10 +195,12 @@ def _only_repository(client: Client) -> str:
     names = client.list_repos(progress=False)["repository"].tolist()
     if not names:
         raise typer.BadParameter("found no repository; name a directory that contains one")
+
     if len(names) > 1:
         raise typer.BadParameter(
             f"found {count_of(len(names), 'repository')}; name one with --repo, such as {names[0]}"
         )
+
     return str(names[0])
 
 
@@ -214,9 +216,12 @@ def _write(report: Report, output: Path, tables: str) -> int:
     else:
         {".html": report.to_html, ".md": report.to_markdown, ".pdf": report.to_pdf}[suffix](output)
         say(f"wrote {output}")
+
     # The first sentence of an empty report gives the reason, which an unopened file would hide.
     if not report.sections:
         say(*report.lead)
+
     for notice in report.notices:
         say(notice)
+
     return DONE

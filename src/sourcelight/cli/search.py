@@ -199,6 +199,7 @@ def search(query: str, command: SearchCommand) -> int:
         raise typer.BadParameter("parquet is binary: name a file with -o, or redirect standard output")
     if command.spreadsheet and output_format != "csv":
         raise typer.BadParameter(f"--spreadsheet needs the format csv, got {output_format}")
+
     columns = [] if command.count_by is None else command.columns
     with open_client(command) as client:
         if columns:
@@ -218,6 +219,7 @@ def open_client(command: SearchCommand) -> Client:
     url = command.url or ("" if command.paths else os.environ.get("SRC_ENDPOINT", ""))
     if url:
         return sl.connect(url)
+
     line = StatusLine()
     try:
         return sl.open(
@@ -253,6 +255,7 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
                     line.show(state.snapshot().text)
         finally:
             line.clear()
+
     state.finish()
     # A limit with -n stops the rows, while the service counts on; its count is then the larger one.
     total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
@@ -260,6 +263,7 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     status = _finish(command, state.status, state.reasons, printer.rows, total)
     if not total and state.progress:
         _say_unsearched(state.progress[-1].skipped)
+
     return status
 
 
@@ -281,9 +285,11 @@ def _export(client: Client, query: str, output_format: str, command: SearchComma
         line.clear()
         _say_partial_file(client, command)
         raise
+
     line.clear()
     if export.status == "failed":
         raise SearchFailed("; ".join(export.reasons))
+
     _say_alerts(export.alerts, export.reasons)
     return _finish(command, export.status, export.reasons, export.rows, export.matches)
 
@@ -327,11 +333,13 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
             )
         finally:
             line.clear()
+
     matches = sum(table.column("matches").to_pylist())
     groups = table.num_rows
     if command.limit is not None and groups > command.limit:
         table = table.slice(0, command.limit)
         say(f"partial: {command.limit:,} of {groups:,} groups shown, limited by -n")
+
     if output_format == "table":
         with open_output(command.output) as file:
             print_table(table.column_names, [list(row.values()) for row in table.to_pylist()], file)
@@ -339,10 +347,12 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
         from sourcelight.display.frames.export import write_frame
 
         write_frame(table, command.output or binary_output(), output_format, spreadsheet=command.spreadsheet)
+
     reasons = tuple(str(warning.message) for warning in caught)
     if not matches and not reasons:
         # A count has no alerts. A search without a match is as cheap, and gives the reason.
         _say_alerts(_search_alerts(client, query, command), ())
+
     return _finish(command, "limited" if reasons else "complete", reasons, table.num_rows, matches)
 
 
@@ -358,12 +368,15 @@ def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows:
     if status != "complete":
         text = "; ".join(reasons)
         say(f"{status}: {text if command.limit is None else text.replace(LIMITED_BY_DISPLAY, 'limited by -n')}")
+
     if command.output:
         say(f"wrote {count_of(rows, 'row')} to {command.output}")
+
     if matches:
         return DONE
     if status not in {"complete", "partial"}:
         say("no match in the part that was searched")
         return FAILED
+
     say("no match")
     return NO_MATCH

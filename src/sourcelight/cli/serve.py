@@ -87,6 +87,7 @@ def mcp_command(
         raise ConfigurationError("pass --worktree or --committed, not both")
     if max_tokens and not MIN_TOKENS <= max_tokens <= MAX_TOKENS:
         raise ConfigurationError(f"--max-tokens must be {MIN_TOKENS} to {MAX_TOKENS}, or 0, got {max_tokens}")
+
     names = tuple(name.strip() for name in tools.split(",") if name.strip())
     named_tools(names)
     options = StdioOptions(names, max_tokens or None, structured)
@@ -108,6 +109,7 @@ def serve_stdio_tools(
 
         early = EarlyAnswers(lambda: stdio_tool_list(options))
         early.start()
+
     # Imported while the client already has its first answers.
     from sourcelight.server.mcp.opening import EngineOpening, ToolSources
     from sourcelight.server.mcp.protocol import serve_stdio
@@ -129,8 +131,10 @@ def serve_stdio_tools(
         except SourcelightError as exc:
             say(str(exc))
             raise
+
         for warning in engine.catalog.warnings:
             say(warning)
+
         engine.start_indexing(lambda: end_indexing(engine))
         return ToolSources(engine, conversations)
 
@@ -138,6 +142,7 @@ def serve_stdio_tools(
     _end_with_reader()
     with closing(EngineOpening(open_sources)) as opening:
         serve_stdio(opening, options, early)
+
     return DONE
 
 
@@ -145,6 +150,7 @@ def _end_with_reader() -> None:
     """End this process normally once its standard output has no reader: the thread that reads the input never would."""
     if sys.platform == "win32":
         return
+
     import select
     import threading
 

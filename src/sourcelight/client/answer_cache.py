@@ -94,11 +94,14 @@ def _read(path: Path) -> Mapping[str, Any] | None:
         value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
+
     if not isinstance(value, dict):
         return None
+
     if value.get("rows"):
         rows = ({_FORMER_COLUMNS.get(name, name): cell for name, cell in row.items()} for row in value["rows"])
         value["rows"] = list(rows)
+
     return value
 
 

@@ -183,16 +183,19 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
             except Exception as exc:
                 state.fail(str(exc))
                 raise
+
             state.finish(answer, _status(tool, answer, wire_arguments))
 
         await watch(state, work(), progress, _SHOW_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
+
         self._completions.learn(answer.table)
         status = _status(tool, answer, wire_arguments)
         if status in {"limited", "unparsed"}:
             missing = [notice.removesuffix(".") for notice in answer.notices if not is_rule(notice)]
             warn(IncompleteResultWarning(f"{name}: {'; '.join(missing) or 'more rows exist'}"))
+
         attrs = provenance(
             self._backend,
             status=status,

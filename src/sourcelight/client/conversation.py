@@ -83,6 +83,7 @@ class DeepSearchAnswer:
     ) -> None:
         self._attributes = answer
         self._base_url = base_url
+
         # When this object was made: a stored answer is older, and has `cached` set.
         self._made_at = now()
         self._asker = asker
@@ -370,6 +371,7 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
     if questions is None:
         # `deepsearch` answers one question, with its fields at the top level; `deepsearch_read` has a list of answers.
         questions = [{**attributes, "question": question}]
+
     status = str(
         attributes.get("state") or (questions[-1].get("state") if questions else "") or attributes.get("status")
     )

@@ -142,6 +142,7 @@ class CountMethods(RunMaker):
             raise ValueError(f"can't count by {', '.join(unknown) or 'no column'}; choose from {', '.join(countable)}")
         if len(set(columns)) < len(columns):
             raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
+
         run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
         return run, await self._count(run, columns, progress)
 
@@ -164,10 +165,12 @@ class CountMethods(RunMaker):
         async def work() -> None:
             nonlocal table
             request = run.request
+
             # Engines count all matches. A query with a timeout or a limit stops early, so its matches are counted as
             # they arrive.
             if request.timeout_s is None and not is_bounded(request.query, request.pattern_type, request.version):
                 table = await await_phase(run, run.backend.count(request, by))
+
             if table is None:
                 await consume(run, add)
             else:
@@ -180,4 +183,5 @@ class CountMethods(RunMaker):
         await watch(run.state, work(), progress, client=self)
         if run.state.status not in {"complete", "partial"}:
             warn(IncompleteCountWarning("; ".join(run.state.reasons)))
+
         return counter.table() if table is None else table

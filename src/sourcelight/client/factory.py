@@ -213,6 +213,7 @@ def _cluster(scheduler: str | Sequence[str], storage: str, tls: Mapping[str, str
 
     if not scheduler or not storage:
         raise ConfigurationError("a cluster needs the address of its scheduler and the URL of its shards")
+
     schedulers = (scheduler,) if isinstance(scheduler, str) else tuple(scheduler)
     engine = ClusterEngine(ClusterConnection(schedulers, storage, tls=tls))
     return embedded.EmbeddedBackend(engine, name=f"{CLUSTER}{', '.join(schedulers)}", cluster=engine.cluster)
@@ -274,9 +275,12 @@ async def _open_embedded(
         except Exception as exc:
             state.fail(str(exc))
             raise
+
         state.finish(len(backend.engine.catalog.repositories), in_background=backend.engine.indexing.is_running)
+
     for text in backend.engine.catalog.unread_settings:
         warn(UserWarning(text))
+
     return backend
 
 

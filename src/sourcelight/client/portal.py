@@ -144,8 +144,10 @@ class _Loop:
                 cls.thread = threading.Thread(target=_run_loop, args=(ready,), name="sourcelight-loop", daemon=True)
                 cls.thread.start()
                 cls.loop, cls.end = ready.result(timeout=10)
+
             if cls.thread is threading.current_thread():
                 raise RuntimeError("blocking call on the background loop itself: await the AsyncClient there")
+
             return cls.loop
 
     @classmethod
@@ -155,9 +157,11 @@ class _Loop:
         loop, end, thread = cls.loop, cls.end, cls.thread
         if loop is None or end is None or thread is None or not thread.is_alive():
             return
+
         cls.forget()
         with suppress(RuntimeError):  # the loop has just ended
             loop.call_soon_threadsafe(end.set)
+
         # Bounded, so that a task that ignores its cancellation can't hold up the exit.
         thread.join(timeout=2)
 
@@ -195,6 +199,7 @@ class _Task(Generic[T]):
         self._function = function
         self._cancelled = False
         self._task: asyncio.Task[Any] | None = None
+
         # A list, because None is a valid result. Empty means no result yet.
         self._done: list[T] = []
         self._error: BaseException | None = None
@@ -248,6 +253,7 @@ class _Task(Generic[T]):
                 raise error
         finally:
             del error  # its frames hold this one
+
         return self._done[0]
 
     def soon(self, function: Callable[[], object]) -> None:
@@ -297,9 +303,11 @@ def call(function: Callable[..., Awaitable[T]], /, *args: Any, **kwargs: Any) ->
         # A second interrupt, or an error while drawing: the work still gets a moment to close its connections.
         task.cancel(_UNWIND_AFTER_INTERRUPT_S)
         raise
+
     task.board.finish()
     for warning in task.board.warnings:
         show_warning(warning)
+
     try:
         return task.result()
     except (ValueError, TypeError, OSError) as exc:  # arguments at fault; other errors are ours, and shown whole
@@ -346,6 +354,7 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
         task.cancel(_UNWIND_AFTER_BREAK_S)
         task.board.finish()
         raise
+
     task.board.finish()
     task.result()
 

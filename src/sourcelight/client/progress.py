@@ -43,6 +43,7 @@ async def painting(
         board.add(make_painter(watched, progress, after_s=after_s))
         yield
         return
+
     painter = make_painter(watched, progress, on_stop=on_stop, after_s=after_s)
     painter.paint()
     ticker = asyncio.create_task(_tick(painter))
@@ -53,6 +54,7 @@ async def painting(
         with suppress(asyncio.CancelledError):
             await asyncio.gather(ticker, return_exceptions=True)
         painter.finish()
+
     if not ticker.cancelled() and (error := ticker.exception()) is not None:
         raise error
 
@@ -112,6 +114,7 @@ async def arriving(
             call.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await call
+
         yield replace(answer, table=answer.table.slice(0, 0) if reported else answer.table)
 
 
@@ -189,6 +192,7 @@ async def watch(
         async with painting(state, progress, after_s=after_s):
             await work
         return
+
     loop = asyncio.get_running_loop()
     task = loop.create_task(work)
     stopped = False

@@ -66,23 +66,28 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     endpoint = attrs.get("endpoint")
     if not endpoint:
         raise ClientNotFound("this DataFrame has no origin (its attrs have no endpoint); pass a client (client=…)")
+
     with _lock:
         backend = _open_backends.get(str(attrs.get("backend_id", "")))
         peers = [candidate for candidate in _open_backends.values() if candidate.name == endpoint]
+
     if backend is not None:
         return backend
     if len({id(candidate) for candidate in peers}) == 1:
         # Another client at the same address gives the same answers.
         return peers[0]
+
     if peers:
         raise ClientNotFound(
             f"the client of this DataFrame is closed, and {len(peers)} others are open; pass one as client="
         )
+
     call_text = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
     if str(endpoint).startswith(FEDERATION):
         call_text = "sourcelight.federate(…)"
     elif str(endpoint).startswith(CLUSTER):
         call_text = "sourcelight.open_cluster(…)"
+
     raise ClientNotFound(
         f"the client of this DataFrame ({endpoint}) is not open; keep the client of {call_text} open, or "
         "pass one (client=…)"

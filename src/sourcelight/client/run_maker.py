@@ -58,16 +58,19 @@ class RunMaker:
         request = search_request(query, **options)
         if exhaustive:
             check_unlimited(request)
+
         if self.services:
             from sourcelight.client.federation.backend import FederatedBackend, make_search_run
 
             # A recording of a federation has services too, but is one backend.
             if isinstance(self._backend, FederatedBackend):
                 return make_search_run(self._backend, request, exhaustive=exhaustive, keeps_rows=keeps_rows)
+
         if not exhaustive:
             return SearchRun(self._backend, request)
         if self._backend.local:
             return SearchRun(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
+
         backend = ExhaustiveSearch(self._backend)
         run = SearchRun(backend, request, recover=backend.undelivered_batches)
         backend.on_progress = run.state.set_parts

@@ -92,6 +92,7 @@ class SearchMethods(CountMethods):
             timeout_s=timeout_s,
         )
         self._last = run
+
         # A function and no result: `last` is read rarely, and making tables that nobody reads would cost time.
         self._read_last = run.result
 
@@ -260,10 +261,12 @@ class SearchMethods(CountMethods):
                 final_path = ""
             else:
                 final_path = await unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
+
             state = run.state
             self._last_export = Export(
                 final_path, writer.rows, state.matches, state.status, state.reasons, state.alerts
             )
+
         return self._last_export
 
     async def search_many(
@@ -306,6 +309,7 @@ class SearchMethods(CountMethods):
         by_label = label_queries(queries)
         if concurrency is not None and concurrency < 1:
             raise ValueError(f"search_many: concurrency must be at least 1, got {concurrency}")
+
         runs = {
             name: self._run(
                 query,

@@ -64,6 +64,7 @@ class AsyncServiceTools:
         if tool is None or service is None:
             names = ", ".join(tools) or "none"
             raise UnsupportedTool(f"{self._backend.name} has no tool {name!r}; it has {names}", tool=name)
+
         bound = bind_arguments(tool, values, arguments)
         from sourcelight.display.frames.tables import payload_frame
 
@@ -76,6 +77,7 @@ class AsyncServiceTools:
             reasons.append(f"the answer has {', '.join(sorted(set(other)))} content, which isn't read")
         elif not structured and not any(text.strip() for text in texts):
             reasons.append("the answer is empty")
+
         attributes: dict[str, Any] = provenance(
             self._backend,
             status="limited" if reasons else "complete",
@@ -165,6 +167,7 @@ def bind_arguments(tool: AdvertisedTool, values: Sequence[Any], arguments: Mappi
         )
     except TypeError as exc:
         raise TypeError(f"{tool.name}: {exc}") from None
+
     return {**bound.arguments, **{name: value for name, value in arguments.items() if name in schema_only}}
 
 
@@ -176,10 +179,12 @@ def signature_of(tool: AdvertisedTool) -> inspect.Signature:
     properties = _properties(tool)
     required = [name for name in tool.schema.get("required") or () if isinstance(name, str) and name in properties]
     parameters = []
+
     # A schema may list a required argument twice, a signature must not.
     for name in dict.fromkeys((*required, *properties)):
         if not _is_parameter_name(name):
             continue
+
         kind = properties[name].get("type") if isinstance(properties[name], Mapping) else None
         annotation = _TYPES.get(kind, Any) if isinstance(kind, str) else Any
         if name in required:
@@ -188,6 +193,7 @@ def signature_of(tool: AdvertisedTool) -> inspect.Signature:
             parameters.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
             )
+
     return inspect.Signature(parameters)
 
 
@@ -214,6 +220,7 @@ def save_links(backend: Backend | None, links: Sequence[str], directory: str | P
     service = None if backend is None else backend.features.service
     if service is None:
         raise ToolError("only answers of a service have files")
+
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -223,6 +230,7 @@ def save_links(backend: Backend | None, links: Sequence[str], directory: str | P
         with path.open("xb") as file:
             file.write(data)
         paths.append(str(path))
+
     return paths
 
 

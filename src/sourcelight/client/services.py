@@ -54,9 +54,11 @@ async def aconnect(  # noqa: PLR0913 - its parameters, each by name
             "open_browser": open_browser,
         }
         return AsyncClient(await _signed_in(url, token, sign_in_options, retry_options))
+
     backend = _remote(url, token, bearer=bearer, **retry_options)
     if check:
         await backend.reach()
+
     return AsyncClient(backend)
 
 
@@ -151,9 +153,11 @@ def connect(  # noqa: PLR0913 - its parameters, each by name
             "open_browser": open_browser,
         }
         return Client(call(_signed_in, url, token, sign_in_options, retry_options))
+
     backend = _remote(url, token, bearer=bearer, **retry_options)
     if check:
         call(backend.reach)
+
     return Client(backend)
 
 

@@ -73,6 +73,7 @@ def checks_arguments(function: F) -> F:
                 message = f"{name}() got an unexpected keyword argument {unknown[0]!r}; did you mean {near[0]}=?"
                 raise TypeError(message) from error
             return arguments, options  # the call raises Python's error about missing or unknown arguments
+
         for parameter, value in bound.arguments.items():
             kind = signature.parameters[parameter]
             if kind.annotation is inspect.Parameter.empty or parameter == "self":
@@ -80,6 +81,7 @@ def checks_arguments(function: F) -> F:
             hint = _hints_of(function).get(parameter, Any)
             if kind.kind not in {kind.VAR_POSITIONAL, kind.VAR_KEYWORD}:
                 bound.arguments[parameter] = _check_value(name, parameter, value, hint)
+
         return bound.args, bound.kwargs
 
     if inspect.iscoroutinefunction(function):
@@ -131,11 +133,13 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
         return True
     if hint is None or hint is types.NoneType:
         return value is None
+
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in {Union, types.UnionType}:
         return any(fits(value, argument) for argument in arguments)
     if origin is Literal:
         return value in arguments or isinstance(value, str)  # the function's own error lists the accepted values
+
     kind = origin or hint
     if kind is int:
         return isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -153,18 +157,22 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
         return _is_many(value, arguments)
     if not isinstance(kind, type) or vars(kind).get("_is_protocol", False):
         return True
+
     return isinstance(value, kind)
 
 
 def _is_many(value: Any, items: tuple[Any, ...]) -> bool:
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
         return False
+
     # Checking the items would use up an iterator, and columns of a DataFrame have their own types.
     if not items or not isinstance(value, list | tuple | set | frozenset):
         return True
+
     hints = [item for item in items if item is not Ellipsis]
     if get_origin(items[0]) is None and len(hints) > 1 and isinstance(value, tuple):
         return len(value) == len(hints) and all(map(fits, map(plain_scalar, value), hints))
+
     return all(fits(plain_scalar(item), hints[0]) for item in value)
 
 
@@ -180,13 +188,16 @@ def _words(hint: Any) -> list[str]:
         return [word for argument in arguments for word in _words(argument)]
     if origin is Literal:
         return [repr(argument) for argument in arguments]
+
     kind = origin or hint
     if kind in _MANY:
         item = describe(arguments[0]) if arguments else "values"
         plural = {"a text": "texts", "a whole number": "whole numbers", "a number": "numbers"}.get(item, "values")
         return [f"several {plural}"]
+
     if kind is _AnyDataFrame:
         return ["a DataFrame"]
+
     name = kind.__name__ if isinstance(kind, type) else str(kind)
     return [_NAMES.get(kind) or f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"]
 

@@ -68,6 +68,7 @@ def keep_pandas_out() -> None:
 
     if "pandas" in sys.modules:
         return
+
     sys.meta_path.insert(0, _NoPandas)
     try:
         pa.array([0])
@@ -99,10 +100,12 @@ def to_numpy(column: Any) -> AnyArray:
         raw = column.buffers()[1]
         bits = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little") if raw is not None else np.zeros(0)
         return bits[column.offset : column.offset + len(column)].astype(np.bool_)
+
     kind = np.dtype(str(column.type))  # to_pandas_dtype of PyArrow 17 needs pandas
     data = column.buffers()[1]
     if data is None:
         return np.zeros(0, kind)
+
     return np.frombuffer(data, kind, len(column), column.offset * kind.itemsize)
 
 

@@ -73,9 +73,11 @@ class LruCache(Generic[K, V]):
                 return self._entries[key]
             except KeyError:
                 pass  # made below, without the lock
+
         value = make()
         if keep is None or keep(value):
             self.put(key, value)
+
         return value
 
     def put(self, key: K, value: V) -> None:

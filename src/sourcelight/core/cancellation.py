@@ -99,6 +99,7 @@ def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, g
         return work()
     if remaining_s + grace_s <= 0:
         raise DeadlineExceeded
+
     done = threading.Event()
     results: list[_Result] = []
     errors: list[BaseException] = []
@@ -117,6 +118,7 @@ def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, g
         raise DeadlineExceeded
     if errors:
         raise errors[0]
+
     return results[0]
 
 
@@ -172,13 +174,16 @@ def _timed_steps(
                     return
                 yield item  # type: ignore[misc]  # anything but the end is a part
                 continue
+
             step = worker.submit(next, parts, end)
             wait([step], None if allowed_s is None else max(allowed_s, 0.0) + GRACE_S)
+
             # The step still runs the generator, so it must be neither advanced nor closed from here.
             is_abandoned = not step.done()
             item = end if is_abandoned else step.result()
             if item is end:
                 return
+
             yield item  # type: ignore[misc]  # anything but the end is a part
     finally:
         if not is_abandoned:
@@ -213,6 +218,7 @@ def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellati
     finally:
         inner.cancel()
         thread.join()
+
     if errors:
         raise errors[0]
 

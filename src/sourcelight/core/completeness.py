@@ -90,8 +90,10 @@ def requested_part(
     counts = _counts(query, pattern_type)
     if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
         descriptions.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, {LIMITED_BY_COUNT}")
+
     if _DISPLAY in reasons and 0 <= display <= matches:
         descriptions.append(f"{display:,} of {matches:,} matches shown, {LIMITED_BY_DISPLAY}")
+
     return tuple(descriptions)
 
 
@@ -116,12 +118,14 @@ def status_of(
     """Return the status of a finished search, and why it is incomplete."""
     if problems := failures(alerts, errors):
         return "failed", problems
+
     part = requested_part(query, pattern_type, matches, skipped, display=display)
     ends = ((_MATCH_LIMIT, LIMITED_BY_COUNT), (_DISPLAY, LIMITED_BY_DISPLAY))
     requested = {reason for reason, end in ends if any(text.endswith(end) for text in part)}
     missing = limits([item for item in skipped if item.reason not in requested], alerts)
     if missing:
         return "limited", (*missing, *part)
+
     return ("partial", part) if part else ("complete", ())
 
 

@@ -486,11 +486,14 @@ def restore_error(name: str, message: str, attributes: Mapping[str, Any]) -> Sou
     kind = globals().get(FORMER_NAMES["sourcelight"].get(name, name))
     if not (isinstance(kind, type) and issubclass(kind, SourcelightError)):
         return None
+
     error: SourcelightError = kind.__new__(kind, message)
     Exception.__init__(error, message)
     renamed: dict[str, str] = {}
     for base in kind.__mro__:
         renamed |= FORMER_NAMES.get(base.__name__, {})
+
     for attribute, value in attributes.items():
         vars(error)[renamed.get(attribute, attribute)] = tuple(value) if isinstance(value, list) else value
+
     return error

@@ -135,6 +135,7 @@ def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
             class_name, _, method = key.partition(".")
             if method and class_name == owner:
                 setattr(cls, method, _check_arguments(getattr(cls, method), key))
+
         return cls
 
     return decorate

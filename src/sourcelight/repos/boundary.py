@@ -77,6 +77,7 @@ class Boundary:
         """Explain why a git directory, with objects in `git_common_dir` and `sources`, leads outside; empty if not."""
         if self.roots is None:
             return ""
+
         for label, real in (
             ("its git directory is", git_dir),
             ("its objects are in", git_common_dir),
@@ -84,6 +85,7 @@ class Boundary:
         ):
             if not self.contains(real):
                 return f"{label} {real}, outside the served directories; list that path in {TRUSTED_PATHS} to allow it"
+
         return ""
 
 
@@ -105,13 +107,16 @@ def object_sources(git_common_dir: str) -> tuple[str, ...]:
     """
     sources: dict[str, None] = {}
     _collect_sources(git_common_dir, os.path.join(git_common_dir, "objects"), sources, set(), 0)
+
     # git follows links in all of these places, so each may lead into another repository.
     for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
         path = os.path.join(git_common_dir, name)
         if os.path.islink(path):
             _add_source(git_common_dir, os.path.realpath(path), sources)
+
     for link in _find_links(os.path.join(git_common_dir, "refs"), max_depth=_MAX_REF_DEPTH):
         _add_source(git_common_dir, os.path.realpath(link), sources)
+
     return tuple(sources)
 
 
@@ -130,6 +135,7 @@ def object_directories(git_common_dir: str) -> tuple[str, ...]:
         if depth <= _MAX_ALTERNATES_DEPTH:
             with contextlib.suppress(OSError):
                 pending += [(borrowed, depth + 1) for borrowed in _alternates(directory)]
+
     return tuple(directories)
 
 
@@ -139,14 +145,18 @@ def _collect_sources(git_common_dir: str, objects: str, sources: dict[str, None]
     # Alternates may form a circle.
     if real in seen:
         return
+
     seen.add(real)
     _add_source(git_common_dir, real, sources)
+
     # git itself follows alternates five levels deep (alternate_object_database.c: "ignoring alternate object stores,
     # nesting too deep").
     if depth > _MAX_ALTERNATES_DEPTH:
         return
+
     for link in _find_links(real, max_depth=_MAX_OBJECTS_DEPTH):
         _add_source(git_common_dir, os.path.realpath(link), sources)
+
     for alternate in _alternates(real):
         _collect_sources(git_common_dir, alternate, sources, seen, depth + 1)
 
@@ -166,6 +176,7 @@ def _find_links(folder: str, max_depth: int) -> Iterator[str]:
             entries = os.scandir(directory)
         except OSError:
             continue
+
         with entries:
             for entry in entries:
                 if entry.is_symlink():
@@ -179,6 +190,7 @@ def _find_links(folder: str, max_depth: int) -> Iterator[str]:
                     if not is_folder and not entry.is_file(follow_symlinks=False):
                         # git opens such files without looking at their kind: a pipe would block the process forever.
                         _check_regular(entry.path, os.lstat(entry.path))
+
                 if is_folder and depth < max_depth:
                     pending.append((entry.path, depth + 1))
 
@@ -204,6 +216,7 @@ def _alternates(objects: str) -> list[str]:
         text = read_small_file(os.path.join(objects, "info", "alternates"), _MAX_ALTERNATES_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return []
+
     # A file that is too long to check counts as leading to the root directory, outside of every boundary.
     lines = [b"/"] if len(text) > _MAX_ALTERNATES_BYTES else text.replace(b"\0", b"").split(b"\n")
     paths = []
@@ -213,4 +226,5 @@ def _alternates(objects: str) -> list[str]:
             name = "/"
         if name and not name.startswith("#"):
             paths.append(os.path.realpath(os.path.join(objects, name)))
+
     return paths

@@ -83,9 +83,11 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
     problem = "" if discovered.is_named else limits.find_problem(discovered.git_dir, discovered.git_common_dir, sources)
     if problem:
         raise UnusableRepository("outside", problem)
+
     description = _describe(discovered, sources)
     if _file_identities(discovered) != before:
         raise UnusableRepository("gone", "it was replaced while it was read")
+
     return description
 
 
@@ -100,8 +102,10 @@ def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int],
         if os.path.realpath(path) != path:
             raise UnusableRepository("gone", "a link replaced the git directory")
         identities.append((info.st_dev, info.st_ino))
+
     if os.path.realpath(common_dir(discovered.git_dir)) != discovered.git_common_dir:
         raise UnusableRepository("gone", "it names another git directory now")
+
     return tuple(identities)
 
 
@@ -130,12 +134,14 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
     commit, branch = default_commit(handle)
     if not commit:
         raise _no_commit_error(handle)
+
     try:
         settings = {entry.name.lower(): entry.value or "" for entry in handle.config}
         origin = handle.remotes["origin"].url or "" if "remote.origin.url" in settings else ""
         shallow = handle.is_shallow
     except (pygit2.GitError, KeyError, ValueError) as error:
         raise UnusableRepository("corrupt", f"its configuration can't be read: {error}") from error
+
     folder = discovered.worktree or discovered.git_common_dir
     info = _info(discovered, settings, folder, origin, commit)
     reasons = (("shallow", shallow), ("partial clone", _is_partial_clone(settings)))
@@ -153,6 +159,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         # A commit without its tree can be opened, but every search of it would fail later, with a vaguer error.
         if not reader.holds_tree(commit):
             raise UnusableRepository("corrupt", f"the files of commit {commit[:12]} can't be read")
+
     warning = f"HEAD names a branch that does not exist; {branch} is searched instead" if branch else ""
     return RepositoryDescription(
         repository,
@@ -234,6 +241,7 @@ def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...
     files += [f"{git_common_dir}/{name}" for name in common_names]
     if head and ".." not in head:
         files.append(f"{git_common_dir}/{head}")
+
     return tuple(files)
 
 
@@ -264,6 +272,7 @@ def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
             continue
         stamps.append((info.st_mtime_ns, info.st_ino, info.st_size))
         newest = max(newest, info.st_mtime_ns)
+
     # A file that changed just now may change again with the same time stamp, so the caller looks again later.
     return tuple(stamps), time.time_ns() - newest < RACY_NS
 
@@ -277,12 +286,14 @@ def replaced_objects(git_common_dir: str) -> int:
             names.update(os.fsencode(entry.name) for entry in entries)
     except OSError:
         pass
+
     try:
         # A line has 40 hex digits, a space and the name of the ref.
         with open(f"{git_common_dir}/packed-refs", "rb") as file:
             names.update(line[41 + len(_REPLACE) + 1 :].strip() for line in file if line[41:].startswith(_REPLACED))
     except OSError:
         pass
+
     return sum(_OBJECT.fullmatch(name) is not None for name in names)
 
 
@@ -302,6 +313,7 @@ def _no_commit_error(handle: object) -> UnusableRepository:
             return UnusableRepository("empty", "it has no commit yet")
     except pygit2.GitError as error:
         return UnusableRepository("corrupt", f"its refs can't be read: {error}")
+
     return UnusableRepository("corrupt", "the commit that HEAD names can't be read")
 
 
@@ -322,12 +334,14 @@ def _last_change(discovered: DiscoveredRepository) -> str:
     names += [f"{discovered.git_common_dir}/{name}" for name in ("packed-refs", "refs/heads", "refs/tags")]
     if head and ".." not in head:
         names.append(f"{discovered.git_common_dir}/{head}")
+
     times = []
     for name in names:
         try:
             times.append(os.stat(name).st_mtime)
         except OSError:
             continue
+
     return _format_time(max(times)) if times else ""
 
 

@@ -125,9 +125,11 @@ class Discovery:
             step = pending.pop()
             if cancellation is not None:
                 cancellation.check()
+
             # By real path, which ends cycles of links and visits a directory once under its first path.
             if step.real in self._seen:
                 continue
+
             self._seen.add(step.real)
             try:
                 modified = os.stat(step.path).st_mtime_ns
@@ -135,15 +137,19 @@ class Discovery:
             except OSError as error:
                 self._skip(step.path, error, is_named=step.is_named, is_nested=bool(step.enclosing))
                 continue
+
             self.visited += 1
             if progress is not None and self.visited % 200 == 0:
                 progress(self.visited, len(self.repositories))
+
             inner = self._visit(step, names, modified)
             if inner is None:
                 continue
+
             # Directories go on top of the stack: if a link here leads to one of them, it keeps its own path.
             for name in reversed(links):
                 pending.extend(self._target(step, name, inner))
+
             pending.extend(
                 _Step(os.path.join(step.path, name), os.path.join(step.real, name), inner) for name in reversed(below)
             )
@@ -152,6 +158,7 @@ class Discovery:
         """Visit a directory; return the work trees around its entries, or None if it is not entered."""
         if ".git" in names and self._work_tree(step.path, is_named=step.is_named):
             return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
+
         if _is_git_dir(step.path, names):
             if os.path.basename(step.real) == ".git":
                 # A link of another name may lead here: then the work tree is the parent of the real directory.
@@ -162,16 +169,19 @@ class Discovery:
             else:
                 self.lookalikes.append(step.path)
             return None
+
         if not step.enclosing:
             self.folders[step.path] = modified
             if SETTINGS_FILE in names and not step.is_named:
                 self.settings.append(os.path.join(step.path, SETTINGS_FILE))
+
         return step.enclosing
 
     def _target(self, step: _Step, name: str, enclosing: tuple[TrackedEntries, ...]) -> Iterator[_Step]:
         """Return the directory that a link leads to, unless a repository around it tracks the link."""
         if any(tree.has_link(os.path.join(step.real, name)) for tree in enclosing):
             return
+
         path = os.path.join(step.path, name)
         real = os.path.realpath(path)
         if real in self._seen:
@@ -179,6 +189,7 @@ class Discovery:
         if not self.boundary.contains(real):
             self.outside[path] = real
             return
+
         yield _Step(path, real, enclosing_work_trees(real))
 
     def _work_tree(self, folder: str, *, is_named: bool = False) -> bool:
@@ -191,26 +202,32 @@ class Discovery:
             except OSError as error:
                 self.skipped.append(SkippedRepository(folder, "unreadable", f"{dot}: {error.strerror}"))
                 return True
+
             if "HEAD" not in names:
                 if names:
                     self.skipped.append(SkippedRepository(folder, "corrupt", f"{dot} has no HEAD"))
                 return bool(names)
+
             self._add(dot, folder, is_named=is_named)
             return True
+
         try:
             # Without O_NONBLOCK, opening a named pipe would wait for a writer.
             os.close(os.open(dot, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
         except OSError as error:
             self.skipped.append(SkippedRepository(folder, "unreadable", f"{dot}: {error.strerror}"))
             return False
+
         target = git_dir_of_file(dot)
         if not target:
             return False
+
         if not os.path.isfile(os.path.join(target, "HEAD")):
             message = f"its .git file names {target}, which is not a git directory"
             self.skipped.append(SkippedRepository(folder, "corrupt", message))
         else:
             self._add(target, folder, is_named=is_named)
+
         return True
 
     def _add(self, git_dir: str, worktree: str, *, is_named: bool) -> None:
@@ -221,6 +238,7 @@ class Discovery:
             message = f"{git_common_dir}: {os.strerror(errno.ENOENT)}"
             self.skipped.append(SkippedRepository(worktree or git_dir, "corrupt", message))
             return
+
         self._put(DiscoveredRepository(git_dir, git_common_dir, worktree, is_named))
 
     def _put(self, repository: DiscoveredRepository) -> None:
@@ -231,6 +249,7 @@ class Discovery:
             # Its HEAD may be another commit, which nobody would miss in an answer that doesn't say so.
             message = f"it is a linked work tree of {best.worktree or best.git_dir}; open it alone to search its HEAD"
             self.skipped.append(SkippedRepository(other.worktree, "linked", message))
+
         self.repositories[repository.git_common_dir] = replace(best, is_named=previous.is_named or repository.is_named)
 
     def add(self, repository: DiscoveredRepository) -> None:
@@ -242,6 +261,7 @@ class Discovery:
         """Add the repositories of another walk."""
         for repository in other.repositories.values():
             self.add(repository)
+
         self.skipped += other.skipped
         self.folders |= other.folders
         self.settings += other.settings
@@ -279,6 +299,7 @@ def _read_folder(folder: str) -> tuple[set[str], list[str], list[str]]:
             names.add(name)
             if name == ".git" or name in CACHE_FOLDERS or name.startswith(PARTIAL_PREFIX):
                 continue
+
             try:
                 if entry.is_dir(follow_symlinks=False):
                     below.append(name)
@@ -286,6 +307,7 @@ def _read_folder(folder: str) -> tuple[set[str], list[str], list[str]]:
                     links.append(name)
             except OSError:  # a cycle of symbolic links
                 continue
+
     below.sort()
     links.sort()
     return names, below, links
@@ -319,7 +341,9 @@ def enclosing_repository(path: str) -> DiscoveredRepository | None:
             except (UnusableRepository, KeyError, ValueError, pygit2.GitError):
                 return None
             return repository if isinstance(entry, pygit2.Tree) else None
+
         above = os.path.dirname(above)
+
     return None
 
 
@@ -368,6 +392,7 @@ def warn_of_directories(walk: Discovery) -> list[str]:
             f"{subject} inside a work tree, and {verb} as its files: {list_names(sorted(lookalikes))}; "
             "name the path itself to search it"
         )
+
     warnings += [
         f"{path} leads to {real}, outside the served directories, and is not followed; "
         f"list that path in {TRUSTED_PATHS} to allow it"

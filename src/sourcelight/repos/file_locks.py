@@ -57,6 +57,7 @@ else:
             return False
         except OSError as exc:
             raise IndexWriteFailed(str(file.name), f"the directory can't be locked ({exc.strerror})") from exc
+
         return True
 
     def _unlock(file: IO[bytes]) -> None:

@@ -77,18 +77,22 @@ def _unfit_include(configs: list[str]) -> str:
         count += 1
         if count > _MAX_INCLUDES:
             return f"config includes more than {_MAX_INCLUDES} files"
+
         problem = _file_problem(config, MAX_BYTES["config"])
         if problem:
             return f"a file that config includes {problem}"
+
         try:
             with open(config, encoding="utf-8", errors="surrogateescape", newline="") as file:
                 text = file.read(MAX_BYTES["config"])
         except OSError:
             continue
+
         # Most configurations include nothing, and are not searched for paths.
         if "include" in text.lower():
             values = map(_plain_value, _PATH.findall(_CONTINUATION.sub("", text)))
             configs += [os.path.join(os.path.dirname(config), os.path.expanduser(value)) for value in values]
+
     return ""
 
 
@@ -107,6 +111,7 @@ def _plain_value(text: str) -> str:
             break
         else:
             value.append(character)
+
     return "".join(value).strip().replace("\0", "")
 
 
@@ -149,11 +154,13 @@ def open_handle(git_dir: str) -> pygit2.Repository:
     problem = unfit_file(git_dir, common_dir(git_dir))
     if problem:
         raise UnusableRepository("unsupported", problem)
+
     with _open_lock:
         # Read and restored: the embedding program may have its own setting, for its own use of libgit2.
         previous = pygit2.settings.owner_validation
         pygit2.settings.owner_validation = False
         _accept_extensions()
+
         try:
             try:
                 handle = pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
@@ -164,6 +171,7 @@ def open_handle(git_dir: str) -> pygit2.Repository:
             raise _to_error(git_dir, error) from error
         finally:
             pygit2.settings.owner_validation = previous
+
     return handle
 
 
@@ -208,6 +216,7 @@ def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
             return UnusableRepository("gone", "the git directory no longer exists")
     except OSError as exc:
         return UnusableRepository("unreadable", exc.strerror or str(exc))
+
     unsupported = _unsupported_feature(config, str(error))
     return (
         UnusableRepository("unsupported", unsupported)
@@ -226,6 +235,7 @@ def _unsupported_feature(config: str, error: str) -> str:
         return f"it uses the extension {extension[1]} of git, which libgit2 can't read"
     if version := _UNKNOWN_VERSION.search(error):
         return f"it has format {version[1]} of git's repositories, which libgit2 can't read"
+
     return ""
 
 
@@ -249,4 +259,5 @@ def mailmap_blob(git_dir: str) -> str:
         kind, size = handle.odb.read_header(blob)
     except (UnusableRepository, KeyError, ValueError, pygit2.GitError):
         return ""
+
     return str(blob) if kind == pygit2.enums.ObjectType.BLOB and size <= MAX_MAILMAP_BYTES else ""

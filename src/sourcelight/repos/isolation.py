@@ -68,10 +68,12 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
     git_common_dir = common_dir(git_dir)
     shallow = _commit_lines(os.path.join(git_common_dir, "shallow"))
     grafts = _commit_lines(os.path.join(git_common_dir, "info", "grafts"))
+
     # The directory has mode 0700: its config names paths of private repositories.
     with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
         for name in ("objects/info", "refs"):
             os.makedirs(os.path.join(directory, name))
+
         objects = os.path.abspath(os.path.join(git_common_dir, "objects"))
         # Objects are borrowed and not copied. Nothing else of the repository is reachable from here: no config, hooks,
         # attributes or remotes.
@@ -80,12 +82,15 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
         _write(directory, "HEAD", _head(handle) if with_refs else _NO_HEAD)
         if shallow:
             _write(directory, "shallow", shallow)
+
         if grafts:
             os.makedirs(os.path.join(directory, "info"))
             _write(directory, "info/grafts", grafts)
+
         if with_refs:
             _check_objects(git_common_dir)
             _write(directory, "packed-refs", _packed_refs(handle))
+
         yield directory
 
 
@@ -181,8 +186,10 @@ def _head(handle: pygit2.Repository) -> bytes:
         target = handle.lookup_reference("HEAD").target
     except (KeyError, ValueError, pygit2.GitError):
         return _NO_HEAD
+
     if isinstance(target, str):
         return b"ref: " + os.fsencode(target) + b"\n" if _REF_NAME.fullmatch(target) else _NO_HEAD
+
     return str(target).encode() + b"\n"
 
 
@@ -193,10 +200,12 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
         names = [os.fsdecode(name) for name in handle.raw_listall_references()]
     except pygit2.GitError as error:
         raise RepositoryError(f"the refs of {handle.path} can't be read: {error}") from error
+
     if len(names) > MAX_REFS:
         raise RepositoryError(
             f"{handle.path} has {len(names):,} refs; at most {MAX_REFS:,} are read; delete unneeded branches and tags"
         )
+
     lines = []
     for name in sorted(names):
         try:
@@ -205,6 +214,7 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
             continue  # a symbolic ref that leads nowhere
         if _REF_NAME.fullmatch(name):
             lines.append(f"{target} {name}\n")
+
     return os.fsencode("".join(lines))
 
 
@@ -216,6 +226,7 @@ def _commit_lines(path: str) -> bytes:
         return b""
     except OSError as error:
         raise RepositoryError(f"{path} can't be read: {error.strerror}") from error
+
     with os.fdopen(descriptor, "rb") as file:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_SHALLOW_BYTES:
@@ -223,5 +234,6 @@ def _commit_lines(path: str) -> bytes:
                 f"{path} is not a regular file of at most {MAX_SHALLOW_BYTES:,} bytes; clone the repository again"
             )
         content = file.read(MAX_SHALLOW_BYTES)
+
     # Only lines of hashes pass, so the file can't carry anything else into the git process.
     return b"".join(line + b"\n" for line in content.splitlines() if _COMMIT_LINE.fullmatch(line))

@@ -39,10 +39,12 @@ def split_origin(url: str) -> tuple[str, str]:
         if not scp:
             return "", ""
         host, path = scp["host"], scp["path"]
+
     host = clean(unquote(host, errors="replace")).strip("[]").rstrip(".").lower()
     parts = [part for part in clean(path).split("/") if part not in {"", ".", ".."}]
     if parts and parts[-1].endswith(".git"):
         parts[-1] = parts[-1].removesuffix(".git")
+
     path = "/".join(part for part in parts if part)
     return (host, path) if host and path else ("", "")
 
@@ -122,6 +124,7 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
     lowered = missing.casefold().strip("/")[:_MAX_CHARS]
     if not lowered:
         return ()
+
     usable: dict[str, str] = {}
     for name in names:
         if len(name) <= _MAX_CHARS and name.isprintable() and not set(name) & set(",;"):
@@ -129,10 +132,12 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
         # difflib is quadratic; a list of a million refs must not block an error message.
         if len(usable) >= _MAX_NAMES:
             break
+
     last = _last(lowered)
     same = [name for name in usable if _last(name) == last or lowered in name]
     similar = [name for name in usable if abs(len(name) - len(lowered)) <= _LENGTHS][:_MAX_COMPARED]
     parts = {_last(name): name for name in usable if abs(len(_last(name)) - len(last)) <= _LENGTHS}
+
     # Loaded late: a service imports this module before its first answer.
     import difflib
 

@@ -29,6 +29,7 @@ def make_private_folder(path: str | os.PathLike[str]) -> None:
         if above == folder:
             break
         folder = above
+
     for name in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another process was first; if it is a file, the next step fails
             os.mkdir(name, FOLDER_MODE)
@@ -68,6 +69,7 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
     folder = os.path.abspath(os.fspath(path))
     if os.name != "posix" or folder in _repaired:
         return
+
     _repaired.add(folder)
     try:
         info = os.lstat(folder)
@@ -77,12 +79,14 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
         names = [os.path.join(folder, name) for name in os.listdir(folder)]
     except OSError:
         return
+
     indexes = [name for name in names if os.path.isfile(os.path.join(name, marker)) and not os.path.islink(name)]
     for index in indexes:
         for directory, folders, files in os.walk(index):
             for name in (*folders, *files):
                 _restrict(os.path.join(directory, name))
         _restrict(index)
+
     if len(indexes) == len(names):  # last, so that an interrupted repair starts again
         _restrict(folder)
 

@@ -109,8 +109,10 @@ def git_dir_of_file(path: str) -> str:
         text = read_small_file(path, 8192)
     except OSError:
         return ""
+
     if not text.startswith(b"gitdir:"):
         return ""
+
     target = os.fsdecode(text[7:].strip())
     return "" if not target or "\0" in target else os.path.realpath(os.path.join(os.path.dirname(path), target))
 

@@ -75,21 +75,26 @@ def resolve(repository: Repository, revision: str) -> CommitId:
         if revision in {"", "HEAD", WORKTREE, commit}:
             return commit
         raise RevisionNotFound(repository.name, revision)
+
     if revision == WORKTREE:
         if not repository.worktree:
             raise RevisionNotFound(repository.name, revision)
         return current_state(repository).commit
+
     try:
         handle = open_handle(repository.git_dir)
     except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
+
     if revision in {"", "HEAD"}:
         commit, _ = default_commit(handle)
     else:
         commit = _lookup(handle, revision)
+
     if not commit:
         near = near_names(revision, _names(handle)) if is_revision(revision) else ()
         raise RevisionNotFound(repository.name, revision or "HEAD", near)
+
     return commit
 
 
@@ -119,6 +124,7 @@ def default_commit(handle: pygit2.Repository) -> tuple[CommitId, str]:
     commit = _lookup(handle, "HEAD")
     if commit:
         return commit, ""
+
     import pygit2
 
     try:
@@ -127,6 +133,7 @@ def default_commit(handle: pygit2.Repository) -> tuple[CommitId, str]:
         names = [n.decode("utf-8", "surrogateescape") for n in handle.raw_listall_references()]
     except pygit2.GitError:
         return NO_COMMIT, ""
+
     # Local branches first; a mirror or a fresh clone may have remote ones only.
     for prefix in (_HEADS, _REMOTE):
         branches = sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
@@ -135,6 +142,7 @@ def default_commit(handle: pygit2.Repository) -> tuple[CommitId, str]:
             commit = _lookup(handle, prefix + branch)
             if commit:
                 return commit, branch
+
     return NO_COMMIT, ""
 
 
@@ -144,6 +152,7 @@ def _lookup(handle: pygit2.Repository, revision: str) -> CommitId:
 
     if not is_revision(revision):
         return NO_COMMIT
+
     for name in (revision, _REMOTE + revision):
         try:
             start = _object_named(handle, re.split(r"[~^]", name, maxsplit=1)[0])
@@ -158,6 +167,7 @@ def _lookup(handle: pygit2.Repository, revision: str) -> CommitId:
         except (KeyError, ValueError, pygit2.GitError, OSError):
             if commit := _resolve_raw(handle, name):
                 return commit
+
     return NO_COMMIT
 
 
@@ -174,6 +184,7 @@ def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
             target = handle.lookup_reference_dwim(name).resolve().target
         except (KeyError, ValueError, pygit2.GitError):
             return None
+
     return target if isinstance(target, pygit2.Oid) else None
 
 
@@ -183,6 +194,7 @@ def _resolve_raw(handle: pygit2.Repository, revision: str) -> CommitId:
 
     base = re.split("[~^]", revision, maxsplit=1)[0]
     commit = NO_COMMIT
+
     # The order of gitrevisions(7): tags before branches before remotes.
     for form in ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}"):
         try:
@@ -195,12 +207,14 @@ def _resolve_raw(handle: pygit2.Repository, revision: str) -> CommitId:
             commit = peel_to_commit(handle, str(handle.expand_id(base)))
         except (KeyError, ValueError, pygit2.GitError):
             return NO_COMMIT
+
     for step in _STEP.findall(revision[len(base) :]):
         number = int(step[1:] or 1) if "{" not in step else 0
         # `~n` is n steps to the first parent, `^n` one step to the n-th; a bound, as a caller may write ~999999999.
         for parent_number in [1] * min(number, _MAX_STEPS) if step[0] == "~" else [number] * bool(number):
             parents = parents_of(handle, commit)
             commit = parents[parent_number - 1] if parent_number <= len(parents) else NO_COMMIT
+
     return commit
 
 
@@ -255,12 +269,14 @@ def is_ancestor(repository: Repository, commit: CommitId, tip: CommitId) -> bool
         return True
     if repository.kind == "snapshot":
         return False
+
     import pygit2
 
     try:
         handle = open_handle(repository.git_dir)
     except UnusableRepository:
         return False
+
     try:
         return bool(handle.descendant_of(pygit2.Oid(hex=tip), pygit2.Oid(hex=commit)))
     except (KeyError, ValueError, pygit2.GitError):  # a commit on the way is broken, or missing
@@ -282,12 +298,14 @@ def _walk(
     """Yield commits and their times, by time as far as parents come after their children."""
     if repository.kind == "snapshot":
         return
+
     import pygit2
 
     try:
         handle = open_handle(repository.git_dir)
     except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
+
     seen: set[str] = set()
     try:
         for number, ancestor in enumerate(handle.walk(pygit2.Oid(hex=commit), pygit2.enums.SortMode.TIME)):
@@ -329,6 +347,7 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
     """
     if repository.kind == "snapshot":
         return []
+
     import pygit2
 
     try:
@@ -336,6 +355,7 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
         names = {name.decode("utf-8", "surrogateescape") for name in handle.raw_listall_references()}
     except (UnusableRepository, pygit2.GitError) as error:
         raise RepositoryNotFound(repository.name) from error
+
     targets = {}
     for name in names:
         short_name = name
@@ -346,6 +366,7 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
             short_name = name if branch in names else branch
         if accepts(short_name):
             targets[short_name] = name
+
     matches = []
     for short_name in sorted(targets):
         try:
@@ -354,4 +375,5 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
             continue
         if commit:
             matches.append((short_name, commit))
+
     return matches

@@ -88,6 +88,7 @@ class TrackedEntries:
 
         if not self.git_dir:
             return False
+
         try:
             if _size(os.path.join(self.git_dir, "index")) > _MAX_INDEX_BYTES:
                 return False
@@ -98,6 +99,7 @@ class TrackedEntries:
             self._index()
         except (UnusableRepository, KeyError, ValueError, OSError, pygit2.GitError):
             return False
+
         return True
 
     def _committed_object(self, name: str) -> pygit2.Object | None:

@@ -95,10 +95,12 @@ def worktree_status(repository: Repository, *, refresh: bool = False) -> Worktre
     """
     if repository.kind == "snapshot" or not repository.worktree:
         return WorktreeStatus()
+
     cached = _statuses.get(repository.key)
     started_s = time.monotonic()
     if cached is not None and not refresh and started_s < cached[0] and cached[1] == repository.info.commit:
         return cached[2]
+
     changed, deleted, new, sparse = _compare(repository)
     status = WorktreeStatus(len(changed), len(new), len(deleted - sparse))
     now_s = time.monotonic()
@@ -130,6 +132,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
         raise RepositoryNotFound(repository.name) from error
     except (pygit2.GitError, KeyError, OSError) as error:
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
+
     changed, deleted, new = _classify(status)
     sparse: set[bytes] = set()
     paths = changed | deleted | new
@@ -140,6 +143,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
             if entry.sparse and entry.path in deleted:
                 sparse.add(entry.path)
             continue
+
         # The status leaves these out, even if the staged content differs from the last commit.
         committed = _committed_blob(tree, entry.path)
         differs = _differs(root, entry)
@@ -152,6 +156,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
             new.add(entry.path)
         elif differs or committed != entry.oid:
             changed.add(entry.path)
+
     return changed, deleted, new, sparse
 
 
@@ -170,6 +175,7 @@ def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
     real = os.path.realpath(root)
     if folder != real and not folder.startswith(real + os.sep.encode()):
         return None  # a directory of its path is a link out of the work tree
+
     try:
         info = os.lstat(path)
         if stat.S_ISDIR(info.st_mode):
@@ -189,9 +195,11 @@ def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
     cached = _contents.get(path)
     if cached is not None and cached[0] == stamp:
         return cached[1]
+
     name = _content_name(path, info.st_size)
     if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
         _contents.put(path, (stamp, name))
+
     return name
 
 
@@ -223,8 +231,10 @@ def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
                 with contextlib.suppress(KeyError, ValueError):
                     size = max(size, int(handle.odb.read_header(index[text].id)[1]))
             _check_size(repository, text, size)
+
     for path in _rules_on_disk(os.fsencode(repository.worktree)):
         _check_size(repository, os.fsdecode(path), _size_on_disk(path))
+
     for key in _RULES_SETTINGS:
         if key in handle.config:
             setting = os.path.expanduser(str(handle.config[key] or "")).replace("\0", "")
@@ -251,6 +261,7 @@ def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
             entries = os.scandir(pending.pop())
         except OSError:
             continue
+
         with entries:
             for entry in entries:
                 if entry.name in _RULES:
@@ -262,11 +273,13 @@ def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
 def _folders_of(repository: Repository, commit: CommitId) -> list[bytes]:
     if not commit:
         return [b""]
+
     cached = _folders.get(repository.key)
     if cached is None or cached[0] != commit:
         with StoreReader(repository) as reader:
             cached = commit, reader.folders(commit)
         _folders.put(repository.key, cached)
+
     return cached[1]
 
 
@@ -290,6 +303,7 @@ def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes
         name = os.fsencode(path)
         if path.endswith("/"):  # a repository inside this one: listed on its own
             continue
+
         # Staged and then deleted on disk: for a reader of the work tree the file doesn't exist.
         if bits & flag.INDEX_NEW:
             if not bits & flag.WT_DELETED:
@@ -301,6 +315,7 @@ def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes
             deleted.add(name)
         else:
             changed.add(name)
+
     return changed, deleted, new
 
 
@@ -348,6 +363,7 @@ def hidden_entries(git_dir: str) -> tuple[HiddenEntry, ...]:
         entries = tuple(_parse_hidden(raw))
     except (OSError, IndexError, ValueError, struct.error):
         return ()
+
     _hidden_entries.put(path, (stamp, entries))
     return entries
 
@@ -365,13 +381,16 @@ def _parse_hidden(raw: bytes) -> list[HiddenEntry]:
     magic, version, count = _HEAD.unpack_from(raw)
     if magic != b"DIRC" or version not in {2, 3, 4}:
         return []
+
     entries = []
     offset, name = _HEAD.size, b""
+
     # The count comes from the file, so it is bounded by what the file can hold.
     for _ in range(min(count, len(raw) // _FIXED)):
         flags = raw[offset + _FLAGS] << 8 | raw[offset + _FLAGS + 1]
         extended_flags = raw[offset + _FIXED] << 8 | raw[offset + _FIXED + 1] if flags & _EXTENDED else 0
         start = offset + _FIXED + (2 if flags & _EXTENDED else 0)
+
         # gitformat-index: before version 4 entries are padded to multiples of eight bytes; version 4 stores what a name
         # shares with the one before.
         if version < 4:
@@ -383,6 +402,7 @@ def _parse_hidden(raw: bytes) -> list[HiddenEntry]:
             end = raw.index(b"\0", start)
             name = name[: len(name) - dropped] + raw[start:end]
             after = end + 1
+
         if flags & _ASSUME_VALID or extended_flags & _SKIP_WORKTREE:
             mode = int.from_bytes(raw[offset + _MODE : offset + _MODE + 4], "big")
             path = name if version == 4 else raw[start:end]
@@ -391,7 +411,9 @@ def _parse_hidden(raw: bytes) -> list[HiddenEntry]:
                     path, raw[offset + _OID : offset + _FLAGS], mode, sparse=bool(extended_flags & _SKIP_WORKTREE)
                 )
             )
+
         offset = after
+
     return entries
 
 

@@ -55,6 +55,7 @@ class WorktreeState:
                 continue
             if blob_id in self.large or blob_name(text) == blob_id:
                 return text
+
         return None
 
     def size(self, blob_id: bytes) -> int | None:
@@ -87,6 +88,7 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
     root = os.fsencode(repository.worktree)
     if not os.path.isdir(root):
         raise RepositoryNotFound(repository.name)
+
     # Held while files are read: a concurrent caller then finds their hashes instead of computing them again.
     with _lock:
         known_hashes = _hashes.get(repository.key, {})
@@ -151,6 +153,7 @@ class ObjectReader(StoreReader):
             state = find_state(self.repository, commit) if self.repository.worktree else None
             if state is None:
                 raise
+
         self._state = state
         return state.tree
 
@@ -199,6 +202,7 @@ class _Hasher:
         """Hash the file at `path` (relative to the root); links are counted, not followed."""
         if self.cancellation is not None:
             self.cancellation.check()
+
         try:
             info = os.lstat(os.path.join(self.root, path))
             # A link may lead anywhere, also into a private repository.
@@ -211,6 +215,7 @@ class _Hasher:
         except OSError:
             self.missing += 1
             return
+
         self.rows.append((path, name, 0o100755 if info.st_mode & 0o100 else 0o100644))
         self.paths_by_blob.setdefault(name, []).append(path)
         if len(self.rows) > MAX_FILES:
@@ -224,11 +229,14 @@ class _Hasher:
             name = hashlib.sha1(text, usedforsecurity=False).digest()
             self.large.add(name)
             return name
+
         previous = self.hashes.get(path)
         name = previous[1] if previous and previous[0] == stamp else blob_name(_read(os.path.join(self.root, path)))
+
         # A file changed within the clock's resolution may change again with the same stamp; its hash isn't cached.
         if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > FRESH_NS:
             self.seen[path] = (stamp, name)
+
         return name
 
     def state(self, kind: bytes, tree: CommitTree) -> WorktreeState:
@@ -271,6 +279,7 @@ def _snapshot(hasher: _Hasher) -> WorktreeState:
                         folders.append(path + b"/")
         except OSError:
             hasher.missing += 1
+
     return hasher.state(b"snapshot", _sorted_tree(hasher.rows, hasher, hasher.symlinks, 0))
 
 
@@ -287,17 +296,21 @@ def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
         previous, commit = commit, _head(repository)
         if previous == commit:
             break
+
     with StoreReader(repository) as reader:
         head = reader.tree(commit) if commit else CommitTree([], b"", [])
+
     differing = changed | deleted | new
     if commit and not differing:
         return WorktreeState(commit, head, hasher.root, {})
+
     rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in differing]
     real = os.path.realpath(hasher.root)
     for path in sorted(changed | new):
         folder = os.path.realpath(os.path.dirname(os.path.join(real, path)))
         if folder == real or folder.startswith(real + os.sep.encode()):  # never out of the work tree
             hasher.add(path)
+
     tree = _sorted_tree(rows + hasher.rows, hasher, head.symlinks, head.submodules)
     return hasher.state(b"worktree", tree)
 

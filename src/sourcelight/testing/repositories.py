@@ -101,6 +101,7 @@ class RepositoryBuilder:
         )
         if done.returncode:
             raise AssertionError(f"git {arguments} failed: {done.stderr.decode(errors='replace')}")
+
         return done.stdout.decode(errors="surrogateescape").removesuffix("\n")
 
     def write(self, files: Files) -> None:
@@ -163,6 +164,7 @@ class RepositoryBuilder:
         self.write(files or {})
         when = self._date if date is None else date
         self._date = when + 3600
+
         # `--force` adds files that a `.gitignore` of the test excludes.
         self.git("add", "-A", "--force", ".")
         self.git("commit", "-q", "--allow-empty", "--no-verify", "-F", "-", stdin=message.encode(),
@@ -213,6 +215,7 @@ class RepositoryBuilder:
                 text = (folder / text.removeprefix("ref: ")).read_text("utf-8").strip()
             if re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", text):
                 return text
+
         return ""
 
 

@@ -92,6 +92,7 @@ class ScriptedModel:
             index = min(len(self.requests), len(self.script) - 1)
             self.requests.append(body)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
+
         step = self.script[index]
         turn = step(body) if callable(step) else step
         try:
@@ -115,6 +116,7 @@ class ScriptedModel:
             if isinstance(turn, Say) and turn.pause_s and self._stopped.wait(turn.pause_s):
                 return
             _event(handler, _chunk(model, {"index": 0, "delta": delta, "finish_reason": None}))
+
         reason = "tool_calls" if isinstance(turn, Use) else "stop"
         _event(handler, _chunk(model, {"index": 0, "delta": {}, "finish_reason": reason}))
         _event(handler, _chunk(model, None, _usage(turn)))
@@ -178,6 +180,7 @@ def _completion(turn: Say | Use, model: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": turn.text if isinstance(turn, Say) else None}
     if isinstance(turn, Use):
         message["tool_calls"] = _calls(turn)
+
     reason = "tool_calls" if isinstance(turn, Use) else "stop"
     return {
         "id": "scripted",

@@ -126,11 +126,14 @@ class ScriptedService:
                 head = _read_head(connection)
                 if head is None:
                     return
+
                 with self._lock:
                     self.received.append(head)
                     answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
                 if answer.status:
                     connection.sendall(_head(answer))
+
                 for step in answer.steps:
                     self._play(connection, step)
             except OSError:
@@ -154,6 +157,7 @@ class ScriptedService:
                 except OSError:
                     self.hung_up.set()
                     raise
+
             connection.settimeout(5)
 
 
@@ -170,6 +174,7 @@ def _read_head(connection: socket.socket) -> ReceivedRequest | None:
         data += portion
         if not portion or len(data) > _MAX_REQUEST_BYTES:
             return None
+
     first, *lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}

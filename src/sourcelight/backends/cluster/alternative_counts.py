@@ -60,6 +60,7 @@ class AlternativeCounts:
                     pending = []
                 last = group
                 pending.append(run)
+
         if pending:
             yield from self._unite(pending, last[0])
 
@@ -71,6 +72,7 @@ class AlternativeCounts:
             number = run.column(run.schema.get_field_index(ALTERNATIVE))[0].as_py()
             rows = run.remove_column(run.schema.get_field_index(ALTERNATIVE))
             by_alternative[number].append(rows)
+
         allowed = [list(self._limit(number, by_alternative[number], kind)) for number in sorted(by_alternative)]
         if kind == "file":
             scores = _scores(allowed)
@@ -86,15 +88,18 @@ class AlternativeCounts:
         for batch in distinct:
             if kind == "repo":
                 self._yielded_keys.update(_keys(batch))  # also rows that the count leaves out, as on one machine
+
             allowed = batch
             if node is not None and id(node) in self._remaining:
                 allowed = first_matches(batch, self._remaining[id(node)])
                 self._remaining[id(node)] -= match_count(allowed)
                 if batch.num_rows and self._remaining[id(node)] <= 0:
                     self.capped = max(self.capped, int(node.value))
+
             if allowed.num_rows:
                 keys += _keys(allowed) if kind in {"commit", "diff"} else []
                 yield allowed
+
         self._yielded_keys.update(keys)
 
     def _not_given(self, batch: Any) -> Any:

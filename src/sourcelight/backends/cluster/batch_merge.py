@@ -33,23 +33,27 @@ def join_cuts(cuts: list[Cut]) -> Any:
     if len(cuts) == 1:
         batch, start, end = cuts[0]
         return in_order(batch.slice(start, end - start))
+
     batches, starts, ends = _in_all(cuts)
     rows_of_all = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
     rows = runs(starts, ends - starts)
     if not _is_range(rows, rows_of_all.num_rows):
         rows_of_all = rows_of_all.take(arrow_array(rows))
+
     return in_order(rows_of_all)
 
 
 def _join_raw(cuts: list[Cut]) -> RawMatches:
     parts, starts, ends = _in_all(cuts)
     matches: RawMatches = parts[0] if len(parts) == 1 else join_matches(parts)
+
     # A file arrives as a whole, so a cut contains complete files.
     first_rows = np.cumsum(matches.lengths) - matches.lengths
     first, last = first_rows.searchsorted(starts), first_rows.searchsorted(ends)
     files = runs(first, last - first)
     if _is_range(files, len(matches.paths)):
         return matches
+
     # Joined, so that its record batch is made of the files taken, and not of all of them.
     return join_matches([take_files(matches, files)])
 
@@ -77,14 +81,17 @@ def in_order(batch: Any) -> Any:
 def _in_order(codes: Any) -> Any:
     size = len(codes.dictionary)
     indices = codes.indices
+
     # `unique` keeps the order of first use, which doesn't depend on how workers grouped their rows.
     distinct = pc.unique(indices.drop_null() if indices.null_count else indices)
     order = distinct.to_numpy(zero_copy_only=False)
     if len(order) == size and (order == np.arange(size)).all():
         return codes
+
     new_code = np.zeros(max(size, 1), order.dtype)
     new_code[order] = np.arange(len(order), dtype=order.dtype)
     valid = indices.is_valid().to_numpy(zero_copy_only=False) if indices.null_count else None
+
     # Null has no code, and a cast of null to an index would fail; any valid code does, since `valid` masks it again.
     codes_before = indices if valid is None else indices.fill_null(0)
     new_codes = arrow_array(new_code[codes_before.to_numpy(zero_copy_only=False)], valid)
@@ -116,6 +123,7 @@ class JoinedRows:
         if len({isinstance(cut_rows[0], RawMatches) for _, cut_rows in cuts}) > 1:
             # Raw matches of a few repositories between record batches of others would divide all of them.
             cuts = [(kind, _as_record_batch(cut_rows)) for kind, cut_rows in cuts]
+
         for kind, cut_rows in cuts:
             # Small cuts are joined, because each batch costs some microseconds in every later step. Large ones are
             # passed on, because joining copies them.
@@ -125,6 +133,7 @@ class JoinedRows:
                 together = []
             together.append(cut_rows)
             last = kind if not large else -1
+
         if together:
             yield join_cuts(together)
 

@@ -66,8 +66,10 @@ class ClusterConnection:
         require_distributed()
         if not schedulers:
             raise ConfigurationError("no scheduler address given; pass one, such as tls://HOST:PORT")
+
         for address in schedulers:
             check_address(address, tls)
+
         self.schedulers = tuple(schedulers)
         self.tls = tls
         self.storage = ShardStorage(storage)
@@ -76,6 +78,7 @@ class ClusterConnection:
         self._read_at = time.monotonic()
         self._guard = threading.Lock()
         self._refreshing = threading.Lock()
+
         # Its own loop in its own thread: callers are threads, and may themselves run inside a loop, as in a notebook.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sourcelight-cluster", daemon=True)
@@ -131,6 +134,7 @@ class ClusterConnection:
             tasks = [task for task in asyncio.all_tasks() if task not in spared]
             for task in tasks:
                 task.cancel()
+
             await asyncio.gather(*tasks, return_exceptions=True)
             await self.members.connections.close()
             await asyncio.sleep(0)  # sockets are closed by what they left to the loop

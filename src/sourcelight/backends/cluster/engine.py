@@ -166,6 +166,7 @@ class ClusterEngine:
         read_s = time.monotonic() - started
         if isinstance(read, float):
             return notices.late_to_read(read, read_s)
+
         task = SearchTask(*read, request, viewer, cancellation, started, read_s)
 
         def finds(text: str) -> bool:
@@ -212,6 +213,7 @@ class ClusterEngine:
         _, plans, names = make_cluster_plans(cluster, viewer, scoped)
         if not names:
             return explain(_open_nothing, self.limits, query, request, plans, cancel)
+
         order = WorkerRequest(
             cluster.generation.id,
             tuple(names),
@@ -227,6 +229,7 @@ class ClusterEngine:
             raise NoWorkerAnswered(
                 "explain", [attempt for name in requests.skipped for attempt in replicas.failures(name)]
             )
+
         parts = [message["answer"]["attributes"]["explained"] for message in messages]
         explanation = combine_explanations(self.limits, query, request, plans, parts)
         advice = [

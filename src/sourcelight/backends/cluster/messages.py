@@ -86,6 +86,7 @@ class WorkerRequest:
         if (payload.get("protocol"), payload.get("versions")) != (PROTOCOL, versions()):
             sender = payload.get("versions") or f"protocol {payload.get('protocol')}"
             raise WorkersUnreachable("worker", f"it runs {versions()}, but the request comes from {sender}")
+
         # Unknown keys are dropped: within a protocol version, a newer sender may add optional ones.
         names = {field.name for field in fields(cls)}
         values = {name: value for name, value in payload.items() if name in names}

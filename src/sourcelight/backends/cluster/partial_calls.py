@@ -74,6 +74,7 @@ def in_parts(
     unnamed = not call.arguments.get("repos")
     if not repositories or (call.context.served and tool.takes_repos and unnamed):
         return split(tool.parse(call.arguments), call.nowhere())
+
     # A relative date, such as "1 week ago", must be the same time for every worker.
     call = replace(call, arguments=_with_dates(call))
     requests = call.holders([repository.name for repository in repositories], PART)
@@ -84,6 +85,7 @@ def in_parts(
     part.check_revisions()
     for name, reason in skipped.items():
         part.omit("answer", name, reason)
+
     return with_skipped_rows(split.combine(tool.parse(call.arguments), call.context, part), skipped)
 
 
@@ -95,6 +97,7 @@ def rank(call: ClusterToolCall) -> ToolResult:
     names = names_of_question(call, text)
     if not names:
         return rank_nothing(text, call.context)
+
     requests = call.holders(names, RANK)
     messages = wait_for(call.cluster.fleet, requests.together(), call.context.cancellation)
     skipped = _reasons(call.name, requests, messages)

@@ -44,11 +44,13 @@ def place(
     replica_count = min(replicas, len(names))
     if not replica_count:
         return dict.fromkeys(shards, ())
+
     zones = [zone_of(name) for name in names]
     # Bytes per worker if all were equal, times the allowed excess.
     capacity = cap * replica_count * sum(shards.values()) / len(names)
     load = [0] * len(names)
     placement: dict[ShardId, tuple[str, ...]] = {}
+
     # Largest first fills capacity evenly; the name breaks ties, so that every process computes the same placement.
     ids = sorted(shards, key=lambda shard: (-shards[shard], shard))
     for shard, ranked in zip(ids, _rank(ids, names), strict=True):
@@ -57,6 +59,7 @@ def place(
         for index in selected:
             load[index] += size
         placement[shard] = tuple(names[index] for index in sorted(selected, key=ranked.index))
+
     return placement
 
 
@@ -104,6 +107,7 @@ def _choose(
                 selected.append(index)
                 if len(selected) == replica_count:
                     return selected
+
     return selected
 
 

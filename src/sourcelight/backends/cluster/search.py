@@ -58,6 +58,7 @@ def make_cluster_plans(
         cached = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
         if scoper.clean and stands(scopes, plans):
             cluster.plan_cache.put(scopes, viewer, repositories, cached)
+
     return scoper, *cached
 
 
@@ -66,10 +67,13 @@ def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
     phases = [FILES]
     if any("symbol" in plan.alternative.types for plan in plans):
         phases.append(SYMBOLS)
+
     if any(asked_of(plan.alternative) is not None for plan in plans):
         phases.append(COMMITS)
+
     if any(map(_may_name_repositories, plans)):
         phases.append(REPOSITORIES)
+
     return tuple(sorted(phases))
 
 
@@ -129,6 +133,7 @@ class ClusterSource:
         self._slots = OrderedMerge((), ())
         self._streams: WorkerStreams | None = None
         self._counts = AlternativeCounts(())
+
         # Only its counters and its alert are used here: workers read the CODEOWNERS files.
         self._owners = OwnerPredicate(lambda *_: None, lambda *_: False)
         self._late_repositories: set[str] = set()
@@ -156,6 +161,7 @@ class ClusterSource:
         self._counts = AlternativeCounts([plan.alternative for plan in plans])
         if not self._names:
             return
+
         remaining = task.cancellation.remaining_s
         order = WorkerRequest(
             self.cluster.generation.id,
@@ -173,10 +179,12 @@ class ClusterSource:
             batches = self._slots.batches(is_stopped)
             if self._counts.any:
                 batches = self._counts.apply(batches)
+
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
                 # A search on one machine also stops to rank after the repository that completes the limit.
                 place_batches = (rows for batch in batches for rows in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
+
             for batch in batches:
                 if isinstance(batch, RawMatches):
                     yield batch
@@ -209,6 +217,7 @@ class ClusterSource:
         if self.accounting.excluded:
             self.plans = without(self.plans, self.accounting.excluded)
             self.summary = summary_of(self.plans)
+
         is_late = self.task.cancellation.expired and not limit_hit
         return SourceReport(
             sorted(self._late_repositories) if is_late else [],
@@ -253,6 +262,7 @@ class ClusterSource:
         if expired and not limit_hit:
             # The time limit passed before all rows that workers had sent were yielded.
             self._late_repositories |= self._slots.left
+
         done = {name for _, worker_names in outcomes for name in worker_names}
         skipped = {} if streams is None else {n: streams.replicas.failures(n) for n in names if n not in done}
         if limit_hit:
@@ -262,6 +272,7 @@ class ClusterSource:
         elif expired:
             # No worker failed: the time limit passed before one could answer.
             self._late_repositories |= {name for name, attempts in skipped.items() if not attempts}
+
         self.accounting = ShardAccounting(frozenset(names), frozenset(done - excluded), skipped, excluded)
 
     def _skipped_items(self, shown_names: Collection[str]) -> Iterator[Skipped]:
@@ -274,6 +285,7 @@ class ClusterSource:
         yield from scope_items(self._scope, self.summary, gaps.without_history, gaps.unread, gaps.shallow)
         if self.task.viewer.sees_private:
             yield from skipped_items.unreadable(self.cluster.catalog.skipped)
+
         yield from skipped_items.named_only(gaps.name_only, gaps.missing, gaps.unread_cells)
 
     def _problems(self) -> dict[str, str]:
@@ -291,6 +303,7 @@ class ClusterSource:
             ]
             test = info_test(predicates_of(item.alternative))
             visible |= {shard.name for shard in select_repositories(item.alternative, candidates, test).repositories}
+
         return {name: problem for name, problem in problems.items() if name in visible}
 
 

@@ -69,9 +69,11 @@ def route(
     call = ClusterToolCall(cluster, tool.name, arguments, context)
     if tool.scope is Scope.RANKING:
         return rank(call)
+
     repositories = _required_repositories(cluster, tool, arguments, context.viewer)
     if isinstance(handler.run, Split) and (len(repositories) != 1 or not tool.takes_repos):
         return in_parts(call, tool, handler.run, repositories)
+
     return _gather(call, repositories)
 
 
@@ -85,12 +87,14 @@ def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> Tool
             f"{call.name} over {len(repositories):,} repositories needs {total:,} bytes of shards on one worker, and "
             f"the limit is {GATHER_BYTES:,}: {hint}"
         )
+
     names = [repository.name for repository in repositories]
     repo = str(call.arguments.get("repo", ""))
     try:
         return _ask(call, call.order(names), candidates_of(cluster, repo, repositories))
     except NoWorkerAnswered:
         wait_for(cluster.fleet, cluster.fleet.members.refresh(), call.context.cancellation)
+
     # After the look, other workers may be known to hold the shards. A call over several repositories may now be
     # answered in part (REST): the worker names the repositories that it can't get.
     order = call.order(names, "" if len(names) == 1 else REST)
@@ -116,6 +120,7 @@ def count_on_workers(
     """Return the sum of all workers' counts; None if only a stream can answer, a worker didn't, or a build failed."""
     if any(entry.problem for entry in cluster.generation.entries):
         return None
+
     holders = cluster.holders()
     names = [repository.name for repository in cluster.catalog.visible(viewer)]
     groups: dict[WorkerInfo, list[str]] = {}
@@ -124,6 +129,7 @@ def count_on_workers(
         if not holders.get(name):
             return None
         groups.setdefault(holders[name][0], []).append(name)
+
     tables = []
     fleet = cluster.fleet
     work = []
@@ -140,12 +146,15 @@ def count_on_workers(
         # All repositories of a group have the same preferred worker, which is tried first; any other holder comes next.
         candidates = list(dict.fromkeys(member for name in repository_names for member in holders[name]))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
+
     for message in wait_for(cluster.fleet, _together(work), cancellation):
         if not message["counted"]:
             return None
         tables.append(message["table"])
+
     if not tables:
         return None
+
     all_rows = pa.concat_tables([_without_dictionaries(table) for table in tables])
     return _sum(all_rows, by)
 
@@ -198,6 +207,7 @@ def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Re
     for repository in repositories:
         for member in holders.get(repository.name, ()):
             counts[member] = counts.get(member, 0) + sizes[repository.name]
+
     workers = holders.get(repo.strip("/"), ())
     return sorted(
         counts,
@@ -226,6 +236,7 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
     call = ClusterToolCall(cluster, step, {}, context)
     if step == PIN:
         return StepResult(_pin(call, request))
+
     repositories = _needed_workers(call, step, request)
     order = call.order([repository.name for repository in repositories], RESEARCH, {"asked": pickle.dumps(request)})
 
@@ -251,6 +262,7 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
         visible = call.cluster.catalog.visible(call.context.viewer)
         # Workers apply the filters; a repository too many costs one request here and doesn't change the answer.
         names = [repository.name for repository in visible if repository.name.casefold() in wanted_names]
+
     requests = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
     messages = wait_for(call.cluster.fleet, requests.last_messages(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
@@ -272,6 +284,7 @@ def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Rep
     visible = tuple(repository for repository in cluster.catalog.visible(viewer) if repository.name not in unpinned)
     if step not in _OWN and size_of(cluster, visible) <= GATHER_BYTES:
         return visible
+
     repositories = tuple(cluster.catalog.get(name, viewer) for name in dict.fromkeys(names))
     total = size_of(cluster, repositories)
     if total > GATHER_BYTES:
@@ -279,4 +292,5 @@ def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Rep
             f"deep search over {len(repositories):,} repositories needs {total:,} bytes of shards on one worker, and "
             f"the limit is {GATHER_BYTES:,}: name fewer repositories in the question, with repo:"
         )
+
     return repositories

@@ -96,10 +96,12 @@ def open_engine(  # noqa: PLR0913 - its parameters, each by name
     options: dict[str, Any] = {"workers": workers, "max_bytes": max_bytes}
     if max_file_size is not None:
         options["max_file_size"] = max_file_size
+
     store = IndexStore(os.fspath(Path(index) if index is not None else index_folder()), **options)
     engine = LocalEngine(catalog, store, limits=limits, worktree=worktree)
     if index_now:
         engine.update(progress=progress, cancellation=cancellation)
+
     return engine
 
 
@@ -125,6 +127,7 @@ class EmbeddedBackend:
         self.viewer = viewer or Viewer.owner()
         self._conversations = conversations
         self._opening = threading.Lock()
+
         # A pool of its own: in the loop's default one, a few long searches would block name look-ups and file reads of
         # other code.
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="sourcelight-search")
@@ -176,18 +179,21 @@ class EmbeddedBackend:
         columns = [name for name in _GROUPS if name in by]
         if len(columns) != len(by):
             return None
+
         cancellation = Cancellation()
         # Always by repository, too, for the number of repositories.
         grouped = list(dict.fromkeys(["repository", *columns]))
         table = await self._work(lambda: self.engine.count(request, grouped, self.viewer, cancellation), cancellation)
         if table is None:
             return None
+
         repositories = len(table.column("repository").unique())
         if "repository" not in by and len(table):
             # With threads, Arrow doesn't keep the order of groups, and equal calls would return rows in a different
             # order.
             sums = table.group_by(list(by), use_threads=False).aggregate([("matches", "sum"), ("files", "sum")])
             table = sums.select([*by, "matches_sum", "files_sum"]).rename_columns([*by, "matches", "files"])
+
         table = table.select([*by, "matches", "files"])
         return table.replace_schema_metadata({REPOSITORIES_COUNTED: str(repositories).encode()})
 

@@ -43,6 +43,7 @@ def open_conversations(state: State, *, sharing: bool = True, model: str = "") -
 
     if not (model or os.environ.get(MODEL)):
         return ConversationService(state, sharing=sharing)
+
     from sourcelight.engines.deepsearch.llm.provider import choose_cost_limit, choose_model
     from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
     from sourcelight.engines.deepsearch.research import ResearchBudget
@@ -50,6 +51,7 @@ def open_conversations(state: State, *, sharing: bool = True, model: str = "") -
     choice = choose_model(name=model)
     if choice is None:
         return ConversationService(state, sharing=sharing)
+
     budget = replace(ResearchBudget.of_model(), cost=choose_cost_limit())
     return ConversationService(state, ModelResearcher(choice, budget), sharing=sharing)
 

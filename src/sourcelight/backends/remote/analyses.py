@@ -73,8 +73,10 @@ class RemoteAnalyses:
             raise
         except (ServiceError, ProtocolError, NotRecorded):
             return frozenset()  # another product, an older version, or a recording of one
+
         if not isinstance(description, Mapping) or description.get("service") != "sourcelight":
             return frozenset()
+
         self._takes_scope = "deepsearch" in (description.get("takesScope") or ())
         names = description.get("analyses")
         return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
@@ -100,6 +102,7 @@ class RemoteAnalyses:
                         if reader.answer is not None:
                             return reader.answer
             raise StreamBroken(f"{self._address} closed the response to {name} before its end")
+
         request = {"name": name, "arguments": dict(arguments)}
         events = await current.ask(
             "tool", self._address + PREFIX + name, request, self._record(name, arguments), lambda note: _note(
@@ -108,8 +111,10 @@ class RemoteAnalyses:
         )  # fmt: skip
         for event in events:
             reader.read(_from_json(event))
+
         if reader.answer is None:
             raise StreamBroken(f"the recorded answer to {name} is incomplete")
+
         return reader.answer
 
     def _record(self, name: str, arguments: Mapping[str, Any]) -> Callable[[Callable[[Any], None]], Any]:
@@ -129,6 +134,7 @@ class RemoteAnalyses:
                         events.append(text)
                         if reader.answer is not None:
                             return events
+
             raise StreamBroken(f"{self._address} closed the response to {name} before its end")
 
         return call_live
@@ -165,8 +171,10 @@ def explanation_of(answer: ToolResult) -> Mapping[str, Any] | None:
     data = answer.attributes.get("explanation")
     if data is None:
         return None
+
     try:
         explanation = msgspec.convert(data, Explanation)
     except msgspec.ValidationError as exc:
         raise ProtocolError(f"the service sent an explanation that can't be read: {exc}") from None
+
     return {**explanation.to_dict(), "text": str(explanation)}

@@ -55,10 +55,12 @@ def may_cross_lines(request: SearchRequest) -> bool:
     is_code = request.pattern_type == STRUCTURE or STRUCTURE in request.query
     if not is_code and _MAY.search(request.query) is None:
         return False
+
     try:
         query = parse(request.query, request.pattern_type, version=request.version)
     except QueryError:
         return False
+
     patterns = [
         leaf
         for alternative in query.plan
@@ -86,10 +88,12 @@ def portable(request: SearchRequest) -> SearchRequest:
     request = replace(request, query=text, timeout_s=None)
     if "patterntype:" not in request.query.lower():
         return request
+
     try:
         effective = effective_pattern_type(request.query, request.pattern_type, version=request.version)
     except QueryError:
         return request
+
     return replace(request, pattern_type=effective)
 
 
@@ -153,6 +157,7 @@ class RemoteBackend:
         self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
         secret = secret_token(token)
+
         # A digest rather than the token: it distinguishes stored answers of two accounts, and may be written to disk.
         digest = "" if secret is None else blake2b(secret.reveal().encode(), digest_size=8).hexdigest()
         self.features = Features(credential_id=digest, is_recorded=lambda: route() is not LIVE, service=self)
@@ -180,6 +185,7 @@ class RemoteBackend:
         crossing = not request.chunk_matches and may_cross_lines(request)
         params = portable(in_chunks(request) if crossing else request).to_params()
         _check(params, request.query)
+
         async with self._connection.stream(params) as portions:
             try:
                 async for portion in portions:
@@ -193,12 +199,15 @@ class RemoteBackend:
                 broken = exc
             else:
                 return
+
         # Alerts that explain the break were held back until the stream proved to run.
         for event in reader.delayed_events():
             yield event
+
         if isinstance(broken, StreamBroken):
             broken.events_seen = reader.seen
             raise reader.with_reason(broken)
+
         raise broken
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:  # noqa: ARG002 - the protocol's
@@ -237,11 +246,13 @@ class RemoteBackend:
         """
         if name in ASKING and not SCOPE.isdisjoint(arguments) and not await self._analyses.takes_scope():
             arguments = with_scope_as_text(arguments)
+
         conversing = self._conversations.calls.get(name)
         if conversing is not None:
             return await conversing(arguments)
         if await self._analyses.offers(name):
             return await self._analyses.call(name, arguments, observer)
+
         return await self._remote_tools().call(name, arguments, observer)
 
     def _remote_tools(self) -> RemoteTools:
@@ -279,16 +290,20 @@ class RemoteBackend:
             parts = urlsplit(link)
         except ValueError:  # brackets that are no IPv6 address
             raise invalid from None
+
         if parts.netloc and (parts.scheme, parts.netloc) != (base.scheme, base.netloc):
             raise ToolError(f"{parts.scheme}://{parts.netloc} is another host than {self.name}")
+
         path = parts.path
         if not parts.netloc and not path.startswith(f"{base.path}/"):
             path = f"{base.path}/{path.removeprefix('/')}"
+
         # The link comes from an answer, whose text is not trusted, and the request carries the credential. A path that
         # starts with two slashes would name another host, and servers decode `%2e%2e` before they resolve it.
         is_path = path.startswith("/") and not path.startswith("//") and bool(parts.netloc) == bool(parts.scheme)
         if not is_path or ".." in unquote(path).split("/") or not link.isprintable() or len(link) > _MAX_ADDRESS_BYTES:
             raise invalid
+
         return path + (f"?{parts.query}" if parts.query else "")
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
@@ -300,6 +315,7 @@ class RemoteBackend:
                     by_name.update((info.name, info) for info in event.repositories)
                 elif isinstance(event, ErrorEvent):
                     raise SearchFailed(f"{self.name} can't list its repositories: {event.message}")
+
         return tuple(by_name[name] for name in sorted(by_name))
 
     async def aclose(self) -> None:
@@ -317,6 +333,7 @@ def _check(params: Mapping[str, str], query: str) -> None:
         position = next((index for index, char in enumerate(query) if "\ud800" <= char <= "\udfff"), None)
         position = None if position is None else len(query[:position].encode())
         raise QueryError("the query is not valid Unicode", query=query, position=position, stage="parse") from None
+
     if size > _MAX_ADDRESS_BYTES:
         raise QueryError(
             f"the query is too long for a request: {size:,} bytes of an address, the limit is {_MAX_ADDRESS_BYTES:,}",

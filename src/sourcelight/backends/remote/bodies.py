@@ -61,13 +61,16 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
     async def limit_body(response: Any) -> None:
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         host = response.request.url.host
+
         # httpx2 would decode other codings itself, without a bound.
         if coding not in {"", "identity", "gzip", "x-gzip"}:
             await response.aclose()
             raise ProtocolError(f"{host} uses a content coding that the client didn't accept: {coding[:40]!r}")
+
         if coding:
             # The body is decompressed here, portion by portion; with the header, httpx2 would do it again.
             del response.headers["Content-Encoding"]
+
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         response.stream = Bounded(
             response.stream, packed=coding.endswith("gzip"), by_event=kind == "text/event-stream", host=host
@@ -97,12 +100,14 @@ class _Unpacker:
                     self._start = start
                     return
                 self._member, self._start, remaining = zlib.decompressobj(_GZIP), b"", start
+
             try:
                 # The second argument bounds the output. What was not used comes back in `unconsumed_tail` and is fed
                 # again.
                 portion = self._member.decompress(remaining, _PORTION_BYTES)
             except zlib.error as error:
                 raise StreamBroken(f"the stream from {self._host} broke: damaged gzip: {error}") from None
+
             remaining = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if portion:
                 yield portion
@@ -147,9 +152,11 @@ class _EventSize(_BodySize):
         self._lines += portion.count(b"\n") or portion.count(b"\r")
         if self._lines > MAX_EVENT_LINES:
             raise ProtocolError(f"{self._host} sent more than {MAX_EVENT_LINES:,} lines without an event")
+
         end = max(text.rfind(b"\n\n"), text.rfind(b"\n\r\n"), text.rfind(b"\r\r"))
         if end >= 0 and self._has_data:
             self._lines, self._has_data = 0, False
+
         if end < 0 or self._bytes + end > MAX_EVENT_BYTES:
             # The decoder bounds each event; the first of a portion is bounded here, with what came before.
             self._grow(len(portion))

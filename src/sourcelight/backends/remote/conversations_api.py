@@ -38,8 +38,10 @@ def with_scope_as_text(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if names:
         pattern = exact_name(names[0]) if len(names) == 1 else f"^(?:{'|'.join(map(escape_name, names))})$"
         filters.append(f"repo:{quote_value(pattern)}")
+
     if arguments.get("revision"):
         filters.append(f"rev:{quote_value(arguments['revision'])}")
+
     remaining = {name: value for name, value in arguments.items() if name not in SCOPE}
     return {**remaining, "question": " ".join([*filters, arguments["question"]])}
 
@@ -79,12 +81,15 @@ class ConversationsApi:
                     if exc.status not in _GONE:
                         raise
                     refusal = exc
+
                 try:
                     answer = await versioned(arguments)
                 except NotFound:
                     raise refusal from None  # it has neither
+
                 self._is_versioned = True
                 return answer
+
             return await versioned(arguments)
 
         return ask
@@ -119,12 +124,15 @@ class ConversationsApi:
                     raise
                 names = ", ".join(name for name in arguments if name in _NAMES)
                 raise ToolError(f"this service can change {names} only on its own pages") from exc
+
         if arguments.get("cancel"):
             for question in conversation.get("questions") or ():
                 if question.get("status") in {"pending", "processing"}:
                     await self._ask("POST", f"{PATH}/{number}/questions/{question['id']}/cancel", {})
+
         if arguments.get("delete"):
             await self._ask("DELETE", f"{PATH}/{number}")
+
         info = {
             "title": conversation.get("title", ""),
             "url": conversation.get("share_url", ""),
@@ -144,8 +152,10 @@ class ConversationsApi:
         params: dict[str, Any] = {"page_first": min(limit, _PAGE)} | ({"page_after": skip} if skip else {})
         if arguments.get("starred") is not None:
             params["filter_is_starred"] = "true" if arguments["starred"] else "false"
+
         rows: list[Mapping[str, Any]] = []
         text = str(arguments.get("text") or "").casefold()
+
         # Bounded: a service may return the same cursor forever.
         for _ in range(_MAX_LISTED // _PAGE):
             page = await self._ask("GET", PATH, params=params)
@@ -155,6 +165,7 @@ class ConversationsApi:
             if len(rows) >= limit or not cursor or not conversations:
                 break
             params["page_after"] = cursor
+
         rows = rows[:limit]
         table = table_of(
             "conversations",
@@ -176,10 +187,12 @@ class ConversationsApi:
         read = _IDENTIFIER.fullmatch(identifier.strip())
         if read is None:
             raise ToolError("not an identifier of a conversation; pass its address or its read token")
+
         name = "filter_id" if read[1].isdigit() else "filter_read_token"
         conversations = (await self._ask("GET", PATH, params={name: read[1].lower()})).get("conversations") or ()
         if not conversations:
             raise ToolError("conversation not found: it doesn't exist, or it isn't yours")
+
         first: Mapping[str, Any] = conversations[0]
         return first
 
@@ -194,6 +207,7 @@ class ConversationsApi:
         except ServiceError as exc:
             message = json_text(exc.text, "error") if exc.status in {400, 409} else ""
             raise (ToolError(message) if message else exc) from exc
+
         return value if isinstance(value, Mapping) else {}
 
 

@@ -56,11 +56,14 @@ class ConversationsService:
         ]
         if other_changes:
             raise ToolError(f"this service can change {', '.join(other_changes)} only on its own pages")
+
         name, conversation = await self._find(arguments["identifier"])
         if arguments.get("cancel"):
             conversation = await self._ask("CancelConversation", {"name": name}) or conversation
+
         if arguments.get("delete"):
             await self._ask("DeleteConversation", {"name": name})
+
         info = {
             "title": conversation.get("title", ""),
             "url": conversation.get("url", ""),
@@ -77,8 +80,10 @@ class ConversationsService:
         filters: list[dict[str, Any]] = []
         if arguments.get("text"):
             filters.append({"contentQuery": arguments["text"]})
+
         if arguments.get("starred") is not None:
             filters.append({"starred": arguments["starred"]})
+
         rows = await self._summaries(skip + limit, filters)
         rows = rows[skip : skip + limit]
         table = table_of(
@@ -98,6 +103,7 @@ class ConversationsService:
         body: dict[str, Any] = {"parent": _SELF, "pageSize": min(limit, _PAGE)}
         if filters:
             body["filters"] = filters
+
         for _ in range(_MAX_PAGES):
             page = await self._ask("ListConversationSummaries", body)
             summaries = page.get("conversationSummaries") or ()
@@ -106,6 +112,7 @@ class ConversationsService:
             if len(rows) >= limit or not token or not summaries:
                 break
             body["pageToken"] = token
+
         return rows
 
     async def _find(self, identifier: str) -> tuple[str, Mapping[str, Any]]:
@@ -117,10 +124,12 @@ class ConversationsService:
         name = text if _NAME.fullmatch(text) else f"{_SELF}/conversations/{text}" if text.isdecimal() else ""
         if name:
             return name, await self._ask("GetConversation", {"name": name})
+
         token = text.rstrip("/").rpartition("/")[2].removesuffix(".md")
         for summary in await self._summaries(_PAGE * _MAX_PAGES, []):
             if token and token in str(summary.get("url") or ""):
                 return str(summary["name"]), summary
+
         raise ToolError("conversation not found: it doesn't exist, or it isn't yours")
 
     async def _ask(self, procedure: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -131,6 +140,7 @@ class ConversationsService:
             if message:
                 raise ToolError(message) from exc
             raise
+
         return value if isinstance(value, Mapping) else {}
 
 

@@ -103,6 +103,7 @@ class Endpoint:
 def _check_url(url: str, label: str) -> str:
     if not isinstance(url, str):
         raise ConfigurationError(f"{label} must be text, got {type(url).__name__}")
+
     try:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname, parts.port
@@ -110,6 +111,7 @@ def _check_url(url: str, label: str) -> str:
         raise ConfigurationError(
             f"{label} can't be read; write it like https://host or http://host:7080/path"
         ) from None
+
     if "@" in parts.netloc:
         # The error doesn't quote the address, which may contain a password.
         raise ConfigurationError(f"{label} must not contain a user name or password; pass the access token separately")
@@ -117,6 +119,7 @@ def _check_url(url: str, label: str) -> str:
         raise ConfigurationError(f"{label} must be http or https with a host, like https://host; got {url!r}")
     if parts.query or parts.fragment:
         raise ConfigurationError(f"{label} must have no query and no fragment, like https://host/path")
+
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
@@ -149,13 +152,16 @@ def resolve_endpoint(
     address = url or configured or replayed_endpoint()
     if not address:
         raise ConfigurationError("no service to connect to: pass its address, or set SRC_ENDPOINT")
+
     endpoint = Endpoint(_check_url(address, "the address of a service" if url else "SRC_ENDPOINT"))
     matches_environment = (
         not url or not configured or _host(endpoint.url) == _host(_check_url(configured, "SRC_ENDPOINT"))
     )
+
     # The token and the headers of the environment belong to SRC_ENDPOINT; another host must never get them.
     if token is None and matches_environment:
         token = environ.get("SRC_ACCESS_TOKEN")
+
     headers = tuple(_headers(environ)) if matches_environment else ()
     return Endpoint(endpoint.url, headers, _proxy(environ.get("SRC_PROXY", "").strip())), secret_token(token)
 
@@ -168,14 +174,17 @@ def _host(url: str) -> tuple[str | None, int | None]:
 def _proxy(value: str) -> Secret | None:
     if not value:
         return None
+
     try:
         parts = urlsplit(value)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
+
     if not usable:
         # The error doesn't quote the value, which may contain a password.
         raise ConfigurationError("SRC_PROXY must be the http or https address of a proxy, like http://host:3128")
+
     return Secret(value)
 
 
@@ -184,16 +193,19 @@ def _headers(environ: Mapping[str, str]) -> list[tuple[str, Secret]]:
     for setting, value in environ.items():
         if setting.startswith("SRC_HEADER_"):
             headers[setting.removeprefix("SRC_HEADER_").replace("_", "-").lower()] = value
+
     for line in environ.get("SRC_HEADERS", "").replace("\\n", "\n").strip().strip('"').splitlines():
         if line.strip():
             name, colon, value = line.partition(":")
             if not colon:
                 raise ConfigurationError("SRC_HEADERS must have lines of the form name: value")
             headers[name.strip().lower()] = value.strip()
+
     for name, value in headers.items():
         # A newline in a value would add headers, or another request, to the connection.
         if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
             raise ConfigurationError("SRC_HEADERS or SRC_HEADER_… has an invalid header name or value")
+
     return [(name, Secret(value)) for name, value in headers.items()]
 
 
@@ -289,6 +301,7 @@ class RetryPolicy:
             return self.wait_s(attempt)
         if not isinstance(error, ServiceError) or error.status not in {_TOO_MANY_REQUESTS, *statuses}:
             return None
+
         asked_s = error.retry_after_s or 0.0
         return None if asked_s > self.max_retry_after_s else max(self.wait_s(attempt), asked_s)
 
@@ -312,6 +325,7 @@ async def reach(endpoint: Endpoint, timeout_s: float) -> None:
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     if replaying() or endpoint.proxy or _has_proxy(parts.scheme, host):
         return
+
     try:
         _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), timeout_s)
     except TimeoutError:
@@ -321,6 +335,7 @@ async def reach(endpoint: Endpoint, timeout_s: float) -> None:
         number = exc.errno or 0
         reason = os.strerror(number) if number > 0 else exc.strerror or "no connection"
         raise _connect_error(endpoint, reason) from None
+
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
@@ -362,6 +377,7 @@ def refusal_error(
         return RateLimited(
             f"{address} limits the request rate{detail}", text=text, retry_after_s=retry_after_seconds(retry_after)
         )
+
     errors: dict[int, tuple[Callable[..., ServiceError], str]] = {
         401: (Unauthorized, "needs a valid access token; set SRC_ACCESS_TOKEN or pass token="),
         403: (Forbidden, "doesn't allow this with this token"),
@@ -377,10 +393,12 @@ def retry_after_seconds(retry_after: str) -> float | None:
     """Return the seconds of a ``Retry-After`` header; None when it can't be parsed."""
     if retry_after.strip().isdecimal():
         return float(retry_after)
+
     try:
         moment = parsedate_to_datetime(retry_after)
     except ValueError:
         return None
+
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 

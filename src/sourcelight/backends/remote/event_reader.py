@@ -82,6 +82,7 @@ class EventReader:
                 yield from self._pass_on(decode_event(raw))
                 if self.done:
                     return
+
             yield from self._decode_matches(pending)
         except ProtocolError as exc:
             # The matches before the unreadable one arrived intact, and the user keeps them.
@@ -125,19 +126,23 @@ class EventReader:
             self._progress = event
         elif isinstance(event, ErrorEvent):
             self._said_error = event.message
+
         # An error before any other event means a rejected query, which is raised instead of yielded.
         if isinstance(event, Alert | ErrorEvent) and not self._is_running:
             self._delayed.append(event)
             return
+
         if isinstance(event, Done):
             self.done = True
             # Some services answer 200 and put the reason of a refusal into an alert, with nothing else in the stream.
             if not self._is_running and not self._service_failed() and (message := self._query_error()):
                 raise QueryError(message, query=self._query)
+
         self._is_running = True
         yield from self.delayed_events()
         if isinstance(event, Done):
             yield from self._notices()
+
         if not isinstance(event, Matches):
             yield event
 
@@ -169,13 +174,16 @@ class EventReader:
                 "The service ended the stream without its final statistics: matches may be missing.",
                 "warn",
             )
+
         if self._unknown_types:
             types = join_words([f"`{kind}`" for kind in self._unknown_types])
             title = f"{count_of(self._unknown_types.total(), 'match')} of unknown types ({types})".replace("`", "")
             yield Skipped("unknown-match-type", title, f"`result.other` has the matches of type {types}.", "warn")
+
         for reason, count in self._other.items():
             title = f"{count_of(count, 'match')} with {reason}"
             yield Skipped("unreadable-match", title, "`result.other` has them as they were sent.", "warn")
+
         arrived = self._matches.matches + self._unknown_types.total() + self._other.total()
         received = self._received_matches
         expected = min(received, self._display) if self._display >= 0 else received

@@ -50,8 +50,10 @@ class Spool:
             self._portions.append(portion)
             self._size += len(portion)
             return True
+
         if self._write_offset + len(portion) > self._file_bytes:
             return False
+
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="sourcelight-")  # noqa: SIM115 - closed by `close`
@@ -59,6 +61,7 @@ class Spool:
             self._file.write(portion)
         except OSError:  # such as a full disk: the reader waits for the consumer, as for a full file
             return False
+
         self._write_offset += len(portion)
         return True
 
@@ -68,14 +71,17 @@ class Spool:
             portion = self._portions.popleft()
             self._size -= len(portion)
             return portion
+
         if self._file is None or self._read_offset >= self._write_offset:
             return b""
+
         self._file.seek(self._read_offset)
         portion = self._file.read(min(_PORTION_BYTES, self._write_offset - self._read_offset))
         self._read_offset += len(portion)
         if self._read_offset >= self._write_offset:
             self._read_offset = self._write_offset = 0
             self._file.truncate(0)
+
         return portion
 
     def close(self) -> None:
@@ -147,6 +153,7 @@ class _StreamReader:
             while portion := self._spool.take():
                 self._space_freed.set()
                 yield portion
+
             if self._is_over:
                 if self._spool:
                     continue
@@ -154,6 +161,7 @@ class _StreamReader:
                     exc, self._error = self._error, None
                     raise exc
                 return
+
             # No await between the last look at the spool and `clear`, so no portion arrives unnoticed.
             self._has_data_event.clear()
             if not self._spool:

@@ -49,6 +49,7 @@ class _Authorization(httpx2.Auth):
         value = await self._credential.authorization()
         if value is not None:
             request.headers["Authorization"] = value.reveal()
+
         response = yield request
         # Renewed once: a service that refuses the new token too would otherwise be asked for ever.
         if value is not None and response.status_code == httpx2.codes.UNAUTHORIZED and not _lacks_scope(response):
@@ -113,12 +114,15 @@ class HttpTransport:
         client = self._http_client()
         base = httpx2.URL(self._endpoint.url)
         url = base.join(path)
+
         # `join` keeps the host only for a path, and the request carries the credential.
         if (url.scheme, url.netloc) != (base.scheme, base.netloc):
             raise ValueError(f"not a path: {path[:200]!r}")
+
         request = client.build_request("GET", url, headers={"Accept": "*/*"})
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
+
         try:
             if not response.is_success:
                 text = await self._error_text(response)
@@ -157,6 +161,7 @@ class HttpTransport:
                 if wait_s is None:
                     raise
             await asyncio.sleep(wait_s)
+
         raise AssertionError
 
     async def _live_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
@@ -167,6 +172,7 @@ class HttpTransport:
         request = client.build_request(method, url, params=dict(params), headers=headers, **content)
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
+
         try:
             if not response.is_success:
                 text = await self._error_text(response)
@@ -179,6 +185,7 @@ class HttpTransport:
                 data = await response.aread()
         finally:
             await response.aclose()
+
         try:
             return json.loads(data) if data else None
         except ValueError:
@@ -224,6 +231,7 @@ class HttpTransport:
                 if wait_s is None:
                     raise
             await asyncio.sleep(wait_s)
+
         raise AssertionError
 
     async def _ask(self, params: Mapping[str, str]) -> httpx2.Response:
@@ -244,6 +252,7 @@ class HttpTransport:
             raise ServiceError(
                 f"{self._endpoint.url} redirects more than {_MAX_REDIRECTS} times", status=response.status_code
             )
+
         return await self._accept_stream(response)
 
     async def _accept_stream(self, response: httpx2.Response) -> httpx2.Response:
@@ -281,6 +290,7 @@ class HttpTransport:
                     "can't use the proxy or certificate settings of the environment: "
                     "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
                 ) from None
+
         return self._client
 
     def _redirect_target(self, url: httpx2.URL, response: httpx2.Response) -> httpx2.URL:
@@ -288,6 +298,7 @@ class HttpTransport:
             target = url.join(response.headers["Location"])
         except httpx2.InvalidURL:
             raise ProtocolError(f"{self._endpoint.url} redirects to an invalid address") from None
+
         # The only change of origin that can't send the token to another party, if the host stays the same.
         upgraded = (url.scheme, target.scheme) == ("http", "https")
         same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
@@ -297,6 +308,7 @@ class HttpTransport:
                 "the token goes to one host only; connect to the other address directly if you trust it",
                 status=response.status_code,
             )
+
         return target
 
     async def _error_text(self, response: httpx2.Response) -> str:
@@ -310,6 +322,7 @@ class HttpTransport:
                         break
         except SourcelightError:
             pass  # the text so far is enough
+
         text = data[:_MAX_ERROR_CHARS].decode(errors="replace").strip()
         # A service may quote the credential; it must not get into a message.
         return self.hide_secrets(text)
@@ -323,10 +336,12 @@ class HttpTransport:
                 f"{address} answered with {kind} instead of an event stream; check the address",
                 excerpt=line[:120],
             )
+
         if _lacks_scope(response):
             # A renewed token would have the same scope: RFC 6750, 3.1.
             reason = "this credential is not for searches; pass a token with the scope user:all"
             return Forbidden(f"{address} refuses the search: {reason}", status=response.status_code, text=text)
+
         return refusal_error(address, response.status_code, text, response.headers.get("Retry-After", ""))
 
     async def _bytes(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
@@ -378,4 +393,5 @@ class _translated_errors:  # noqa: N801 - reads as a statement
             return TimedOut(f"{self._host} sent nothing for {self._retry_policy.idle_timeout_s:g} s")
         if self._open_response:
             return StreamBroken(f"the stream from {self._host} broke: {reason}")
+
         return ConnectFailed(f"no connection to {self._host}: {reason}")

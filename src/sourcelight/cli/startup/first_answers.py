@@ -58,6 +58,7 @@ def read_serve_options(words: Sequence[str]) -> ServeOptions | None:
         if not word.startswith("-"):
             paths.append(_path(word))
             continue
+
         option, has_value, value = word.partition("=")
         if option == "--worktree":
             reader: Callable[[str], Any] | None = None if has_value else bool
@@ -67,12 +68,15 @@ def read_serve_options(words: Sequence[str]) -> ServeOptions | None:
             value = value if has_value else next(rest, "")
             # The framework has its own rules for whether an option is a value.
             reader = None if value.startswith("-") else reader
+
         if reader is None or not value or option in values:
             return None
+
         try:
             values[option] = reader(value)
         except ValueError:
             return None
+
     return ServeOptions(
         tuple(paths) or (".",), **{option.removeprefix("--"): value for option, value in values.items()}
     )

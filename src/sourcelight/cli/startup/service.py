@@ -76,14 +76,17 @@ def serve(options: ServeOptions, open_cluster_engine: Callable[[Limits], Engine]
                         f"listening on {options.host} without TLS: anyone who reaches this machine can send requests, "
                         "and tokens are not encrypted; put a TLS proxy in front of it"
                     )
+
                 for name in settings.unserved:
                     say(f"this version ignores the setting {name}: it lacks the feature; remove the setting")
+
                 try:
                     run(start.app, listener, opening)
                 finally:
                     # It is shown only once, so that it must not be lost with a service that found no repository.
                     if owner.origin == "made" and not opening.is_open:
                         _print_owner(owner)
+
     return DONE
 
 
@@ -148,6 +151,7 @@ class _ServiceStart:
             engine = self._open_cluster(self._open_cluster_engine)
         else:
             engine = local = self._open_local()
+
         closers.callback(engine.close)
         conversations = open_conversations(
             self._state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model
@@ -157,6 +161,7 @@ class _ServiceStart:
         self._announce(engine)
         if local is not None:
             local.start_indexing(partial(end_indexing, local))
+
         return ToolSources(engine, conversations)
 
     def _open_cluster(self, open_engine: Callable[[Limits], Engine]) -> Engine:
@@ -186,11 +191,13 @@ class _ServiceStart:
         settings = self._settings
         for name in settings.unknown_tools:
             say(f"mcp.tools.disabled names {name!r}, which isn't a tool of this version; correct or remove it")
+
         say_warnings(engine.catalog)
         print_line(f"sourcelight serves {count_of(len(engine.catalog.repositories), 'repository')} on {self._address}")
         _print_owner(self._owner)
         if settings.mcp_enabled:
             print_line(f"MCP clients connect to {settings.external_url or self._address}/.api/mcp")
+
         sys.stdout.flush()
 
 
@@ -211,8 +218,10 @@ def end_indexing(engine: LocalEngine) -> None:
     if failure is not None:
         say(f"indexing failed: {failure}")
         return
+
     for name, reason in sorted(engine.report.failures.items() if engine.report is not None else ()):
         say(f"can't index {name}: {reason}")
+
     warm_up(engine)
     _start_background(engine)
 

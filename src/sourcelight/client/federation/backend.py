@@ -170,18 +170,22 @@ def make_search_run(
     services: Sequence[Service] = backend.services
     if exhaustive:
         request = replace(request, query=everything(request.query, request.pattern_type, request.version))
+
     searches: dict[str, ExhaustiveSearch] = {}
     if exhaustive and not backend.local:
         searches = {s.name: ExhaustiveSearch(s.backend) for s in services if not s.backend.local}
         services = [_in_parts(service, searches.get(service.name)) for service in services]
+
     # The plain backend is enough here: rows go to the caller as they arrive, and none is needed later.
     if not keeps_rows and not searches:
         return SearchRun(backend, request)
+
     search = FederatedSearch(backend, services, keeps_rows=keeps_rows)
     run = SearchRun(search, request, recover=search.undelivered_batches if searches else None, arrange=search.arrange)
     progress = _ProgressSum(run.state.set_parts)
     for name, exhaustive_search in searches.items():
         exhaustive_search.on_progress = partial(progress.update, name)
+
     return run
 
 
@@ -242,6 +246,7 @@ class FederatedServiceTools:
             except (NotFound, ToolError) as exc:
                 # `NotFound` is more specific: the other error may only mean that the address is another service's.
                 error = exc if error is None or isinstance(exc, NotFound) else error
+
         raise error or ToolError(f"no service of the federation has {link[:200]!r}")
 
     async def _tools(self) -> dict[str, tuple[Service, AdvertisedTool]]:

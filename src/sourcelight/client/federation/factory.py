@@ -44,15 +44,18 @@ def make_backend(
     """
     if isinstance(services, (str, kind)):
         raise ConfigurationError("federate takes several services: a list of clients and addresses, or a dict of them")
+
     has_names = isinstance(services, Mapping)
     items = list(services.values() if isinstance(services, Mapping) else services)
     if not items:
         raise ConfigurationError("a federation needs a service: pass clients and addresses")
+
     for service in items:
         if not isinstance(service, (str, kind)):
             raise ConfigurationError(
                 f"{type(service).__name__} is not a service; pass a {kind.__name__}, or an address"
             )
+
     opened_clients: list[AnyClient] = []
     clients: list[AnyClient] = []
     for service in items:
@@ -63,13 +66,16 @@ def make_backend(
             clients.append(opened_clients[-1])
         else:
             clients.append(service)
+
     if any(isinstance(client.backend, FederatedBackend) for client in clients):
         raise ConfigurationError("a federation can't contain another one; pass its services")
     if len({id(client.backend) for client in clients}) < len(clients):
         raise ConfigurationError("a client occurs twice among the services")
+
     for name in services if isinstance(services, Mapping) else ():
         if not str(name).strip() or not str(name).isprintable() or "," in str(name):
             raise ConfigurationError(f"{name!r} isn't valid as a service name: use letters, and no comma")
+
     names = [str(n) for n in services] if has_names else distinct(short_name(client.backend.name) for client in clients)
 
     async def close_clients() -> None:

@@ -106,6 +106,7 @@ async def call_one(
     # No timeout: a local engine can't hang silently, and a first indexing may take minutes.
     if service.backend.local:
         return await service.backend.call(name, arguments, observer)
+
     loop = asyncio.get_running_loop()
     longest_s = idle_timeout_s * _CALLS_ARE_SILENT
     try:
@@ -132,6 +133,7 @@ async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[st
     if not names or service.backend.local:
         local_names = {info.name for info in await service.backend.repositories()}
         return local_names & set(names) if names else local_names
+
     # One search for all names: a service of thousands of repositories isn't listed for a few.
     pattern = f"^(?:{'|'.join(escape_name(name) for name in names)})$"
     query = f"repo:{quote_value(pattern)} type:repo count:all fork:yes archived:yes"
@@ -143,6 +145,7 @@ async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[st
                 local_names.update(column.unique().to_pylist())
             elif isinstance(event, ErrorEvent):
                 raise SearchFailed(f"couldn't list its repositories: {event.message}")
+
     return local_names & set(names)
 
 
@@ -188,12 +191,14 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
     order = sorted(range(len(names)), key=names.__getitem__)
     names = [names[index] for index in order]
     after, before, limit = arguments.get("after"), arguments.get("before"), arguments.get("limit")
+
     # The cursor is a name and not a position, so pages stay right while repositories come and go.
     # Right of the name, so that the last repository of the previous page isn't repeated.
     start = bisect_right(names, _name(after, "after")) if after else 0
     end = max(bisect_left(names, _name(before, "before")), start) if before else len(names)
     if limit is not None and end - start > limit:
         start, end = (end - limit, end) if before and not after else (start, start + limit)
+
     page = names[start:end]
     attributes = {
         "total": len(names),
@@ -203,11 +208,13 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
         "has_next_page": end < len(names),
     }
     table = merged.table.take(pa.array(np.array(order[start:end], np.int64)))
+
     # A repository of several services is one row, which names them all.
     owners: dict[str, list[str]] = {}
     for service, part in parts:
         for repository in part["repository"].to_pylist():
             owners.setdefault(repository, []).append(service)
+
     index = table.schema.get_field_index(SERVICE.name)
     services = pa.array([", ".join(owners[name]) for name in page], pa.string()).dictionary_encode()
     table = table.set_column(index, SERVICE.name, services.cast(table.schema.field(index).type))

@@ -43,6 +43,7 @@ class DuplicateFilter:
         keep = np.ones(len(rows), np.bool_)
         if not len(rows):
             return keep
+
         runs = files_of(rows)
         lines, line_keys = rows.numbers("line_number"), None
         for (start, end), key in zip(runs, _keys(rows, [start for start, _ in runs]), strict=True):
@@ -52,10 +53,13 @@ class DuplicateFilter:
                     self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
                 else:
                     key = (*key, str(service))  # noqa: PLW2901 - differs from the key of any other service
+
             if kind not in _BY_LINE and line_keys is None:
                 line_keys = _line_keys(rows, lines)
+
             codes = (lines if kind in _BY_LINE or line_keys is None else line_keys)[start:end]
             previous, own_codes = self._seen_codes.setdefault(key, []), codes.tobytes()
+
             # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
             other_codes = [previous_codes for owner, previous_codes in previous if owner != service]
             previous.append((service, own_codes))
@@ -64,6 +68,7 @@ class DuplicateFilter:
             elif other_codes:
                 # Services may search with different limits, so only the new lines of a file are kept.
                 keep[start:end] = ~np.isin(codes, np.frombuffer(b"".join(other_codes), np.int64))
+
         return keep
 
     @property
@@ -86,13 +91,16 @@ def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str 
     """Return texts of some rows, each distinct text decoded once: a dictionary may have the texts of all rows."""
     if name not in rows:
         return [None] * len(positions)
+
     column = rows.column(name)
     if not pa.types.is_dictionary(column.type):
         return rows.texts(name, positions)
+
     codes = rows.codes(name)[positions]
     if len(column.dictionary) <= _FEW + len(positions):
         texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # code -1 (null) reads the last element
         return [texts[code] for code in codes.tolist()]
+
     distinct, position = np.unique(codes, return_inverse=True)
     # `distinct` is sorted, so -1 (null) can only be its first element; None keeps that place among the values.
     valid_codes = distinct[distinct >= 0]
@@ -165,18 +173,23 @@ def order_parts(
             distinct.append(batch if is_new.all() else batch.filter(pa.array(is_new)))
             file.append(files[is_new])
             service.append(np.full(int(is_new.sum()), number, np.int64))
+
     if not distinct:
         return OrderedRows([], [0] * len(names), [0] * len(names), duplicates)
+
     service_index, file_index = np.concatenate(service), np.concatenate(file)
     table = conform(distinct)
     order = _order(table, service_index, file_index, is_complete=is_complete)
+
     # At most 127 services: the dictionary column has int8 codes.
     codes = pa.array(service_index.astype(np.int8))
     column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
     table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
+
     # Without an inversion the rows are already in order, and nothing is copied.
     if (np.diff(order) < 0).any():
         table = _unify_dictionaries(table).take(pa.array(order))
+
     return _limit(table, duplicates, limit)
 
 
@@ -196,6 +209,7 @@ def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bo
     # Rows of one service stay in the service's own order.
     if len(np.unique(service)) < 2:
         return row
+
     if is_complete:
         kinds = _texts(table, "type")
         sections = np.array([_SECTIONS.get(kind or "", _FILES) for kind in kinds.dictionary.to_pylist()] or [0])
@@ -206,6 +220,7 @@ def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bo
             if all(_is_sorted([key[service == number] for key in sort_keys]) for number in np.unique(service)):
                 # `lexsort` takes its main key last.
                 return np.lexsort((row, service, *reversed(sort_keys)))
+
     return np.lexsort((row, service, file))
 
 
@@ -248,9 +263,11 @@ def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
         limited = batch if remaining is None else first_matches(batch, remaining)
         if not limited.num_rows:
             continue
+
         ordered.batches.append(limited)
         if remaining is not None:
             remaining -= match_count(limited)
+
         owners = limited.column(limited.schema.get_field_index(SERVICE.name)).indices.to_numpy(zero_copy_only=False)
         counts = (
             limited.column(limited.schema.get_field_index("match_count")).fill_null(0).to_numpy(zero_copy_only=False)
@@ -259,4 +276,5 @@ def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
         for number in range(services):
             ordered.rows[number] += int(rows[number])
             ordered.matches[number] += int(matches[number])
+
     return ordered

@@ -55,6 +55,7 @@ def distinct(names: Iterable[str]) -> list[str]:
             number += 1
             candidate = f"{name} {number}"
         unique_names.append(candidate)
+
     return unique_names
 
 
@@ -77,6 +78,7 @@ async def explanation_of(services: Sequence[Service], request: SearchRequest) ->
     first = next((data for data in replies if data is not None), None)
     if first is None:
         return None
+
     texts = [
         f"{service.name}:\n{data['text'] if data else 'no explanation of queries'}"
         for service, data in zip(services, replies, strict=True)

@@ -98,10 +98,12 @@ class ServiceStream:
         messages = failures(self.alerts, self.errors)
         if error is None and messages:
             error = SearchFailed("; ".join(messages))
+
         self.error = error
         if error is not None:
             self.status, self.reasons = "failed", (str(error),)
             return
+
         self.reasons = limits(self.skipped, self.alerts)
         self.status = "limited" if self.reasons else "complete"
 
@@ -129,6 +131,7 @@ class ServiceStream:
                 message=f"`{self.name}` did not finish.{rows_text}",
                 severity="error",
             )
+
         for item in self.skipped:
             if item.reason not in skipped_reasons:
                 title = f"{self.name}: {item.title}" if item.title else self.name
@@ -161,6 +164,7 @@ def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[Su
             count = item.count + (existing.count if existing else 0)
             exhaustive = exact and item.exhaustive and (existing is None or existing.exhaustive)
             filters[key] = replace(item, count=count, exhaustive=exhaustive)
+
     return tuple(sorted(filters.values(), key=lambda item: (item.kind not in _FIRST, -item.count, item.value)))
 
 
@@ -175,6 +179,7 @@ def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> It
                     yield alert
             elif not (has_matches and not part.match_count and _EMPTY_SCOPE.match(alert.title)):
                 yield replace(alert, title=f"{part.name}: {alert.title}")
+
     if conflicting := duplicates.conflicting_commits:
         names = {part.number: part.name for part in parts}
         lines = [
@@ -221,6 +226,7 @@ class StreamMerge:
         self._began = time.monotonic()
         self._parts = [ServiceStream(number, service, self._began) for number, service in enumerate(services)]
         self._limit, self._is_complete = limit_of(request)
+
         # The display limit is applied here: a service doesn't know which rows others send, too.
         limits = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
         self._smallest_limit = min(limits, default=None)
@@ -256,12 +262,15 @@ class StreamMerge:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
         failures = [(part.name, part.error) for part in self._parts if part.error is not None]
         error = first_of(failures) if len(failures) == len(self._parts) else None
         if not isinstance(error, QueryError):
             yield services_of(self._parts, time.monotonic())
+
         if error is not None:
             raise error
+
         for out_event in self._closing():
             yield out_event
 
@@ -279,6 +288,7 @@ class StreamMerge:
                 ordered.duplicates[index],
             )
             part.batches.clear()
+
         return ordered.batches, services_of(self._parts, time.monotonic())
 
     def undelivered_batches(self) -> Iterator[MatchBatch]:
@@ -291,6 +301,7 @@ class StreamMerge:
         """Hand over the events of one service, and None at the end, however it comes."""
         error: SourcelightError | None = None
         idle_timeout_s = None if part.service.backend.local else self._idle_timeout_s
+
         # All rows of each service: a limit can be applied only after duplicates are removed.
         request = replace(self._request, display=-1)
         try:
@@ -313,16 +324,19 @@ class StreamMerge:
         except Exception:
             await queue.put((part, None))
             raise
+
         part.end(time.monotonic(), error)
         await queue.put((part, None))
 
     def _take(self, part: ServiceStream, event: Event | None) -> Iterator[Event]:
         if event is not None:
             part.note(event)
+
         if isinstance(event, MatchBatch):
             yield from self._rows(part, event)
         elif isinstance(event, OtherMatches):
             yield event
+
         now = time.monotonic()
         if event is not None and now - self._reported_s >= PROGRESS_EVERY_S:
             self._reported_s = now
@@ -336,6 +350,7 @@ class StreamMerge:
             self._smallest_limit is None or part.match_count - part.repeated < self._smallest_limit
         ):
             part.batches.append(batch)
+
         part.match_count += sent
         self._pending_infos += [info for info in event.repositories if info.name not in self._introduced]
         self._introduced.update(info.name for info in event.repositories)
@@ -345,13 +360,16 @@ class StreamMerge:
             batch = batch.filter(pa.array(is_new))
             matches = match_count(batch)
             part.repeated += sent - matches
+
         # Count before the cut: the rows that arrived decide whether the limit was reached, not the displayed rows.
         self._received += matches
         if self._smallest_limit is not None and matches > self._smallest_limit - self._yielded_matches:
             batch = first_matches(batch, self._smallest_limit - self._yielded_matches)
             matches = match_count(batch)
+
         if not batch.num_rows:
             return
+
         self._yielded_matches += matches
         part.matches += matches
         part.rows += batch.num_rows
@@ -376,8 +394,10 @@ class StreamMerge:
         skipped_reasons = {"shard-match-limit"} if capped else set()
         for part in self._parts:
             yield from part.left_out(frozenset(skipped_reasons | ({"display"} if hidden else set())))
+
         if capped:
             yield match_limit(self._limit, "The answer of all services together stops")
+
         if hidden:
             yield display_limit(self._request.display, match_count)
 
@@ -400,8 +420,10 @@ def limit_of(request: SearchRequest) -> tuple[int, bool]:
         query = parse(request.query, request.pattern_type, version=request.version)
     except QueryError:
         return sys.maxsize, False  # the services report the error
+
     counts = [alternative.count_limit(default=-1) for alternative in query.plan]
     limits = [sys.maxsize if count is None else count for count in counts]
     if not limits or -1 in limits:
         return sys.maxsize, False
+
     return max(limits), max(limits) == sys.maxsize

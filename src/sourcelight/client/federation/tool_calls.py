@@ -76,6 +76,7 @@ class FederatedTools:
             return await self._call_one(find_tool(name), arguments, observer)
         if tool is not None and tool.scope is Scope.CATALOG:
             return await self._list_repositories(arguments, observer)
+
         if tool is None or tool.merge is None:
             offered = [
                 definition.name
@@ -84,6 +85,7 @@ class FederatedTools:
             ]
             message = f"a federation has no call {name!r} over all repositories; it has {', '.join(offered)}"
             raise UnsupportedTool(message, tool=name)
+
         return await self._call_services(tool, arguments, tool.merge, observer)
 
     async def _conversation(self, name: str, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
@@ -91,6 +93,7 @@ class FederatedTools:
         for service in self._services:
             if "://" in service.backend.name and identifier.startswith(f"{service.backend.name}/"):
                 return await service.backend.call(name, arguments, observer)
+
         first = self._services[0].name
         names = ", ".join(service.name for service in self._services)
         raise UnsupportedTool(
@@ -110,6 +113,7 @@ class FederatedTools:
                 raise ToolError(
                     f"{name}: after is a cursor of an unknown service: {owner}", tool=name, argument="after"
                 )
+
         missing: list[SourcelightError] = []
         broken: list[tuple[Service, SourcelightError]] = []
         for service in services:
@@ -125,11 +129,13 @@ class FederatedTools:
                 broken.append((service, error))
             else:
                 return self._by(service, tool, answer, broken)
+
         if broken:
             first = broken[0][1]
             for service, other in broken:
                 first.add_note(f"{service.name}: {other}")
             raise first
+
         order = (RevisionNotFound, PathNotFound, UnsupportedTool, RepositoryNotFound)
         # The most specific reason: "unknown revision" is more specific than "unknown repository".
         raise min(missing, key=lambda error: next(index for index, kind in enumerate(order) if isinstance(error, kind)))
@@ -141,11 +147,13 @@ class FederatedTools:
         attributes = {**answer.attributes, "service": service.name}
         if attributes.get("end_cursor"):
             attributes["end_cursor"] = f"{service.name}{_CURSOR}{attributes['end_cursor']}"
+
         notices = [*answer.notices, *(did_not_answer(failed_service, error) for failed_service, error in broken)]
         complete = answer.complete
         if tool.scope is Scope.SYMBOL and len(self._services) > 1:
             notices.append(f"Only repositories of {service.name} were searched: the other services don't support this.")
             complete = complete and tool is GO_TO_DEFINITION and bool(answer.table.num_rows)
+
         return ToolResult(answer.columns, add_service(answer.table, service.name), attributes, complete, tuple(notices))
 
     async def _list_repositories(self, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
@@ -154,6 +162,7 @@ class FederatedTools:
         replied = [(reply, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
         if not replied:
             return _merge_texts(replies)
+
         page, attributes = page_of([(reply.service.name, answer.table) for reply, answer in replied], arguments)
         notices, complete = _notices(replies)
         attributes = {
@@ -164,6 +173,7 @@ class FederatedTools:
         if page.is_cut and attributes["has_next_page"]:
             many = f"{attributes['total']:,} repositories have this in their name"
             notices.append(f"{many}; pass end_cursor as after for more.")
+
         return ToolResult("repository_list", page.table, attributes, complete and not page.is_cut, tuple(notices))
 
     async def _call_services(
@@ -174,12 +184,15 @@ class FederatedTools:
         plan = [(service, arguments) for service in self._services]
         if requested_names or merge.exclusive:
             plan, failed_replies = await self._make_plan(arguments, requested_names, exclusive=merge.exclusive)
+
         if len(plan) > 1:
             plan = [(service, merge.reword(service_arguments)) for service, service_arguments in plan]
+
         replies = [*await self._ask(tool.name, plan, observer), *failed_replies]
         replied = [(reply, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
         if not replied:
             return _merge_texts(replies)
+
         if len(plan) > 1:
             parts = [(reply.service.name, answer.table) for reply, answer in replied]
             merged = merge.merge(parts, arguments, COLUMNS[tool.columns])
@@ -187,17 +200,22 @@ class FederatedTools:
         else:
             ((reply, answer),) = replied
             table, duplicates, is_truncated = add_service(answer.table, reply.service.name), {}, False
+
         notices, complete = _notices(replies)
         if merge.loss and len(plan) > 1:
             notices.append(f"{merge.loss[0].upper()}{merge.loss[1:]}.")
             complete = False
+
         if is_truncated:
             notices.append(f"Only the first {table.num_rows:,} rows of all services are included, as requested.")
+
         attributes = _merge_attributes([answer for _, answer in replied], arguments)
         if len(replied) > 1:
             attributes = merge.restore(attributes, arguments)
+
         if complete and not is_truncated and "total" in attributes and merge.total_is_rows:
             attributes["total"] = table.num_rows
+
         attributes["services"] = _states(replies, table, duplicates)
         return ToolResult(
             replied[0][1].columns, table, attributes, complete and not is_truncated, tuple(dict.fromkeys(notices))
@@ -236,6 +254,7 @@ class FederatedTools:
                 if failed_replies and failed_replies[0].error
                 else RepositoryNotFound(unknown[0])
             )
+
         assigned: set[str] = set()
         plan: list[tuple[Service, WireArguments]] = []
         for service, names in replied:
@@ -249,6 +268,7 @@ class FederatedTools:
                 plan += [(service, arguments)] if available else []
             elif available:
                 plan.append((service, {**arguments, "repos": sorted(available)}))
+
         return plan or [(service, arguments) for service, _ in replied[:1]], failed_replies
 
 
@@ -311,14 +331,17 @@ def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -
     for answer in answers[1:]:
         for key, value in answer.attributes.items():
             attributes[key] = _both(attributes[key], value, total=key == "total") if key in attributes else value
+
     if len(answers) > 1 and arguments.get("joinAddresses", True) is not False:
         aliases = _aliases(answers)
         attributes |= {"aliases": aliases} if aliases else {}
+
     drill = attributes.get("drill_down")
     if len(answers) > 1 and drill and "repos" in drill["arguments"]:
         # Not every service names the repositories behind its numbers; the request does.
         drill_arguments = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
         attributes["drill_down"] = {**drill, "arguments": drill_arguments}
+
     return attributes
 
 
@@ -333,6 +356,7 @@ def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:
                 if email is not None:
                     text = f"{name} <{email}>"
                     texts.setdefault(person_key(name, email), {}).update(dict.fromkeys(aliases.get(text, [text])))
+
     return {text: list(group) for group in texts.values() if len(group) > 1 for text in group}
 
 
@@ -342,6 +366,8 @@ def _both(first: Any, second: Any, *, total: bool = False) -> Any:
             **second,
             **{key: _both(value, second[key]) if key in second else value for key, value in first.items()},
         }
+
     if isinstance(first, list) and isinstance(second, list):
         return [*first, *(value for value in second if value not in first)]
+
     return first + second if total and isinstance(first, int) and isinstance(second, int) else first

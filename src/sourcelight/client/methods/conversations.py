@@ -109,6 +109,7 @@ class ConversationMethods:
         """
         if not isinstance(question, str) or not question.strip():
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
+
         question = question.strip()
         scope = _scope(repos, revision)
         follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
@@ -122,6 +123,7 @@ class ConversationMethods:
             cached = DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
             self._last_answer, self._read_last = cached, lambda: cached
             return cached
+
         arguments = {"question": question, **scope, **({} if follows is None else {"identifier": follows})}
         state, attributes = AskState(question), dict[str, Any]()
         try:
@@ -139,10 +141,12 @@ class ConversationMethods:
                 {**nothing, **attributes}, base_url=base_url, asker=self, turns=state.turns
             )  # fmt: skip
             self._read_last = lambda: self._last_answer
+
         changes = bool(self._last_answer.stats.get("changes"))  # the same commits may give another answer tomorrow
         is_complete = self._last_answer.status == "complete" and not changes
         if answer_cache is not None and is_complete and (commits is not None or not backend.local):
             answer_cache.store(_answered_of(attributes) if commits is None else commits, self._last_answer.to_dict())
+
         return self._last_answer
 
     async def deepsearch_read(
@@ -179,6 +183,7 @@ class ConversationMethods:
             except Exception as exc:
                 state.fail(str(exc))
                 raise
+
             attributes.update(conversation_facts(answer))
             state.finish(answer)
 
@@ -321,9 +326,11 @@ class ConversationMethods:
             )
         finally:
             self._read_last = read_last
+
         attributes = {str(name): value for name, value in frame.attrs.items()}
         if isinstance(conversation, DeepSearchAnswer):
             conversation.apply_change(attributes, changes)
+
         return attributes
 
 
@@ -388,6 +395,7 @@ async def _ask(
     except Exception as exc:
         state.fail(str(exc))
         raise
+
     state.finish(_countable(attributes, answer))
 
 
@@ -402,6 +410,7 @@ async def _poll(
         wait_s = _WAITS_S[min(attempt, len(_WAITS_S) - 1)]
         if deadline is not None and loop.time() + wait_s > deadline:
             return ToolResult("conversation", table_of("conversation", 0), {}, complete=False)
+
         await asyncio.sleep(wait_s)
         attempt += 1
         answer = await backend.call("deepsearch_read", {"identifier": attributes["url"] or attributes["read_token"]})
@@ -410,6 +419,7 @@ async def _poll(
         has_answer = bool(str(last.get("answer") or "").strip()) or bool(last.get("error"))
         if conversation["status"] == "running" or not has_answer or len(conversation["questions"]) < question_count:
             continue
+
         numbers = {len(conversation["questions"])}
         rows = [row for row in conversation["rows"] if row["question_number"] in numbers]
         preserved = {name: attributes[name] for name in ("url", "read_token") if attributes.get(name)}

@@ -339,14 +339,17 @@ class HistoryMethods:
         if not -len(frame) <= row < len(frame):
             message = f"drill_down: row is {row}, but the frame has {count_of(len(frame), 'row')}, from 0"
             raise ToolError(message, tool="drill_down", argument="row")
+
         values: dict[str, Any] = dict(zip(map(str, frame.columns), frame.iloc[row].tolist(), strict=True))
         try:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)
         except KeyError as error:
             raise ToolError("this DataFrame has no details of its rows", tool="drill_down") from error
+
         tool = find_tool(name)
         if "repos" in tool.input_schema["required"]:
             arguments = {"repos": [], **arguments}
+
         return await self._call(tool, tool.parse(arguments), progress)
 
 

@@ -79,6 +79,7 @@ class DependencyGraph:
             networkx = importlib.import_module("networkx")
         except ImportError as error:
             raise MissingExtra("networkx", "to_networkx") from error
+
         graph = networkx.MultiDiGraph()
         graph.add_nodes_from(self.edges.attrs.get("repositories", ()), external=False)
         for edge in self.edges.to_dict("records"):
@@ -91,6 +92,7 @@ class DependencyGraph:
                 files=int(edge["files"]),
                 imports=int(edge["imports"]),
             )
+
         return graph
 
 

@@ -91,6 +91,7 @@ class ViewMethods:
                 tool="view_file",
                 argument="lines",
             )
+
         frame = await self.read_file(repo, path, revision=revision, progress=progress)
         if bounds[0] > len(frame):
             raise ToolError(
@@ -98,6 +99,7 @@ class ViewMethods:
                 tool="view_file",
                 argument="lines",
             )
+
         commit = str(frame.attrs.get("commit") or "")
         texts = frame["line"].astype("object").tolist()
         content = FileContent(repo, commit, path, texts, *bounds, links=await links_of(self.backend))
@@ -199,6 +201,7 @@ async def _notebooks(
         diff = compare_versions(old, new)
         if diff is not None:
             diffs[path] = diff
+
     return diffs
 
 

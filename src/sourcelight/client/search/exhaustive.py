@@ -138,6 +138,7 @@ def check_unlimited(request: SearchRequest) -> Query:
     query = parse(request.query, request.pattern_type, version=request.version)
     if query.root is None:
         raise QueryError("no query found", query=request.query, position=0, hint="enter text or a filter")
+
     if request.display >= 0 or any(a.count_limit(default=None) is not None for a in query.plan):
         limit_name = "limit" if request.display >= 0 else "count:"
         raise QueryError(
@@ -146,6 +147,7 @@ def check_unlimited(request: SearchRequest) -> Query:
             hint=f"leave out {limit_name} or exhaustive=True",
             stage="parse",
         )
+
     return query
 
 
@@ -166,6 +168,7 @@ class _PartQueue:
         self._pending: deque[QueryPart] = deque([QueryPart()])
         self._running: dict[asyncio.Task[None], tuple[QueryPart, _Answer]] = {}
         self._incomplete: list[tuple[QueryPart, _Answer]] = []
+
         # Answers that were split. Their rows are given only after an interrupt, because their parts find them again.
         self._split_answers: list[_Answer] = []
         # Files by `_FILE`. A file is given once and whole, so a key for each row isn't needed.
@@ -174,6 +177,7 @@ class _PartQueue:
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._filters: Counter[tuple[str, str, str]] = Counter()
         self._alerts: list[Event] = []
+
         # Whether files may come twice: only after a part was split, because its own rows were already given.
         self._has_repetitions = False
         self._matches = 0
@@ -189,6 +193,7 @@ class _PartQueue:
                 # The limit of requests is reached, and parts are left over.
                 if not self._running:
                     break
+
                 # The timeout lets progress move while all requests are slow.
                 done, _ = await asyncio.wait(self._running, timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
@@ -197,24 +202,29 @@ class _PartQueue:
                     task.result()
                     for batch in await self._collect(part, answer):
                         yield batch
+
                     if not any(
                         answer is split_answer for split_answer in self._split_answers
                     ):  # its parts send them again
                         for other in answer.other:
                             yield other
+
                 self._report_progress()
                 yield self._progress(done=False)
         finally:
             for task in self._running:
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
+
         for _, answer in self._incomplete:
             for batch in self._new_batches(answer):
                 yield batch
+
         yield Filters(tuple(self._suggestions()))
         yield self._progress(done=True)
         for alert in self._alerts:
             yield alert
+
         yield Done()
 
     def undelivered_batches(self) -> Iterator[MatchBatch]:
@@ -258,6 +268,7 @@ class _PartQueue:
         for item in answer.skipped:
             if (part == QueryPart() or limits((item,), ())) and not _CAP.search(item.reason):
                 self._skipped.setdefault((item.reason, item.title), item)
+
         if subparts:
             self._pending.extend(subparts)
             self._split_answers.append(answer)
@@ -266,14 +277,17 @@ class _PartQueue:
             if any(subpart.step != "repository" for subpart in subparts) and not finds_names(self._query):
                 return list(self._new_batches(answer, kind="repo"))
             return []
+
         if answer.caps or answer.broken:
             # It can't be split further. Its rows come at the end, since a later part may still give the same files
             # whole.
             self._incomplete.append((part, answer))
             return []
+
         self._alerts += [alert for alert in answer.alerts if alert not in self._alerts]
         for suggested in answer.filters:
             self._filters[suggested.kind, suggested.value, suggested.label] += suggested.count
+
         return list(self._new_batches(answer))
 
     async def _split(self, part: QueryPart, answer: _Answer) -> tuple[QueryPart, ...]:
@@ -303,6 +317,7 @@ class _PartQueue:
         new: set[tuple[Any, ...]] = set()
         new_repositories = [item for item in answer.infos if item.name not in self._sent_repositories]
         self._sent_repositories.update(item.name for item in new_repositories)
+
         for batch in answer.batches:
             table = conform([batch], visible_only=True).select(list(_FILE))
             # Compared before any of this answer is added: rows of one file may span several batches, and all of them
@@ -317,6 +332,7 @@ class _PartQueue:
                 yield MatchBatch(new_rows, tuple(new_repositories))
                 # Facts travel with the first batch only; the reader keeps them.
                 new_repositories = []
+
         # Not before the loop ended, see above; an interrupted loop gives its files again.
         self._yielded_keys |= new
 
@@ -335,9 +351,11 @@ class _PartQueue:
         for part, answer in self._incomplete[:_MAX_NAMED]:
             reasons = "; ".join(answer.reasons)
             yield Skipped("part-incomplete", f"{part.label}: {reasons}", "This part can't be split further.", "warn")
+
         if unnamed := self._incomplete[_MAX_NAMED:]:
             names = "\n".join(f"- `{part.label}`" for part, _ in unnamed)
             yield Skipped("part-incomplete", f"{len(unnamed):,} more parts", names, "warn")
+
         if self._pending:
             names = "\n".join(f"- `{part.label}`" for part in list(self._pending)[:_MAX_NAMED])
             title = (
@@ -374,6 +392,7 @@ def listing_query(query: Query) -> str:
     """Return a query for the repositories that `query` searches; empty if its alternatives search different ones."""
     if len(query.plan) != 1:
         return ""
+
     filters: list[Node] = [
         item
         for item in query.plan[0].filters

@@ -95,17 +95,21 @@ def add_facets(query: str, facets: Sequence[SuggestedFilter], pattern_type: str 
     kinds: dict[str, list[str]] = {}
     for facet in facets:
         kinds.setdefault(facet.kind, []).append(facet.value)
+
     parts = []
     for kind, values in kinds.items():
         if len(values) > 1 and kind in _ALTERNATIVES:
             parts.append(f"({' or '.join(values)})")
         else:
             parts += values
+
     if not parts:
         return query
+
     front = " ".join(parts)
     try:
         read = parse(query, pattern_type)
     except QueryError:
         return f"{front} {query}".strip()  # reported to the caller
+
     return add_filter(read, front)

@@ -101,6 +101,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     lines_by_file: dict[tuple[str, str, str], list[int]] = {}
     for repository, commit, path, number in _row_keys(lines, [*_PLACE, line_column(matches)]):
         lines_by_file.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
+
     files = [(repository, commit, [path]) for repository, commit, path in lines_by_file]
 
     def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
@@ -119,6 +120,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
         if answer is not None
     }
     snippets: list[tuple[str | None, int | None]] = []
+
     # With repeated labels, a label doesn't identify a row.
     has_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
     for is_known, (repository, commit, path, number) in zip(
@@ -130,6 +132,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
         snippets.append(
             ("\n".join(file_text[k] for k in numbers), numbers[0]) if file_text and numbers else (None, None)
         )
+
     # Shallow: the frame of the result must not gain columns, and its data needn't be copied for that.
     frame = matches.copy(deep=False)
     # By way of Arrow, so that a column of nulls only still has the type of text.
@@ -179,8 +182,10 @@ async def join_with_progress(
         except asyncio.CancelledError:
             state.interrupt()
             raise
+
         notices = tuple(frame.attrs.get("notices", ()))
         state.end(len(frame), notices, status="limited" if notices else "complete")
+
     return frame
 
 
@@ -221,6 +226,7 @@ async def _ask(
                 done += 1
                 if observer is not None:
                     observer(ToolProgress("files", done, len(files), file[0]))
+
             notices.extend(answer.notices if not answer.complete else ())
             return answer
 
@@ -248,6 +254,7 @@ def _join(
         kinds = kinds or {name: frame[name].dtype for name in columns if str(frame[name].dtype).startswith("datetime")}
         for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
             cached[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
+
     nothing = (None,) * len(columns)
     keys_of_rows = (
         # Index 1 is the commit. It is null for files on disk, and NaN equals no key.
@@ -262,6 +269,7 @@ def _join(
         joined_frame[names[name]] = joined_frame[names[name]].astype(
             kinds.get(name, "datetime64[us, UTC]" if "date" in name else "str")
         )
+
     joined_frame.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
     return joined_frame
 

@@ -70,12 +70,15 @@ class QueryPart:
         """Return smaller parts that together equal this one; empty if it can't be split any further."""
         if len(self.names) > 1:
             return tuple(replace(self, names=names) for names in _batches(self.names))
+
         if self.step == "repository":
             if self.names:
                 return self._by_language(query, seen)
             return self._named_and_rest(seen.repositories)
+
         if self.step == "language":
             return self._by_language(query, seen)
+
         return self._by_path(seen.paths) if self.step == "path" else ()
 
     def _named_and_rest(self, all_names: Iterable[str]) -> tuple[QueryPart, ...]:
@@ -88,12 +91,14 @@ class QueryPart:
     def _by_language(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         if not all(_FILES & set(alternative.types) for alternative in query.plan):
             return ()
+
         path_part = QueryPart(self._all_filters(), step="path")
         # Queries with a filter on files don't match repository names, so these need a part of their own.
         names = () if not finds_names(query) else (QueryPart((*self._all_filters(), ("type", "repo")), step="end"),)
         languages = tuple(dict.fromkeys(name for name in seen.languages if name and find_language(name)))
         if not languages:
             return (*names, *path_part.split(query, seen))
+
         of_one = tuple(replace(path_part, filters=(*path_part.filters, ("lang", name))) for name in languages)
         remaining = replace(path_part, filters=(*path_part.filters, *(("-lang", name) for name in languages)))
         return (*names, *of_one, remaining)
@@ -102,16 +107,19 @@ class QueryPart:
         below = self.names[0] if self.names else ""
         if below and not below.endswith("/"):
             return ()
+
         inside = [path for path in paths if path.startswith(below)]
         inside = [path for path in inside if not any(_is_below(path, entry) for entry in self.but)]
         if not inside:
             return ()
+
         folder = _common([path.rpartition("/")[0] for path in inside])
         # A query can't contain bytes that aren't text, so the entry ends before them.
         entries = dict.fromkeys(_entry(path, len(folder)).partition("\ufffd")[0] for path in inside)
         new = tuple(entry for entry in entries if entry and entry != below)
         if not new:
             return ()
+
         remaining = replace(self, but=(*self.but, *new))
         return (*(replace(self, names=names, but=()) for names in _batches(new)), remaining)
 
@@ -162,10 +170,12 @@ def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> ObservedValues:
             index = batch.schema.get_field_index(name)
             if index >= 0:
                 values.update(dict.fromkeys(value for value in batch.column(index).unique().to_pylist() if value))
+
     for item in filters:
         if item.kind in {"repo", "lang"} and item.label:
             name = "repository" if item.kind == "repo" else "language"
             observed[name][item.label] = None
+
     return ObservedValues(tuple(observed["repository"]), tuple(observed["language"]), tuple(observed["path"]))
 
 
@@ -225,10 +235,12 @@ def search_request(
     for name, value in (("limit", limit), ("context_lines", context_lines)):
         if value is not None and (not isinstance(value, int) or value < 0):
             raise ValueError(f"{name} must be a whole number of 0 or more, got {value!r}")
+
     if max_line_bytes is not None and max_line_bytes < 1:
         raise ValueError(f"max_line_bytes must be 1 or more, got {max_line_bytes}")
     if timeout_s is not None and not timeout_s >= 0:
         raise ValueError(f"timeout_s must be 0 seconds or more, got {timeout_s!r}")
+
     return SearchRequest(
         query_text(query),
         pattern_type=pattern_type,

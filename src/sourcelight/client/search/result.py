@@ -97,6 +97,7 @@ class SearchResult:
         self._other = state.other
         self._answerer = self._source = answerer
         self._asked_at = asked_at or now()
+
         # The loop of the client's connections: the explorer requests lines around a match through it later.
         self._loop = loop
         self._rerun = rerun
@@ -208,8 +209,10 @@ class SearchResult:
         counter = MatchCounter(["repository"])
         for batch in self._batches:
             counter.add(batch)
+
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
         names = {f.name for f in self._infos}
+
         # Services may send matches of a repository without sending its attributes.
         nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in names]
         return self._with_source(frames.repositories_frame([*self._infos, *nameless], counts))
@@ -381,6 +384,7 @@ class SearchResult:
         except BaseException:
             writer.discard()
             raise
+
         writer.finish(metadata(self.attrs))
 
     def _view(self) -> ResultView:

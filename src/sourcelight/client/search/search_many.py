@@ -96,6 +96,7 @@ class ManyResult(SearchResult):
         except BaseException:
             writer.discard()
             raise
+
         writer.finish(metadata(self.attrs))
 
     def __repr__(self) -> str:
@@ -144,6 +145,7 @@ def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dic
     """
     if isinstance(queries, str):
         raise TypeError("give a dict of names and queries, or a list of queries; search() takes one query")
+
     if isinstance(queries, Mapping):
         by_name = {str(name): query for name, query in queries.items()}
     else:
@@ -151,8 +153,10 @@ def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dic
         by_name = {query_text(query): query for query in query_list}
         if len(by_name) < len(query_list):
             raise ValueError("a query occurs twice in the list; pass a dict to name them")
+
     if not by_name:
         raise ValueError("no queries: give a dict of names and queries")
+
     return by_name
 
 
@@ -195,6 +199,7 @@ class SearchManyRun:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             self.state.finish()
+
         if len(self._errors) == len(self.runs):
             self._errors[0].result = self.result()
             raise self._errors[0]

@@ -58,6 +58,7 @@ class SearchRun:
         self.infos: dict[str, RepositoryInfo] = {}
         self.recover = recover
         self._arrange = arrange
+
         # Remembered for results: their methods run later, on the loop on which the backend lives.
         self.loop: asyncio.AbstractEventLoop | None = None
         self._result: SearchResult | None = None
@@ -82,13 +83,16 @@ class SearchRun:
                     if isinstance(event, MatchBatch):
                         self.infos.update((f.name, f) for f in event.repositories)
                     yield event
+
             # Only a search that came to its end has all rows, and only then is the order known.
             if self.batches and self._arrange is not None and self.state.done:
                 # In place: the explorer and the caller hold this list.
                 self.batches[:], services = await self._arrange()
                 self.state.update(services)
+
             if not self.state.done:
                 raise StreamBroken("the stream ended without its last event", events_seen=seen)  # noqa: TRY301
+
             self.state.finish()
             if self.state.status == "failed":
                 raise SearchFailed("; ".join(self.state.reasons))  # noqa: TRY301 - one place attaches the result
@@ -126,6 +130,7 @@ class SearchRun:
         """Return the result so far; the same object each time once the search is over."""
         if self._result is not None:
             return self._result
+
         # A result of a running search is a snapshot, so it is made again for the next caller.
         over = self.state.phase != "running"
         result = SearchResult(
@@ -141,6 +146,7 @@ class SearchRun:
         )
         if over:
             self._result = result
+
         return result
 
 

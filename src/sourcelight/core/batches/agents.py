@@ -269,6 +269,7 @@ def traces_of(author: str, email: str, message: str) -> list[AgentTrace]:
     traces = [AgentTrace(agent, f"author: {author} <{email}>")] if (agent := agent_of(author, email)) else []
     trailers = trailers_of(message)
     traces += [trace for trailer in trailers if (trace := _trace_of_trailer(trailer, "trailer")) is not None]
+
     # Code hosts repeat the lines of squashed commits as trailers, with their own case of the token.
     texts = {_text_of(trailer).lower() for trailer in trailers}
     for line in _lines_of_body(message):
@@ -281,6 +282,7 @@ def traces_of(author: str, email: str, message: str) -> list[AgentTrace]:
         if trailer is not None and _text_of(trailer).lower() not in texts:
             trace = _trace_of_trailer(trailer, "line")
             traces += [] if trace is None else [trace]
+
     return list(dict.fromkeys(AgentTrace(trace.agent, trace.text[:_MAX_TRACE_CHARS]) for trace in traces))
 
 
@@ -293,6 +295,7 @@ def _trace_of_trailer(trailer: Trailer, field: Literal["trailer", "line"]) -> Ag
             agent = _agent_of_text("assisted-by", trailer.value)
     else:
         agent = _agent_of_text("trailer", text)
+
     return AgentTrace(agent, f"{field}: {text}") if agent else None
 
 

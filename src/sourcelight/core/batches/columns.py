@@ -41,8 +41,10 @@ def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, in
     else:
         raw = np.fromiter(map(code_of.__getitem__, values), np.int32, len(values))
         raw = raw if take is None else raw[take]
+
     if simple:
         return pa.DictionaryArray.from_arrays(numbers(raw), strings(list(code_of)), safe=False)
+
     # Until here null has a code like any value: remove it, and move the codes above it down by one.
     null = code_of.pop(None, len(code_of))
     codes = pa.array(raw - (raw > null), index or _INT32, mask=raw == null)
@@ -190,6 +192,7 @@ class FileColumns:
         by_column = (values,) if len(FILE_KEYS) == 1 else zip(*values, strict=True)
         for (column, _), of_column in zip(FILE_KEYS, by_column, strict=True):
             columns[column.name] = copy_column(column, [None if value == "" else value for value in of_column], rows)
+
         return columns
 
     def name_columns(self, take: AnyArray) -> Columns:
@@ -225,10 +228,12 @@ def copy_column(column: Column, values: Sequence[Any], take: AnyArray | None = N
     if column.type == "dict32":
         # A dictionary of optional values keeps nulls apart from empty texts; a required column has no null.
         return dictionary(values if column.optional else [value or "" for value in values], take)
+
     if column.type == "timestamp":
         values = list(map(_time, values))
     elif column.type == "string" and not column.optional:
         values = [value or "" for value in values]
+
     array = pa.array(values, arrow_type(column.type))
     return array if take is None else array.take(pa.array(take))
 
@@ -236,10 +241,12 @@ def copy_column(column: Column, values: Sequence[Any], take: AnyArray | None = N
 def _time(text: str | None) -> datetime | None:
     if not text:
         return None
+
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
+
     # RFC 3339 requires an offset; services without one mean UTC.
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 

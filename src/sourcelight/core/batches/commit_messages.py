@@ -74,6 +74,7 @@ def trailers_of(message: str) -> list[Trailer]:
         token = None if line[:1] in set(_SPACES) else _TOKEN.match(line)
         # A line that isn't a trailer is dropped, with its continuation lines.
         trailers.append([token[1], line[token.end() :].strip(_SPACES)] if token else [""])
+
     return [Trailer(token, " ".join(values).strip()) for token, *values in trailers if token]
 
 
@@ -105,8 +106,10 @@ def _trailer_block(lines: list[str]) -> list[str]:
     )
     if title < 0:
         return []
+
     trailers = other_lines = continued = 0
     generated, only_blank = False, True
+
     # From the end: the block of trailers is the last paragraph, and only its first line marks its start.
     for index in range(len(lines) - 1, title - 1, -1):
         line = lines[index]
@@ -131,6 +134,7 @@ def _trailer_block(lines: list[str]) -> list[str]:
                 trailers, continued = trailers + 1, 0
             else:
                 other_lines, continued = other_lines + 1 + continued, 0
+
     return []
 
 
@@ -141,6 +145,7 @@ def references_of(message: str) -> list[str]:
     subject = _SUBJECT_KEY.match(text)
     if subject is not None:
         occurrences.append((subject.start(1), subject[1]))
+
     # The words are taken in any case, keys in capitals only.
     occurrences += [(match.start(1), match[1]) for match in _NAMED_KEY.finditer(text) if _UPPER_KEY.fullmatch(match[1])]
     return list(dict.fromkeys(reference for _, reference in sorted(occurrences)))[:MAX_REFERENCES]

@@ -86,6 +86,7 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
                 path, shift = _unescape_name(names[1]), 0
             if position in positions:
                 diff_lines[position] = DiffLine(path, "", 0, "", shift)
+
     return diff_lines
 
 
@@ -107,12 +108,14 @@ def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
             path = run[0].path
             name = escape_name(path)
             out.append(f"{name} {name}")
+
         number, side = run[0].number, run[0].side
         old, new = (0 if side == other_side else len(run) for other_side in ("added", "removed"))
         out.append(f"@@ -{number},{old} +{number},{new} @@")
         for line in run:
             positions.append(len(out))
             out.append(_SIGNS[line.side] + line.text)
+
     return "\n".join([*out, "", _FENCE]), positions
 
 

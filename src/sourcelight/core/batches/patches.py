@@ -77,6 +77,7 @@ class Hunk:
         old, new = self._first_lines()
         old += sum(line.startswith(_OLD) for line in before)
         new += sum(line.startswith(_NEW) for line in before)
+
         # A side without lines is numbered by the line before it.
         old -= not any(line.startswith(_OLD) for line in lines)
         new -= not any(line.startswith(_NEW) for line in lines)
@@ -90,6 +91,7 @@ def read_hunks(patch: str) -> Iterator[Hunk]:
     """Yield the hunks of a patch; of several files, one after the other."""
     head: tuple[int, int, str] | None = None
     lines: list[str] = []
+
     # Lines of the hunk that are still to come: until both are 0, a line that looks like a header is text of a file.
     old = new = 0
     for line in patch.split("\n"):
@@ -103,6 +105,7 @@ def read_hunks(patch: str) -> Iterator[Hunk]:
             # Lines after the counted ones are the header of another part, for example after a change of file type.
             old, new = old - line.startswith(_OLD), new - line.startswith(_NEW)
             lines.append(line)
+
     if head is not None:
         yield Hunk(*head, tuple(lines))
 
@@ -144,8 +147,10 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
             number_pair for places_of in line_numbers for number_pair in places_of
         ):
             return None
+
         if index >= MAX_FILES:
             continue
+
         out.append(f"{escape_name(file.old_path)} {escape_name(file.path)}")
         hunks_left = MAX_HUNKS
         for hunk, numbers in zip(file.hunks, line_numbers, strict=True):
@@ -161,6 +166,7 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
                     out.append(line)
                     if file.matched_lines is not None and number_pair in file.matched_lines:
                         positions[index, *number_pair] = len(out)
+
     return "\n".join([*out, ""]), positions
 
 
@@ -169,6 +175,7 @@ def _windows(hunk: Hunk, marks: Sequence[int]) -> Iterator[Hunk]:
     if marks and len(hunk.lines) <= MAX_LINES + 2 * CONTEXT_LINES:
         yield hunk
         return
+
     start = 0
     while start < len(marks):
         end = start
@@ -196,9 +203,11 @@ def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:
         if line.startswith("@@ ") or (line.startswith("diff --git ") and len(info) > 1):
             break
         info |= _read_header(line)
+
     if is_whole:
         signs = [line[:1] for hunk in read_hunks(patch) for line in hunk.lines]
         info |= {"additions": signs.count("+"), "deletions": signs.count("-")}
+
     return info
 
 
@@ -220,9 +229,11 @@ def _read_header(line: str) -> dict[str, Any]:
         if field == "deleted file mode":
             return {"mode": _NO_MODE, "old_mode": mode, "object_id": _NO_OBJECT}
         return {"old_mode" if field == "old mode" else "mode": mode}
+
     if match := _INDEX.fullmatch(line):
         modes = {"mode": match[3], "old_mode": match[3]} if match[3] else {}
         return {"old_object_id": match[1], "object_id": match[2], **modes}
     if match := _SIMILARITY.fullmatch(line):
         return {"score": int(match[1])}
+
     return {"binary": True} if line.startswith(_BINARY) else {}

@@ -59,6 +59,8 @@ def is_bot(name: str, email: str) -> bool:
         lower = word.lower()
         if lower.endswith(("[bot]", "(bot)")) or _LAST_WORD.search(lower) or _SERVICES.fullmatch(lower):
             return True
+
     if _LAST_CAPITALIZED.search(name) or (_LAST_CAPITALIZED.search(local) and len(name.split()) < 2):
         return True
+
     return has_account(email)

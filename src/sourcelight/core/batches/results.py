@@ -41,6 +41,7 @@ def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[s
         value = _person(row) if column == "author" else row.get(column)
         if value is None or value != value:  # noqa: PLR0124 - a missing value of pandas is not itself
             continue
+
         if isinstance(value, datetime):
             instant = _instant(value, name)
             narrower = max if name == "after" else min
@@ -49,6 +50,7 @@ def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[s
             arguments[name] = attributes.get("aliases", {}).get(value, [value])
         else:
             arguments[name] = [str(value)] if name in _LISTS else value
+
     return rule["call"], arguments
 
 
@@ -178,6 +180,7 @@ def place_name(url: str) -> str:
         return ""
     if match["kind"] == "commit":
         return f"commit {match['rest'][:12]}"
+
     first, _, last = query.removeprefix("L").partition("-")
     lines = first if last in {"", first} else f"{first}-{last}"
     name = (match["rest"] or "").rpartition("/")[2]
@@ -201,11 +204,13 @@ def place_text(url: str) -> str:
     match = _ADDRESS.fullmatch(unquote(path))
     if match is None or path.startswith("/deepsearch/"):
         return url
+
     name, commit, kind, remaining = match["repository"], match["commit"], match["kind"], match["rest"]
     if kind == "commit":
         return f"{name}@{remaining}"
     if name == "search" and query.startswith("q="):
         return f"search: {unquote(query[2:])}"
+
     text = f"{name}@{commit}" if commit else name
     text += f":{remaining}" if remaining else ""
     return f"{text}#{query}" if query.startswith("L") else text
@@ -226,6 +231,7 @@ def group_order(keys: Sequence[Any], columns: Mapping[str, Any]) -> Any:
     for name in TIES:
         if name in columns:
             arrays[name] = columns[name].cast(pa.string())
+
     order = [(name, "ascending") for name in arrays]
     return pc.sort_indices(pa.table(arrays), sort_keys=order)
 

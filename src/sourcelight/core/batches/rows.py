@@ -20,11 +20,13 @@ def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
     """Return the runs (start, stop) of rows in which none of `codes` changes; no rows have none."""
     if not rows:
         return []
+
     # True where a run starts: at the first row, and where a code differs from the previous row's code.
     changed = np.zeros(rows, bool)
     changed[0] = True
     for code in codes:
         changed[1:] |= code[1:] != code[:-1]
+
     starts = np.flatnonzero(changed)
     return list(zip(starts.tolist(), [*starts[1:].tolist(), rows], strict=True))
 
@@ -70,12 +72,14 @@ class MatchRows:
         """Return the number of elements in the list of each row (0 for null), and all elements."""
         if name not in self:
             return np.zeros(len(self), np.int64), np.zeros(0, np.int64)
+
         column = self.batch.column(name)
         if not column.null_count and pa.types.is_list(column.type) and pa.types.is_int32(column.type.value_type):
             offsets = _offsets(column)
             # A slice keeps the `values` of the whole array, so cut them at the first and the last offset.
             values = to_numpy(column.values)[int(offsets[0]) : int(offsets[-1])]
             return np.diff(offsets).astype(np.int64), values.astype(np.int64)
+
         counts = to_filled(pc.list_value_length(column), 0).astype(np.int64)
         return counts, to_numpy(column.flatten()).astype(np.int64)
 
@@ -105,6 +109,7 @@ class MatchRows:
             ]
             numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
             return {number: value for value, number in numbers.items()}, [numbers[value] for value in values]
+
         # The codes of the dictionary serve as numbers, so each distinct text is decoded once instead of once per row.
         codes = self.codes(name)[row_indices].tolist()
         text_of = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
@@ -133,9 +138,11 @@ class MatchRows:
         line = self.column("line")
         if line.null_count or not pa.types.is_string(line.type):
             return [text or "" for text in line.to_pylist()]
+
         offsets, data = _offsets(line).tolist(), line.buffers()[2]
         if data is None:
             return [""] * len(line)
+
         # Decoded from the buffer: `to_pylist` makes an Arrow scalar for each line first.
         view = memoryview(data)
         return [str(view[start:end], "utf-8") for start, end in pairwise(offsets)]
@@ -147,6 +154,7 @@ class MatchRows:
             size = np.diff(_offsets(line)).astype(np.int64)
         else:
             size = to_filled(pc.binary_length(line), 0).astype(np.int64)
+
         if chunks:
             chunk = self.batch.column("chunk")
             lengths = to_filled(pc.binary_length(chunk.dictionary), 0).astype(np.int64)
@@ -154,6 +162,7 @@ class MatchRows:
             # Rows of a chunk follow each other; its text counts at the first of them only.
             is_new = np.append(True, codes[1:] != codes[:-1]) & (codes >= 0)
             size[is_new] += lengths[codes[is_new]]
+
         return size
 
     def files(self) -> list[tuple[int, int]]:
@@ -176,9 +185,11 @@ class MatchRows:
             if name != "line":
                 column = column.dictionary_encode()
             batch = batch.set_column(batch.schema.get_field_index(name), name, column)
+
         if "truncated" in self:
             flags = pa.array([True] * len(self))
             batch = batch.set_column(batch.schema.get_field_index("truncated"), "truncated", flags)
+
         return MatchRows(batch)
 
     def spans(self) -> int:
@@ -197,6 +208,7 @@ class MatchRows:
             index = self.batch.schema.get_field_index(name)
             first = first.set_column(index, name, _one_list(values.slice(0, middle), column.type))
             second = second.set_column(index, name, _one_list(values.slice(middle), column.type))
+
         return MatchRows(first), MatchRows(second)
 
     def _column(self, name: str) -> Any:
@@ -252,11 +264,13 @@ def first_matches(batch: Any, limit: int) -> Any:
         return batch
     if limit <= 0:
         return batch.slice(0, 0)
+
     # The first row at which the running total reaches the limit.
     last = int(np.searchsorted(total, limit, side="left"))
     keep_in_last = int(limit - (total[last - 1] if last else 0))
     if keep_in_last < counts[last]:
         return _cut_last_row(batch.slice(0, last + 1), keep_in_last)
+
     # A row with more spans than matches begins inside the last match of the row before it. One without matches of its
     # own lies in it as a whole; the first one with some has its end.
     is_continued = rows.lists("start")[0][last + 1 :] > counts[last + 1 :]
@@ -264,12 +278,14 @@ def first_matches(batch: Any, limit: int) -> Any:
     inside = int(np.argmin(is_inside)) if not is_inside.all() else len(is_inside)
     if inside < len(is_continued) and is_continued[inside]:
         return _cut_last_row(batch.slice(0, last + inside + 2), 0)
+
     return batch.slice(0, last + inside + 1)
 
 
 def _cut_last_row(batch: Any, keep: int) -> Any:
     last = batch.num_rows - 1
     spans = batch.column(batch.schema.get_field_index("start"))[last].as_py() or []
+
     # Spans of a match that began in an earlier row come first. They don't count, but have to stay.
     continued = len(spans) - batch.column(batch.schema.get_field_index("match_count"))[last].as_py()
     span_count = keep + max(continued, 0)
@@ -287,5 +303,6 @@ def _cut_last_row(batch: Any, keep: int) -> Any:
             if index >= 0:
                 value = batch.column(index)[last].as_py()
                 replace(name, None if value is None else value[:span_count])
+
     replace("match_count", keep)
     return pa.record_batch(columns, schema=batch.schema)

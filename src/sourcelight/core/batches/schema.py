@@ -238,4 +238,5 @@ def conform(batches: list[Any], *, visible_only: bool = False) -> Any:
             index = batch.schema.get_field_index(f.name)
             chunks.append(batch.column(index) if index >= 0 else pa.nulls(batch.num_rows, f.type))
         columns.append(pa.chunked_array(chunks, type=f.type))
+
     return pa.Table.from_arrays(columns, schema=schema)

@@ -131,6 +131,7 @@ def compare_versions(
         ]
     except UnreadableNotebook:
         return None
+
     return compare_cells(*documents)
 
 
@@ -138,6 +139,7 @@ def compare_cells(old: CellDocument, new: CellDocument) -> NotebookDiff | None:
     """Compare two versions of a notebook; returns None if it has too many cells to be aligned."""
     if max(old.cells, new.cells) > MAX_CELLS:
         return None
+
     texts: list[ChangedText] = []
     equal_cells = 0
     alignment = _Alignment()
@@ -152,6 +154,7 @@ def compare_cells(old: CellDocument, new: CellDocument) -> NotebookDiff | None:
         ]
         equal_cells += not changed_texts
         texts += changed_texts
+
     return NotebookDiff(texts, equal_cells)
 
 
@@ -198,6 +201,7 @@ class _Alignment:
                 for number in range(new_start, new_end):
                     yield ComparedLine("added", None, number + 1, new[number])
                 continue
+
             # Context follows the change before, and precedes the change after.
             head_end = min(old_end, old_start + _CONTEXT_LINES) if old_start or new_start else old_start
             is_last = old_end == len(old) and new_end == len(new)
@@ -215,12 +219,15 @@ class _Alignment:
         start = 0
         while start < min(len(old), len(new)) and old[start] == new[start]:
             start += 1
+
         end = 0
         while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
             end += 1
+
         old_end, new_end = len(old) - end, len(new) - end
         if start:
             yield "equal", 0, start, 0, start
+
         pairs = (old_end - start) * (new_end - start)
         if pairs > min(_MAX_PAIRS, self.remaining_pairs):
             yield "replace", start, old_end, start, new_end
@@ -232,6 +239,7 @@ class _Alignment:
             for tag, *bounds in matcher.get_opcodes():
                 old_first, old_last, new_first, new_last = (bound + start for bound in bounds)
                 yield tag, old_first, old_last, new_first, new_last
+
         if end:
             yield "equal", old_end, len(old), new_end, len(new)
 
@@ -251,6 +259,7 @@ def _versions(
         yield old[match], cell
         # Pairs never cross: a moved cell counts as removed and added, as in a diff of lines.
         position = match + 1
+
     yield from ((other, _NO_CELL) for other in old[position:])
 
 

@@ -72,10 +72,12 @@ def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocu
         if is_script(path):
             return _with_weight(scripts.read_script(data, language_of(path)))
         return _with_weight(markdown.read_markdown(data)) if has_marker(path, data) else CellDocument()
+
     if len(data) > MAX_BYTES:
         raise UnreadableNotebook(f"it has more than {MAX_BYTES // 1024**2} MB")
     if not is_jupyter(path):
         return _with_weight(scripts.read_chunks(data))
+
     try:
         return _with_weight(read_notebook(data, with_outputs=with_outputs))
     except (InvalidJson, NoNotebook) as error:

@@ -41,6 +41,7 @@ def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -
     match = _string_of(line, starts)
     if match is None:
         return None
+
     text, offset = match[1], match.start(1)
     spans = [
         (_decoded_offset(text, start - offset), _decoded_offset(text, end - offset))
@@ -87,8 +88,10 @@ def with_cell_line(row: dict[str, Any]) -> dict[str, Any]:
     line = row.get("line")
     if line is None or not is_jupyter(row.get("path") or row.get("caller_path") or ""):
         return row
+
     match = _string_of(line, row.get("start") or ()) if row.get("cell") else None
     lines = [""] if match is None else _decode(match[1]).split("\n")
+
     # A source in one string is one line of the file, and all lines of the cell.
     number = row["cell_line"] - 1 if len(lines) > 2 and row["cell_line"] <= len(lines) else 0
     return row | {"line": lines[number]}
@@ -130,16 +133,19 @@ def source_lines(path: str, data: bytes) -> SourceLines | None:
     """
     if not is_jupyter(path):
         return None
+
     by_line: dict[int, list[bytes]] = {}
     cells: dict[int, tuple[int, int]] = {}
     try:
         texts = read_cells(path, data, with_outputs=False).sources
     except UnreadableNotebook:
         texts = ()
+
     for text in texts:
         for number, file_line in enumerate(text.file_lines):
             cells.setdefault(file_line, (text.cell, number + 1))
             by_line.setdefault(file_line, []).append(text.line(number))
+
     count = data.count(b"\n") + 1
     languages = {text.cell: "Markdown" if text.kind == "markdown" else text.language for text in texts}
     return SourceLines([b"\n".join(by_line.get(number, ())) for number in range(1, count + 1)], cells, languages)
@@ -150,9 +156,11 @@ def cell_location(sources: SourceLines, first: int, last: int) -> str:
     inside = [sources.cells[number] for number in range(first, last + 1) if number in sources.cells]
     if not inside:
         return ""
+
     (first_cell, first_line), (last_cell, _) = inside[0], inside[-1]
     if first_cell != last_cell:
         return f"cells {first_cell}-{last_cell}"
+
     # A source in one string is one line of the file.
     last_line = inside[-1][1] + sources.lines[last - 1].count(b"\n")
     return f"cell {first_cell}, line{'' if first_line == last_line else 's'} {first_line}" + (

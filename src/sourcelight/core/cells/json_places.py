@@ -97,16 +97,19 @@ def read_json(data: bytes) -> JsonNode:
         # Here the next value begins; in an object, its key comes first.
         if stack:
             position = _before_value(data, position, stack[-1], keys)
+
         match = _expect(_VALUE, data, position)
         values += 1
         if values > MAX_VALUES:
             raise InvalidJson(f"it has more than {MAX_VALUES:,} values")
+
         if match.lastindex == _OPENING:
             if len(stack) >= MAX_DEPTH:
                 raise InvalidJson(f"it has more than {MAX_DEPTH} levels")
             stack.append({} if match[_OPENING] == b"{" else [])
             position = match.end()
             continue
+
         value, position = _leaf(data, match)
         # A value may end its list or object, which in turn may end the next one around it.
         while stack:
@@ -115,12 +118,14 @@ def read_json(data: bytes) -> JsonNode:
                 parent[keys.pop()] = value
             else:
                 parent.append(value)
+
             match = _expect(_NEXT, data, position)
             position = match.end()
             if match[1] == b",":
                 break
             if (match[1] == b"}") != isinstance(parent, dict):
                 raise InvalidJson(f"invalid JSON at byte {position - 1:,}")
+
             value = stack.pop()
             values += len(value)
         else:
@@ -138,15 +143,18 @@ def _before_value(
         end = _string_end(data, start)
         keys.append(unescape(data[start:end]))
         return _expect(_COLON, data, end + 1).end()
+
     # Plots have lists of a hundred thousand numbers, which no search needs.
     numbers = _NUMBERS.match(data, position)
     if numbers is not None:
         return numbers.end()
+
     item = _ITEM.match(data, position)
     while item is not None and len(container) < MAX_VALUES:
         container.append(JsonString(*item.span(1)))
         position = item.end()
         item = _ITEM.match(data, position)
+
     return position
 
 
@@ -172,9 +180,11 @@ def _string_end(data: bytes, start: int) -> int:
         if (end - first) % 2 == 0:
             break  # the backslashes escape each other, so the quote ends the string
         end = data.find(b'"', end + 1)
+
     # A newline inside a string is invalid JSON, and the lines of a notebook are counted only between strings.
     if end < 0 or data.find(b"\n", start, end) >= 0:
         raise InvalidJson(f"a string at byte {start:,} has no end")
+
     return end
 
 

@@ -43,10 +43,12 @@ def mask_magics(source: bytes, language: str) -> bytes:
         return source
     if language != "Python":
         return source if language == "Shell" else _OTHER_MAGIC.sub(_blank, source)
+
     cell_magic = _CELL_MAGIC.match(source)
     if cell_magic is not None and cell_magic[1] not in _PYTHON_CELLS:
         # Blank, with the same lines: positions in later cells must not move.
         return _BODY.sub(b" ", source)
+
     return _LINE_MAGIC.sub(_mask_command, source)
 
 
@@ -62,10 +64,12 @@ def dedent(source: bytes, language: str) -> tuple[bytes, int]:
     indent = _INDENT.match(source) if language == "Python" and source[:1] in b" \t\n" else None
     if indent is None:
         return source, 0
+
     lines = source.split(b"\n")
     # A line with less indentation would lose code.
     if any(line.strip() and not line.startswith(indent[1]) for line in lines):
         return source, 0
+
     size = len(indent[1])
     # A blank line keeps all of its bytes, or none.
     return b"\n".join(line[size:] for line in lines), size
@@ -78,9 +82,11 @@ def _blank(match: re.Match[bytes]) -> bytes:
 def _mask_command(match: re.Match[bytes]) -> bytes:
     group = "command" if match["command"] is not None else "value"
     command = match[group]
+
     # Offsets must stay the same, so a statement can't be longer than its command; `0` fits everywhere.
     is_long = len(command) > 3 and b"\n" not in command[:4]
     statement = (b"pass" if group == "command" else b"None") if is_long else b"0"
+
     # The newlines of a command over several lines stay, so that the lines of the cell do.
     rest = _BODY.sub(b" ", command[len(statement) :])
     start = match.start(group) - match.start()

@@ -75,11 +75,13 @@ def read_markdown(data: bytes) -> CellDocument:
     if match is not None and match[1]:
         comment_end = _HEADER_END.match(data, start)
         start = len(data) if comment_end is None else comment_end.end()
+
     format_match = _FORMAT.search(header)
     format_name = b"" if format_match is None else format_match[1]
     lines = data[start:].split(b"\n")
     if not lines[-1]:
         lines.pop()
+
     main = next(filter(None, (_language_of(name) for name in _LANGUAGE.findall(header))), "")
     fenced_cells = [] if format_name in {b"markdown", b"pandoc"} else list(_myst_cells(lines, main))
     if format_name == b"myst" or any(cell.kind != MARKDOWN for cell in fenced_cells):
@@ -87,6 +89,7 @@ def read_markdown(data: bytes) -> CellDocument:
         return _document(data, start, lines, fenced_cells, main)
     if format_name == b"pandoc" or _JUPYTEXT.search(header) is None:
         return CellDocument()
+
     cells = list(_JupytextReader(lines, header, main).cells())
     main = main or next((cell.language for cell in cells if cell.language), "")
     return _document(data, start, lines, cells, main, has_header=has_own_keys(header))
@@ -105,12 +108,15 @@ def _document(
     builder = CellBuilder(data)
     if has_header:
         builder.add(RAW, main, 0, start)
+
     offsets = [start]
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)
+
     for cell in cells:
         language = cell.language or main
         builder.add(cell.kind, language, offsets[cell.first], min(offsets[cell.end], len(data)))
+
     return CellDocument(tuple(builder.texts), main, builder.count)
 
 
@@ -127,14 +133,17 @@ def _myst_cells(lines: list[bytes], main: str) -> Iterator[_MarkdownCell]:
         if line.lstrip().startswith(b"<!--") and b"-->" not in line:
             number = next((n for n in range(number, len(lines)) if b"-->" in lines[n]), len(lines)) + 1
             continue
+
         if _BREAK.match(line):
             yield from _markdown(lines, start, number, main)
             start = number = number + 1
             continue
+
         fence = _ANY_FENCE.match(line)
         if fence is None or (fence[1].startswith(b"`") and b"`" in fence[2]):
             number += 1
             continue
+
         end = _fence_end(lines, number + 1, fence[1])
         info = _CELL_INFO.match(fence[2].strip())
         if info is not None and not line.startswith(b" "):
@@ -142,7 +151,9 @@ def _myst_cells(lines: list[bytes], main: str) -> Iterator[_MarkdownCell]:
             kind, language = (CODE, _language_of(info[2]) or main) if info[1] == b"code" else (RAW, main)
             yield _MarkdownCell(kind, language, _body_start(lines, number + 1, end), end)
             start = end + 1
+
         number = end + 1
+
     yield from _markdown(lines, start, len(lines), main)
 
 
@@ -216,6 +227,7 @@ class _JupytextReader:
                 min(end + 1, len(self._lines)),
                 end < len(self._lines),
             )
+
         fence = self._code_fence(line)
         if fence is not None:
             marks, language, options = fence
@@ -224,11 +236,13 @@ class _JupytextReader:
             kind = RAW if (active is not None and b"ipynb" not in active[1]) or not language else CODE
             cell = _MarkdownCell(kind, _language_of(language) or self._main, first + 1, end)
             return cell, min(end + 1, len(self._lines)), end < len(self._lines)
+
         inactive = _CODE_FENCE.match(line)
         if inactive is not None and not self._all_fences:
             # Displayed code is a separate cell if a cell begins with it.
             end = min(self._first_match(re.compile(b"```" + inactive[1]), first + 1) + 1, len(self._lines))
             return _MarkdownCell(MARKDOWN, self._main, first, end), end, False
+
         end, after, is_explicit = self._text_end(first)
         return _MarkdownCell(MARKDOWN, self._main, first, end), after, is_explicit
 
@@ -238,9 +252,11 @@ class _JupytextReader:
             name, _, options = line[3:].strip().partition(b" ")
             is_fence = line.startswith(b"```") and not line.startswith(b"```{")
             return (b"", name if _language_of(name) else b"", options) if is_fence else None
+
         match = _CODE_FENCE.match(line)
         if match is None or _NO_CELL.search(match[3] or b""):
             return None
+
         return match[1], match[2], match[3] or b""
 
     def _first_match(self, pattern: re.Pattern[bytes], first: int) -> int:
@@ -261,12 +277,14 @@ class _JupytextReader:
             if blanks and line.startswith(b"    ") and not is_blank:
                 is_indented, blanks = True, 0
                 continue
+
             is_indented = is_indented and (is_blank or line.startswith(b"    "))
             if is_indented or is_fenced:
                 continue
             if _REGION.match(line) or self._code_fence(line) is not None:
                 has_blank = number - first > 1 and blanks
                 return (number - 1 if has_blank else number), number, False
+
             if line.startswith(b"```"):
                 if blanks >= 2 and not line.startswith(b"```{") and not _CODE_FENCE.match(line):
                     return number - 2, number, True
@@ -276,12 +294,15 @@ class _JupytextReader:
                 is_fenced = True
                 blanks = 0
                 continue
+
             if self._splits_at_headings and line.startswith(b"#") and blanks >= 1:
                 return number - 1, number, False
+
             if is_blank:
                 blanks += 1
             elif blanks >= 2:
                 return number - 2, number, True
             else:
                 blanks = 0
+
         return len(self._lines), len(self._lines), False

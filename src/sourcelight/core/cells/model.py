@@ -128,10 +128,12 @@ class CellText:
         """Return the byte of the file at which a line of the text, counted from 0, starts."""
         if not isinstance(self.source_map, tuple):
             return self.source_map.file_offset(number)
+
         offset = self.line_starts[number]
         fragment = self.fragment_at(offset)
         if not fragment.is_json:
             return fragment.start + offset - fragment.offset
+
         # In JSON, characters may be escapes of up to twelve bytes, so bytes of the file can't be counted in the text:
         # only the starts of lines are known, in `breaks`.
         breaks = self.text.count(b"\n", fragment.offset, offset)
@@ -149,11 +151,13 @@ class CellText:
         """The 1-based line of the file on which each line of the text starts."""
         if not isinstance(self.source_map, tuple):
             return self.source_map.file_lines()
+
         first = self.fragments[0] if self.fragments else None
         if first is None or not first.is_json:
             # A run of whole lines of the file.
             start = 0 if first is None else first.line
             return range(start, start + len(self.line_starts))
+
         return [self.fragment_at(offset).line for offset in self.line_starts]
 
 
@@ -204,6 +208,7 @@ class CellDocument:
         number = bisect.bisect_right(starts, offset) - 1
         if number < 0:
             return None
+
         # Texts don't overlap in the file, so only the last one that starts before the byte can contain it.
         text = texts[number]
         fragment = text.fragments[bisect.bisect_right(text.fragments, offset, key=lambda item: item.start) - 1]

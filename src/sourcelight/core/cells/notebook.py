@@ -72,9 +72,11 @@ def quick_text(data: bytes, kinds: frozenset[str]) -> bytes | None:
     root = load_json(data)
     if type(root) is not dict:
         return None
+
     sheets = root.get("worksheets") if _is_old(root) else [root]
     if type(sheets) is not list or (not _is_old(root) and type(root.get("cells")) is not list):
         return None
+
     texts: list[str] = []
     try:
         for sheet in sheets:
@@ -89,6 +91,7 @@ def quick_text(data: bytes, kinds: frozenset[str]) -> bytes | None:
                 outputs = cell.get("outputs") if OUTPUT in kinds else None
                 if type(outputs) is list:
                     texts += (separator.join(run.strings) for run in _OutputWalk(0).runs(outputs))
+
         return "\n".join(texts).encode()
     except UnknownPlaces:
         return None
@@ -99,6 +102,7 @@ def read_slowly(data: bytes) -> CellDocument:
     root = read_json(data)
     if not isinstance(root, dict):
         raise NoNotebook("it has no cells")
+
     version = _number(data, root.get(b"nbformat"))
     file = _NotebookFile(data, is_old=version is not None and version < _WORKSHEETS_BEFORE)
     if file.is_old:
@@ -106,8 +110,10 @@ def read_slowly(data: bytes) -> CellDocument:
         is_notebook = isinstance(root.get(b"worksheets"), list)
     else:
         cells, is_notebook = list(_items(root.get(b"cells"))), isinstance(root.get(b"cells"), list)
+
     if not is_notebook:
         raise NoNotebook("it has no cells")
+
     language = file.kernel_language(root.get(b"metadata"))
     texts: list[CellText] = []
     malformed = 0
@@ -115,6 +121,7 @@ def read_slowly(data: bytes) -> CellDocument:
         if not isinstance(cell, dict):
             malformed += 1
             continue
+
         kind = _KINDS.get(file.text(cell.get(b"cell_type")).decode("utf-8", "replace"), RAW)
         # nbformat 3 has other keys for the source of code and its language.
         source = cell.get(b"source", cell.get(b"input"))
@@ -126,8 +133,10 @@ def read_slowly(data: bytes) -> CellDocument:
         output = file.join(_output_texts(_items(cell.get(b"outputs")))) if kind == CODE else (b"", ())
         if output[0]:
             of_cell.append(CellText(number, OUTPUT, own_language, *output))
+
         # Keys are sorted in most notebooks, so outputs come before their source.
         texts += sorted(of_cell, key=lambda text: text.file_start)
+
     return CellDocument(tuple(texts), language, len(cells), malformed)
 
 
@@ -152,6 +161,7 @@ def _read_quickly(data: bytes, *, with_outputs: bool) -> CellDocument:
     root = load_json(data)
     if type(root) is not dict:
         raise UnknownPlaces
+
     # The table has the places of all strings in the order of the file. The parsed values come in the same order, so
     # counting strings while walking them leads from a value to its place.
     table = string_table(data)
@@ -167,9 +177,11 @@ def _read_quickly(data: bytes, *, with_outputs: bool) -> CellDocument:
             number = reader.add_sheets(value, number) if is_old else reader.add_cells(value, number)
         else:
             number += count_strings(value)
+
     # JSON parsers drop the earlier values of a repeated key, and the numbers of all later strings would be wrong.
     if not is_notebook or number != len(table.starts) or number != len(table.ends):
         raise UnknownPlaces
+
     return CellDocument(tuple(reader.texts), reader.language, reader.cells, reader.malformed, weight=table.nbytes)
 
 
@@ -197,6 +209,7 @@ class _QuickReader:
                 number += 1
                 is_list = key == "cells" and type(value) is list
                 number = self.add_cells(value, number) if is_list else number + count_strings(value)
+
         return number
 
     def add_cells(self, cells: list[Any], number: int) -> int:
@@ -207,6 +220,7 @@ class _QuickReader:
                 self.malformed += 1
                 number += count_strings(cell)
                 continue
+
             self.malformed += type(cell.get("source", cell.get("input"))) not in _SOURCE_TYPES
             kind = _kind_of(cell)
             language = self.language
@@ -214,6 +228,7 @@ class _QuickReader:
                 language_string = cell["language"]
                 language = (find_language(language_string) if type(language_string) is str else None) or language
                 self.language = self.language or language
+
             for key, value in cell.items():
                 number += 1
                 # The most frequent case, without the call: a notebook may have a million strings.
@@ -229,6 +244,7 @@ class _QuickReader:
                     number = walk.number
                 elif value:
                     number += count_strings(value)
+
         return number
 
     def _add(self, kind: str, language: str, runs: Iterable[StringRun]) -> None:
@@ -246,6 +262,7 @@ class _QuickReader:
                 ]
                 for run in runs
             )
+
         if joined_text[0]:
             self.texts.append(CellText(self.cells, kind, language, *joined_text))
 
@@ -270,6 +287,7 @@ class _OutputWalk:
             if type(output) is not dict:
                 self.number += count_strings(output)
                 continue
+
             for key, value in output.items():
                 self.number += 1
                 if key == "data" and type(value) is dict:
@@ -279,6 +297,7 @@ class _OutputWalk:
                             yield run_of(content, self.number)
                         self.number += count_strings(content)
                     continue
+
                 if key in {"text", "evalue"}:
                     yield run_of(value, self.number)
                 elif key == "traceback":
@@ -374,6 +393,7 @@ class _NotebookFile:
         """Return the display name of the kernel's language; empty for none, or an unknown one."""
         if not isinstance(metadata, dict):
             return ""
+
         language_names = [
             _get(metadata.get(b"language_info", {}), b"name"),
             _get(metadata.get(b"kernelspec", {}), b"language"),
@@ -390,6 +410,7 @@ class _NotebookFile:
             if parts and any(string.end > string.start for string in run) and not parts[-1].endswith(b"\n"):
                 parts.append(b"\n")
                 size += 1
+
             # By the first string: writers either ended all strings of a source with a newline, or none.
             first = unescape(self.data[run[0].start : run[0].end]) if self.is_old and len(run) > 1 else b"\n"
             is_separated = not first.endswith((b"\n", b"\r"))
@@ -397,6 +418,7 @@ class _NotebookFile:
                 if is_separated and position:
                     parts.append(b"\n")
                     size += 1
+
                 text = unescape(self.data[string.start : string.end])
                 # If newlines were left out, an empty string is an empty line.
                 if text or is_separated:
@@ -405,4 +427,5 @@ class _NotebookFile:
                     fragments.append(Fragment(string.start, string.end, line, size, is_json=True, breaks=breaks))
                     parts.append(text)
                     size += len(text)
+
         return b"".join(parts), tuple(fragments)

@@ -102,6 +102,7 @@ def programs_of(document: CellDocument, data: bytes, languages: Collection[str])
         if text.kind == CODE and language in languages:
             sizes[language] += len(text.text)
             by_language.setdefault(language, []).append(text)
+
     return [_program(language, by_language[language], data) for language, _ in sizes.most_common()]
 
 
@@ -130,6 +131,7 @@ def _program(language: str, texts: Sequence[CellText], data: bytes) -> Program:
         code, removed = dedent(mask_magics(text.text, language), language)
         if not code.endswith(b"\n"):
             code += b"\n"
+
         positions = _text_anchors(text, data)
         # Each line starts after the indentation removed from it and from all lines before.
         starts = [0, *(match.end() for match in re.finditer(b"\n", code))][:-1]
@@ -142,6 +144,7 @@ def _program(language: str, texts: Sequence[CellText], data: bytes) -> Program:
         parts.append(code)
         spans.append((size, size + len(code)))
         size += len(code)
+
     return Program(
         language,
         b"".join(parts),
@@ -182,8 +185,10 @@ def _add_anchors(
         for offset, file_offset in positions:
             anchors.add(size + offset, file_offset)
         return
+
     pairs = list(positions)
     offsets, files = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
+
     # Within a line the text is the cell's, shifted by the bytes removed so far.
     bounds = sorted({*offsets.tolist(), *(start + removed for start in line_starts)})
     firsts = np.array(line_starts, dtype=np.int64)

@@ -96,10 +96,12 @@ def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
     """Return the cells of a text notebook; none for any other file."""
     if is_jupyter(path) or not may_have_cells(path):
         return []
+
     try:
         texts = read_lines(path, lines).texts
     except UnreadableNotebook:
         return []
+
     chunks: list[Chunk] = []
     for text in texts:
         first, last = text.file_lines[0], text.file_lines[-1]
@@ -108,6 +110,7 @@ def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
         previous = chunks[-1].last if chunks else 0
         opening = (number for number in range(first - 1, previous, -1) if opens_cell(path, lines[number - 1]))
         chunks.append(Chunk(next(opening, first), first, last, text))
+
     return chunks
 
 

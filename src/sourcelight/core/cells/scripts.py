@@ -30,15 +30,18 @@ def read_script(data: bytes, language: str) -> CellDocument:
     markers = list(_MARKER.finditer(data))
     if not markers:
         return CellDocument(language=language)
+
     header = _HEADER.match(data)
     cells = CellBuilder(data)
     start = header.end() if header is not None and header.end() <= markers[0].start() else 0
     if data[start : markers[0].start()].strip():
         cells.add(CODE, language, start, markers[0].start())
+
     for marker, end in zip(markers, [*(m.start() for m in markers[1:]), len(data)], strict=True):
         kind_match = _KIND.search(marker[0])
         kind = CODE if kind_match is None else RAW if kind_match[1] == b"raw" else MARKDOWN
         cells.add(kind, language, min(marker.end() + 1, len(data)), end)
+
     return CellDocument(tuple(cells.texts), language, cells.count)
 
 
@@ -56,6 +59,7 @@ def read_chunks(data: bytes) -> CellDocument:
         end = len(data) if closing is None else closing.start()
         chunks.append((opening, end))
         position = len(data) if closing is None else min(closing.end() + 1, len(data))
+
     languages = [find_language(opening[2].decode()) or "" for opening, _ in chunks]
     main = next(filter(None, languages), "")
     cells = CellBuilder(data)
@@ -65,6 +69,7 @@ def read_chunks(data: bytes) -> CellDocument:
         start = header.end()
         if has_own_keys(header[0]):
             cells.add(RAW, main, 0, start)
+
     for (opening, end), language in zip(chunks, languages, strict=True):
         if opening.start() < start:
             continue  # within the header
@@ -73,8 +78,10 @@ def read_chunks(data: bytes) -> CellDocument:
         cells.add(RAW if opening[2] == b"raw" else CODE, language, min(opening.end() + 1, len(data)), end)
         newline = data.find(b"\n", end)
         start = len(data) if newline < 0 else newline + 1
+
     if data[start:].strip():
         cells.add(MARKDOWN, main, start, len(data))
+
     return CellDocument(tuple(cells.texts), main, cells.count)
 
 

@@ -115,6 +115,7 @@ def string_table(data: bytes) -> StringTable:
         runs = candidates - run_starts[np.searchsorted(backslashes, candidates - 1)]
         after_backslash[after_backslash] = runs % 2 == 1
         quotes = quotes[~after_backslash]
+
     bounds: Int32Array = quotes.astype(np.int32)
     newlines = np.flatnonzero(values == _NEWLINE).astype(np.int32)
     return StringTable(bounds[::2] + np.int32(1), bounds[1::2], newlines)
@@ -144,6 +145,7 @@ def count_strings(value: Any) -> int:
             pending += node.values()
         elif kind is list:
             pending += node
+
     return total
 
 
@@ -159,9 +161,11 @@ def run_of(value: Any, first: int) -> StringRun:
         return StringRun([value], first)
     if type(value) is not list:
         return StringRun([], first)
+
     # `map` and `set` run without a step of Python for each line.
     if value and set(map(type, value)) != _STRINGS_ONLY:
         raise UnknownPlaces
+
     return StringRun(value, first)
 
 
@@ -173,14 +177,18 @@ def join_lines(runs: Iterable[StringRun], table: StringTable) -> tuple[bytes, Li
         count = len(strings)
         if not count or (count == 1 and not strings[0]):
             continue
+
         text = "".join(strings)
         last = strings[-1]
         if not last or text.count("\n") != count - 1 + last.endswith("\n"):
             return None
         if count > 1 and _SEPARATOR.join(strings).count(_LINE_END) != count - 1:
             return None
+
         if parts and not parts[-1].endswith("\n"):
             parts.append("\n")
+
         parts.append(text)
         positions.append(range(first, first + count))
+
     return "".join(parts).encode(), LineStrings(table, tuple(positions))

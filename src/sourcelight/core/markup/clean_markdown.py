@@ -87,6 +87,7 @@ def literal(text: str) -> str:
         address = match[0].rstrip(".,;:!?)*_\"'\\")
         texts += [_escape(text[position : match.start()]), code(address) if address else ""]
         position = match.start() + len(address)
+
     return join_inline([*texts, _escape(text[position:])])
 
 
@@ -174,6 +175,7 @@ class _Writer:
                 lines.append("")
             margin = " " * (len(marker) + 1)
             lines += [f"{marker} {inner[0]}".rstrip(), *(f"{margin}{line}".rstrip() for line in inner[1:])]
+
         return lines
 
     def _table(self, node: SyntaxTreeNode) -> list[str]:

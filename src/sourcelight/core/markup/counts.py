@@ -50,6 +50,7 @@ def plural(noun: str) -> str:
         return _IRREGULAR[last]
     if last.endswith("y") and last[-2:-1] not in _VOWELS:
         return f"{last[:-1]}ies"
+
     return f"{last}es" if last.endswith(("s", "x", "z", "ch", "sh")) else f"{last}s"
 
 
@@ -128,6 +129,7 @@ def estimate_tokens(text: str) -> int:
     hex_digits = sum(len(run) for run in _HEX.findall(text))
     remaining = _HEX.sub("", text) if hex_digits else text
     piece_count = len(_PIECE.findall(remaining))
+
     # An emoji is up to three tokens, an ideograph up to two.
     rare = (
         0 if remaining.isascii() else 2 * len(_BEYOND_BMP.findall(remaining)) + len(_EAST_ASIAN.findall(remaining)) // 2

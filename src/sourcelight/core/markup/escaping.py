@@ -92,6 +92,7 @@ def highlight(text: str, starts: Sequence[int], ends: Sequence[int]) -> str:
             continue
         parts += [escape(text[position:span_start]), "<mark>", escape(text[span_start:span_end]), "</mark>"]
         position = span_end
+
     parts.append(escape(text[position:]))
     return "".join(parts)
 
@@ -101,12 +102,15 @@ def link(text: str, url: str) -> str:
     label = escape(text)
     if _UNSEEN.search(url) or any(c.isspace() for c in url):
         return label
+
     try:
         parts = urlsplit(url)
     except ValueError:
         return label
+
     if parts.scheme.lower() not in _SCHEMES or not parts.netloc:
         return label
+
     return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{label}</a>'
 
 
@@ -136,14 +140,17 @@ def own_address(url: str, base_url: str = "") -> str:
         return url
     if url.startswith("/") and not url.startswith("//"):
         return f"{base_url}{url}" if _stays(url.partition("?")[0]) else ""
+
     try:
         parts, base = urlsplit(url), urlsplit(base_url)
         same = (parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme.lower()))
         ours = (base.scheme.lower(), (base.hostname or "").lower(), base.port or _PORTS.get(base.scheme.lower()))
     except ValueError:
         return ""
+
     if not base_url or parts.scheme.lower() not in _PORTS or parts.username is not None or same != ours:
         return ""
+
     prefix = base.path.rstrip("/")
     return url if _stays(parts.path) and (not prefix or parts.path.startswith(f"{prefix}/")) else ""
 

@@ -99,6 +99,7 @@ def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
             if first < last:
                 by_line[number].append((first, last, kind))
             number += 1
+
     return by_line
 
 
@@ -117,6 +118,7 @@ def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (
         if first < last:
             parts += [_color(text, tokens, position, first), "<mark>", _color(text, tokens, first, last), "</mark>"]
             position = last
+
     parts.append(_color(text, tokens, position, len(text)))
     return "".join(parts)
 
@@ -132,6 +134,7 @@ def _color(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
         if first < last:
             parts += [escape(text[position:first]), f'<span class="sl-{kind}">{escape(text[first:last])}</span>']
             position = last
+
     return "".join([*parts, escape(text[position:end])])
 
 

@@ -127,6 +127,7 @@ class _HtmlWriter:
         for position, token in enumerate(tokens):
             if is_after_tight and token.nesting >= 0:
                 parts.append("\n")
+
             is_after_tight = token.hidden and token.nesting < 0
             match token.type:
                 case "inline":
@@ -148,6 +149,7 @@ class _HtmlWriter:
                     parts.append(_fence(token))
                 case _:
                     parts.append(_TAGS.get(token.type) or escape(token.content))
+
         return "".join(parts)
 
     def collapse(self, tokens: Sequence[Token], text: str, open_lines: int, titles: Collection[str] = ()) -> str:
@@ -174,6 +176,7 @@ class _HtmlWriter:
                 continue
             title = self.inline(heading.children or [])
             parts.append(f"<details><summary>{title}</summary>\n{self.blocks(tokens[position + 3 : end])}</details>\n")
+
         return "".join(parts)
 
     def _paragraph(self, token: Token, opening: Token) -> str:
@@ -202,6 +205,7 @@ class _HtmlWriter:
                     parts.append(escape(token.content[mark.end() :]))
                 case _:
                     parts.append(_TAGS.get(token.type) or escape(token.content))
+
         return "".join(parts)
 
     def _link(self, label: str, address: str) -> str:

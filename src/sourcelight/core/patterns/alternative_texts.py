@@ -28,6 +28,7 @@ class AlternativeTexts(CompiledPattern):
         self.literal = None
         self.required = Or(tuple(RequiredText(lower_ascii(text)) for text in texts))
         self._lowered = self.lowered = b""
+
         # In one order, whatever the query has: each text is looked for in turn, and their places are merged.
         self._texts = tuple(sorted(texts))
 
@@ -52,6 +53,7 @@ class AlternativeTexts(CompiledPattern):
             # A position inside another match doesn't count.
             if not spans or start >= spans[-1][1]:
                 spans.append((start, end))
+
         table = np.array(spans, dtype=np.int64).reshape(-1, 2)
         rows = starts.searchsorted(table[:, 0], side="right") - 1
         return rows, table[:, 0] - starts[rows], table[:, 1] - starts[rows]

@@ -79,6 +79,7 @@ class BulkMatcher:
                 continue
             data = b"".join([view[a:b] for a, b in zip(run_starts.tolist(), run_ends.tolist(), strict=True)])
             matched[first:last] = self._among(data, _bounds(run_ends - run_starts), self._source)
+
         return matched
 
     def documents(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
@@ -90,6 +91,7 @@ class BulkMatcher:
             with source.measure(int(sizes[first:last].sum())) as text:
                 data = _concat(buffers, ranges[first:last])
                 matched[first:last] = self._among(data, _bounds(sizes[first:last]), text)
+
         return ranges[matched]
 
     def lines(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
@@ -109,6 +111,7 @@ class BulkMatcher:
                 check_stopped(stopped)
                 # Neighboring blocks are joined, because the second step reads lines, wherever the blocks were cut.
                 line_starts.append(self._lines(buffers, join_adjacent(run[matched]), source.text))
+
         return np.concatenate(line_starts)
 
     def _lines(self, buffers: BufferList, ranges: Int64Array, source: str) -> Int64Array:
@@ -116,10 +119,12 @@ class BulkMatcher:
         data, range_bounds = _concat(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
         raw = np.frombuffer(data, dtype=np.uint8)
         bounds = np.concatenate(([0], np.flatnonzero(raw == NEWLINE) + 1))
+
         # The last line of a text may lack its newline, and needs its own bound to end before the next range.
         unended = range_bounds[1:][raw[range_bounds[1:] - 1] != NEWLINE]
         if len(unended):
             bounds = np.union1d(bounds, unended)
+
         starts = bounds[:-1][self._among(data, bounds, source)]
         # Map each start from the copied text to the buffers, by the range that it was copied from.
         rows = np.searchsorted(range_bounds, starts, side="right") - 1
@@ -140,6 +145,7 @@ class _Source:
         """Yield the pattern for a call that reads `size` bytes, and measure the call."""
         text, started_at = self.text, time.thread_time()
         yield text
+
         # CPU time of this thread: by wall time, every pattern would be slow on a busy machine.
         duration_s = time.thread_time() - started_at
         if duration_s > SLOW_S and duration_s * SLOW_BYTES > size and text == self.text:
@@ -182,4 +188,5 @@ def paced_runs(sizes: Int64Array, stopped: Stopped) -> Iterator[tuple[int, int]]
             budget = max(MIN_CALL_BYTES, budget // 4)
         elif duration_s < SHORT_S:
             budget = min(MAX_CALL_BYTES, 2 * budget)
+
         first = last

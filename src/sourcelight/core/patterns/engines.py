@@ -49,6 +49,7 @@ class PatternEngines:
         source = quote(raw) if kind == "literal" else raw
         if kind == "regexp":  # error messages quote the pattern without the added flags
             compile_re2(source, case_sensitive=case_sensitive, quoted=text)
+
         # RE2 reads ^ and $ as the ends of the text unless (?m) is on.
         flagged = source if whole_text else b"(?m)" + source
         regexp = compile_re2(flagged, case_sensitive=case_sensitive, quoted=text)
@@ -56,11 +57,13 @@ class PatternEngines:
         tree = syntax.tree
         anchor_kinds = anchors(tree)
         anchored_ends = {"text-start", "text-end"} & anchor_kinds
+
         # \A and \z name the ends of the document, which a scan of single lines can't see.
         multi_line = matches_newline(tree) or (bool(anchored_ends) and not whole_text)
         matches_empty = nullable(tree)
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
         kernel = _with_flags(flags, syntax.plain_source)
+
         # $ and \z look ahead only. Every other anchor, \b too, looks at the byte before a match, so a search that goes
         # on after a match must still see that byte.
         looks_behind = bool(anchor_kinds - {"line-end", "text-end"}) or isinstance(tree, UnknownNode)
@@ -70,9 +73,11 @@ class PatternEngines:
             # Empty matches are dropped anyway. Excluding them here saves an attempt at every character.
             tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
             regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
+
         is_nullable = matches_empty and shorter is None
         runs = None if is_nullable or anchor_kinds else class_runs(tree, greedy=syntax.greedy)
         finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=is_nullable, runs=runs)
+
         # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
         bulk_source = kernel if shorter is not None and kernel else (b"" if case_sensitive else b"(?i)") + flagged
         bulk = BulkMatcher(bulk_source, lambda: weaker_patterns(tree))

@@ -54,6 +54,7 @@ class ClassRuns:
         raw, offsets = self._together(view, starts, ends)
         limits = offsets + (ends - starts)
         is_member = self.members[raw]
+
         # The bytes right before and after a text are made non-members, so that no run crosses from one text to the
         # next.
         is_member[limits[limits < len(raw)]] = False
@@ -71,8 +72,10 @@ class ClassRuns:
             left_out = np.zeros(len(starts), dtype=np.bool_)
             left_out[remaining] = True
             selected &= ~left_out[row]
+
         if not selected.all():
             row, run_starts, run_ends = row[selected], run_starts[selected], run_ends[selected]
+
         base = offsets[row]
         return row, run_starts - base, run_ends - base, remaining
 
@@ -84,6 +87,7 @@ class ClassRuns:
         are_separate = bool((starts[1:] > ends[:-1]).all())
         if are_separate and last > first and 2 * int((ends - starts).sum() + len(starts)) >= last - first:
             return np.frombuffer(view, np.uint8)[first:last], starts - first
+
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
         text = b"\n".join([*(view[start:end] for start, end in pairs), b""])
         bounds = np.cumsum(ends - starts + 1)
@@ -93,12 +97,14 @@ class ClassRuns:
         if self.high == 1:
             run_starts = np.flatnonzero(is_member).astype(np.int64)
             return run_starts, run_starts + 1
+
         # Padded with False, a run begins at each even edge and ends at the next odd one.
         edges = np.flatnonzero(np.diff(is_member, prepend=False, append=False)).astype(np.int64)
         run_starts, run_ends = edges[0::2], edges[1::2]
         if self.high is None:
             selected = run_ends - run_starts >= self.low
             return run_starts[selected], run_ends[selected]
+
         # Greedy {low,high} cuts a run from its left into pieces of `high`, and the rest where it is long enough. The
         # first line is a division that rounds up.
         piece_counts = -(-(run_ends - run_starts) // self.high)
@@ -114,14 +120,17 @@ def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
     node = tree
     while isinstance(node, Concat) and len(node.parts) == 1:
         node = node.parts[0]
+
     minimum, maximum = 1, 1
     if isinstance(node, Repeat):
         minimum, maximum, node = node.low, node.high, node.part  # type: ignore[assignment]
         # A lazy repetition takes `low` characters, not as many as there are.
         if not greedy and minimum != maximum:
             return None
+
     if not isinstance(node, Chars) or minimum < 1 or maximum == 0:
         return None
+
     members = np.zeros(256, dtype=np.bool_)
     members[[code for code in range(_ASCII_END) if node.narrow >> code & 1]] = True
     return ClassRuns(members, minimum, maximum)
@@ -145,12 +154,14 @@ def compile_re2(source: bytes, *, case_sensitive: bool, quoted: str) -> Any:
     options = _re2.RE2.Options()
     options.log_errors = False
     options.case_sensitive = case_sensitive
+
     # Captures would make RE2 slower, and only the bounds of the whole match are read.
     options.never_capture = True
     regexp = _re2.RE2(source, options)
     if not regexp.ok():
         reason = regexp.error()
         raise PatternError(quoted, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason))
+
     return regexp
 
 
@@ -168,6 +179,7 @@ def name_test(pattern: str) -> NameTest:
         source = pattern.encode()
     except UnicodeEncodeError as error:
         raise PatternError(pattern, "invalid UTF-8") from error
+
     # Of a name it only matters whether it matches: spans and trees of a whole `CompiledPattern` take three expressions
     # of RE2 and an analysis, longer than to look at all names.
     match = compile_re2(source, case_sensitive=False, quoted=pattern).Match
@@ -223,13 +235,17 @@ class ExactMatcher:
                 match_start, match_end = match(_UNANCHORED, text, position, text_end)[0]
                 if match_start < 0:
                     return spans
+
                 if match_end > match_start:
                     spans.append((match_start, match_end))
+
                 # An empty match at the end was the last one possible.
                 if position == text_end:
                     return spans
+
                 # After an empty match the search moves on by one byte; else RE2 would give the same match forever.
                 position = match_end if match_end > position else position + 1
+
             check_stopped(stopped)
 
     def first_start(self, text: Any, low: int, end: int) -> int:
@@ -251,8 +267,10 @@ class ExactMatcher:
             rows.append(row + first)
             lows.append(match_starts)
             highs.append(match_ends)
+
         if not rows:
             return _empty(), _empty(), _empty()
+
         return np.concatenate(rows), np.concatenate(lows), np.concatenate(highs)
 
     def _by_runs(
@@ -260,14 +278,17 @@ class ExactMatcher:
     ) -> tuple[Int64Array, Int64Array, Int64Array]:
         if self._runs is None:
             return self._chunk(view, starts, ends, stopped)
+
         row, match_starts, match_ends, remaining = self._runs.spans(view, starts, ends)
         if not len(remaining):
             return row, match_starts, match_ends
+
         next_texts, next_starts, next_ends = self._chunk(view, starts[remaining], ends[remaining], stopped)
         row, match_starts, match_ends = (
             np.concatenate(arrays)
             for arrays in ((row, remaining[next_texts]), (match_starts, next_starts), (match_ends, next_ends))
         )
+
         # Both parts are sorted by row and share no row: a stable sort keeps the spans of a row in order.
         order = np.argsort(row, kind="stable")
         return row[order], match_starts[order], match_ends[order]
@@ -277,20 +298,25 @@ class ExactMatcher:
     ) -> tuple[Int64Array, Int64Array, Int64Array]:
         all_rows = np.arange(len(starts), dtype=np.int64)
         nowhere = np.zeros(len(starts), dtype=np.int64)
+
         # Arrow's kernel gives one match per text, so an empty one would hide a longer one after it.
         if self._nullable or self._kernel_source is None:
             return self._one_by_one(view, starts, ends, all_rows, nowhere, stopped)
+
         rounds: list[tuple[Int64Array, Int64Array, Int64Array]] = []
         rows, froms = all_rows, nowhere
+
         # Each round gives the next match of every row that is left, in the text after its last one. After a cut, ^ or
         # \b would match at the cut, so such patterns have one round.
         for _ in range(1 if self._looks_behind else MAX_ROUNDS):
             if len(rows) < FEW_ROWS:
                 break
+
             check_stopped(stopped)
             texts = gather_texts(view, starts[rows] + froms, ends[rows])
             spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
             is_match = mask_of(spans.is_valid())
+
             # Field 0 is a fixed-size list (offset, length) of the only group, m; null rows have no match.
             pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[is_match]
             rows, froms = rows[is_match], froms[is_match]
@@ -299,8 +325,10 @@ class ExactMatcher:
             rounds.append((rows, match_starts, froms))
             is_unfinished = froms < (ends - starts)[rows]
             rows, froms = rows[is_unfinished], froms[is_unfinished]
+
         if len(rows):
             rounds.append(self._one_by_one(view, starts, ends, rows, froms, stopped))
+
         row, match_starts, match_ends = (
             (np.concatenate([part[i] for part in rounds]) for i in range(3)) if rounds else (_empty(),) * 3
         )
@@ -308,6 +336,7 @@ class ExactMatcher:
             # Rounds interleave the matches of a row: sort by row, then by start.
             order = np.lexsort((match_starts, row))
             row, match_starts, match_ends = row[order], match_starts[order], match_ends[order]
+
         return row, match_starts, match_ends
 
     def _one_by_one(
@@ -327,6 +356,7 @@ class ExactMatcher:
                 check_stopped(stopped)
             # The whole line is passed with a position to start at: `\b` and `^` depend on the text before it.
             spans += [(row, lower, upper) for lower, upper in self.find(bytes(view[start:end]), position, stopped)]
+
         table = np.array(spans, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
@@ -340,6 +370,7 @@ def gather_texts(view: memoryview, starts: Int64Array, ends: Int64Array) -> Any:
         texts = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), data)
         every_other = np.arange(0, len(bounds), 2)
         return texts.take(pa.Int64Array.from_buffers(pa.int64(), len(every_other), [None, pa.py_buffer(every_other)]))
+
     data = b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(ends - starts)))
     return pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(data))

@@ -42,8 +42,10 @@ class BufferList:
         if len(self.views) == 1:
             view, base = self.views[0], int(self.first[0])
             return [view[start - base : end - base] for start, end in ranges.tolist()]
+
         which = self.index_of(ranges[:, 0])
         numbers = which.tolist()
+
         # Each view is taken once: shards are mapped, and checked, when they are first taken.
         views = {number: self.views[number] for number in set(numbers)}
         local_ranges = ranges - self.first[which][:, None]
@@ -60,6 +62,7 @@ class BufferList:
         if len(self.views) == 1:
             yield 0, 0, len(addresses)
             return
+
         # Texts follow one another in the address space, so the addresses of each are one slice.
         bounds = addresses.searchsorted(self.first).tolist()
         bounds.append(len(addresses))
@@ -109,10 +112,12 @@ def join_near(ranges: Int64Array) -> Int64Array:
     """Join ranges whose gap costs less to scan than one more range."""
     if len(ranges) < 2:
         return ranges
+
     # Bytes of a gap are read for nothing, but a range costs a call: the shorter gaps are cheaper to read.
     is_separate = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST_BYTES
     if is_separate.all():
         return ranges
+
     first = np.concatenate(([True], is_separate))
     last = np.concatenate((is_separate, [True]))
     return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
@@ -131,6 +136,7 @@ def cut_at_lines(buffers: BufferList, ranges: Int64Array, portion: int) -> Int64
     # Twice the portion: a range slightly above it would leave a tiny rest.
     if not (ranges[:, 1] - ranges[:, 0] > 2 * portion).any():
         return ranges
+
     blocks: list[tuple[int, int]] = []
     for (base, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
         find = stringzilla.Str(text).find
@@ -139,6 +145,7 @@ def cut_at_lines(buffers: BufferList, ranges: Int64Array, portion: int) -> Int64
             blocks.append((base + position, base + newline + 1))
             position = newline + 1
         blocks.append((base + position, base + size))
+
     return np.array(blocks, dtype=np.int64)
 
 
@@ -159,9 +166,11 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Ar
     """Return the addresses of all occurrences of `text` in each range, as `find_texts` does for one text."""
     if len(buffers.views) == 1 and not buffers.first[0]:
         return find_texts(buffers.views[0], text, ranges)
+
     width = len(text)
     if width == 1:
         return _find_in_each(buffers, text, ranges)
+
     starts: list[int] = []
     add = starts.append
     scanned, may_be_dense = 0, never_overlaps(text)
@@ -177,6 +186,7 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Ar
             # The bytes read so far are the sample: a separate one would read a rare text's few ranges twice.
             if may_be_dense and len(starts) * DENSE > scanned > BLOCK:
                 return _find_in_each(buffers, text, ranges)
+
     return np.array(starts, dtype=np.int64)
 
 
@@ -198,23 +208,28 @@ def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
         # Drops matches in a gap or across the end of a range. The text can't overlap itself, so these hid no other.
         within_range: Int64Array = offsets[offsets + len(text) <= ranges[position, 1]]
         return within_range
+
     haystack = stringzilla.Str(view)
     if len(ranges) == 1:
         low, high = ranges[0].tolist()
         few = _find_few(haystack, text, low, high)
         if few is not None:
             return few
+
     if len(text) == 1 and len(ranges):
         probe = _first_bytes(ranges, PROBE)
         if count_texts(view, text, probe) * SPARSE > int((probe[:, 1] - probe[:, 0]).sum()):
             return _find_byte(view, text[0], ranges)
+
     if len(text) > 1 and never_overlaps(text) and len(ranges):
         probe = _first_bytes(ranges, PROBE)
         size = int((probe[:, 1] - probe[:, 0]).sum())
         if size > BLOCK and count_texts(view, text, probe) * DENSE > size:
             return _find_dense(view, text, ranges)
+
     if len(ranges) == 1:
         return _find_between(haystack, text, *ranges[0].tolist())
+
     find = haystack.find
     width = len(text)
     starts: list[int] = []
@@ -224,6 +239,7 @@ def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
         while position >= 0:
             add(position)
             position = find(text, position + width, end)
+
     return np.array(starts, dtype=np.int64)
 
 
@@ -238,6 +254,7 @@ def _find_few(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> I
             return None
         starts.append(position)
         position = find(text, position + width, end)
+
     return np.array(starts, dtype=np.int64)
 
 
@@ -278,6 +295,7 @@ def _find_dense(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array
     raw = np.frombuffer(view, dtype=np.uint8)
     start, end = int(ranges[0, 0]), int(ranges[-1, 1])
     counts = np.bincount(raw[start : min(start + BLOCK, end)], minlength=256)
+
     # The rarest byte of a sample leaves the fewest candidates; the others are compared by rarity too, so that the array
     # shrinks fast.
     rarest = min(range(len(text)), key=lambda position: int(counts[text[position]]))
@@ -296,6 +314,7 @@ def _find_dense(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array
             for index in other_indexes:
                 candidates = candidates[raw[candidates + index] == text[index]]
             offsets.append(candidates)
+
     return np.concatenate(offsets)
 
 
@@ -307,6 +326,7 @@ def _find_byte(view: memoryview, byte: int, ranges: Int64Array) -> Int64Array:
             np.flatnonzero(raw[offset : min(offset + BLOCK, end)] == byte) + offset
             for offset in range(start, end, BLOCK)
         )
+
     return np.concatenate(offsets)
 
 
@@ -338,6 +358,7 @@ def lines_around(view: memoryview, offsets: Int64Array, ranges: Int64Array) -> t
         line_end = newline if newline >= 0 else range_end
         starts.append(max(haystack.rfind(b"\n", range_start, offset) + 1, range_start))
         ends.append(line_end)
+
     return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
 
 

@@ -38,6 +38,7 @@ def weaker_patterns(tree: Node) -> tuple[bytes, ...]:
             compile_re2(source, case_sensitive=True, quoted="")
     except (_Unwritable, PatternError, RecursionError):
         return ()
+
     return tuple(dict.fromkeys(sources))
 
 
@@ -52,6 +53,7 @@ def _write(node: Node, max_count: int | None) -> str:
         return "(?:" + "|".join(_write(part, max_count) for part in node.parts) + ")"
     if isinstance(node, Repeat):
         return _repeat(node, max_count)
+
     raise _Unwritable
 
 
@@ -79,9 +81,11 @@ def _repeat(node: Repeat, max_count: int | None) -> str:
     minimum, maximum = node.low, node.high
     if maximum == 0:
         return ""
+
     if max_count is not None and max(minimum, maximum or 0) > max_count:
         # {50} becomes {2,}: it matches wherever the exact count does, with few states.
         minimum, maximum = min(minimum, max_count), None
+
     counts = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}
     quantifier = counts.get((minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}")
     return f"(?:{_write(node.part, max_count)}){quantifier}"

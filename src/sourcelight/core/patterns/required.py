@@ -90,6 +90,7 @@ def _texts_of(node: Node, *, fold_case: bool) -> _KnownTexts:
         return _either([_texts_of(part, fold_case=fold_case) for part in node.parts])
     if isinstance(node, Repeat):
         return _texts_of_repeat(node, fold_case=fold_case)
+
     return _ANY_TEXT
 
 
@@ -105,6 +106,7 @@ def _texts_of_parts(parts: Sequence[Node], *, fold_case: bool) -> _KnownTexts:
                 continue
         texts = _join(_with_word(texts, word), _texts_of(part, fold_case=fold_case))
         word = []
+
     return _with_word(texts, word)
 
 
@@ -123,12 +125,14 @@ def _with_word(texts: _KnownTexts, word: Sequence[bytes]) -> _KnownTexts:
 def _texts_of_chars(node: Chars, *, fold_case: bool) -> _KnownTexts:
     if node.wide is None:
         return _ANY_TEXT
+
     texts = {bytes((code,)) for code in range(128) if node.narrow >> code & 1}
     wide = {code: chr(code).encode("utf-8", "surrogatepass") for code in node.wide}
     if fold_case:
         texts = set(map(lower_ascii, texts))
         # Whatever the context: a set may hold a twin without k or s, and a pattern may have two twins side by side.
         wide |= {code: counterpart for code, counterpart in _TWINS.items() if code in wide}
+
     texts.update(wide.values())
     return _exactly(texts) if len(texts) <= MAX_MEMBERS else _ANY_TEXT
 
@@ -136,16 +140,20 @@ def _texts_of_chars(node: Chars, *, fold_case: bool) -> _KnownTexts:
 def _texts_of_repeat(node: Repeat, *, fold_case: bool) -> _KnownTexts:
     if node.high == 0:
         return _NO_TEXT
+
     single = _texts_of(node.part, fold_case=fold_case)
     if node.low == 0:
         return _either([single, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
+
     # x{n,} holds at least n copies in a row. Up to 4 of them are crossed: each multiplies the texts.
     copies = min(node.low, MAX_COPIES)
     texts = single
     for _ in range(copies - 1):
         texts = _join(texts, single)
+
     if node.low == node.high == copies:
         return texts
+
     # More copies may follow, so nothing is exact; a match still starts and ends with a copy, and holds all of `texts`.
     return _KnownTexts(None, texts.heads, texts.tails, texts.required_tree())
 
@@ -155,10 +163,12 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
         return right
     if right.exact == _EMPTY_TEXT:
         return left
+
     if left.exact is not None and right.exact is not None:
         exact = _cross(left.exact, right.exact)
         if exact is not None:
             return _exactly(exact)
+
     # What a match holds where the two parts meet: each tail of the left with each head of the right.
     seam = _cross(left.tails, right.heads)
     if seam is None:
@@ -166,12 +176,15 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
     else:
         # A seam that lives on as head or tail is stated when that ends, in its longest form only.
         between = _one_of(seam) if left.exact is None and right.exact is None else ALWAYS
+
     heads, tails = left.heads, right.tails
     # An exact part is its own head and tail: crossed with those of its neighbor, it gives the new heads or tails.
     if left.exact is not None:
         heads = seam if seam is not None else left.exact
+
     if right.exact is not None:
         tails = seam if seam is not None else right.exact
+
     return _KnownTexts(None, heads, tails, all_of((left.between, right.between, between)))
 
 
@@ -190,6 +203,7 @@ def _either(branches: list[_KnownTexts]) -> _KnownTexts:
             break
     else:
         return _exactly(exact)
+
     heads = frozenset().union(*(branch.heads for branch in branches))
     tails = frozenset().union(*(branch.tails for branch in branches))
     return _KnownTexts(

@@ -113,6 +113,7 @@ def parse(source: str, *, fold: bool, multi_line: bool) -> ParsedPattern:
             return ParsedPattern(UnknownNode(), None)
     except (_Unreadable, RecursionError, IndexError, ValueError, re2.error):
         return ParsedPattern(UnknownNode(), None)
+
     return ParsedPattern(tree, reader.without_captures().encode(), greedy=reader.greedy)
 
 
@@ -193,6 +194,7 @@ def char_class(source: str, *, fold: bool) -> Chars:
         if regexp.search("\N{SNOWMAN}".encode()):
             return Chars(narrow, None)
         return Chars(narrow, tuple(code for code in (0x17F, 0x212A) if regexp.search(chr(code).encode())))
+
     return Chars(narrow, _members(re2.compile(b"(?:" + raw + b")+", options), _every_wide_character()))
 
 
@@ -226,12 +228,14 @@ class _SyntaxReader:
         # Most analyses of a tree recurse too, and don't catch a RecursionError: a deeper tree becomes unknown.
         if depth > MAX_NESTING:
             raise _Unreadable
+
         branches: list[Node] = []
         items: list[Node] = []
         while self.position < len(self.source):
             char = self.source[self.position]
             if char == ")":
                 break
+
             if char == "|":
                 self.position += 1
                 branches.append(Concat(tuple(items)))
@@ -243,6 +247,7 @@ class _SyntaxReader:
                 self.position = word.end()
             else:
                 items.extend(self.item(char, depth))
+
         branches.append(Concat(tuple(items)))
         return branches[0] if len(branches) == 1 else Alternate(tuple(branches))
 
@@ -259,13 +264,16 @@ class _SyntaxReader:
     def repeat(self, items: list[Node]) -> None:
         if not items:
             raise _Unreadable
+
         char = self.source[self.position]
         bounds = self.bounds() if char == "{" else None
         minimum, maximum, end = bounds or {"*": (0, None), "+": (1, None), "?": (0, 1)}[char] + (self.position + 1,)
+
         # Greediness changes the spans and not whether there is a match; it is noted for `never_empty`.
         if self.source[end : end + 1] == "?":
             self.greedy = False
             end += 1
+
         items[-1] = Repeat(items[-1], minimum, maximum)
         self.position = end
 
@@ -276,11 +284,13 @@ class _SyntaxReader:
             return (self.bracket(),)
         if char == "\\":
             return self.escape()
+
         self.position += 1
         if char == ".":
             return (Chars(_ASCII if self.dot_newline else _ASCII & ~_NEWLINE, None),)
         if char in "^$":
             return (Anchor(_PLACES[char, self.multi_line]),)
+
         return (character(ord(char), fold=self.fold),)
 
     def group(self, depth: int) -> tuple[Node, ...]:
@@ -300,9 +310,11 @@ class _SyntaxReader:
         else:
             self.position = start + 1
             self.captures.append((start, self.position))
+
         inner = self.alternation(depth + 1)
         if self.source[self.position] != ")":
             raise _Unreadable
+
         self.position += 1
         self.fold, self.multi_line, self.dot_newline = flags
         return (inner,)
@@ -324,7 +336,9 @@ class _SyntaxReader:
                 self.greedy = False
             else:
                 raise _Unreadable
+
             self.position += 1
+
         self.position += 1
         return char
 
@@ -335,6 +349,7 @@ class _SyntaxReader:
         position = start + 1
         if self.source[position] == "^":
             position += 1
+
         first = position
         while self.source[position] != "]" or position == first:
             if self.source[position] == "\\":
@@ -343,6 +358,7 @@ class _SyntaxReader:
                 position = close + 2
             else:
                 position += 1
+
         self.position = position + 1
         return char_class(self.source[start : self.position], fold=self.fold)
 
@@ -350,6 +366,7 @@ class _SyntaxReader:
         start = self.position
         char = self.source[start + 1]
         self.position = start + 2
+
         if char == "Q":
             close = self.source.find("\\E", self.position)
             text = self.source[self.position : close if close >= 0 else len(self.source)]
@@ -357,19 +374,24 @@ class _SyntaxReader:
             # RE2 quotes up to the end without \E; `without_captures` adds it, as more text follows there.
             self.open_quote = close < 0
             return tuple(character(ord(c), fold=self.fold) for c in text)
+
         if char in "dDsSwW":
             return (char_class("\\" + char, fold=self.fold),)
+
         # `\pL` has one letter, `\p{Greek}` a name in braces.
         if char in "pP":
             self.position = (
                 self.source.index("}", self.position) + 1 if self.source[self.position] == "{" else self.position + 1
             )
             return (char_class(self.source[start : self.position], fold=self.fold),)
+
         if char == "C":
             return (AnyByte(),)
+
         anchors: dict[str, AnchorKind] = {"A": "text-start", "z": "text-end", "b": "word", "B": "not-word"}
         if char in anchors:
             return (Anchor(anchors[char]),)
+
         return (character(self.code(char), fold=self.fold),)
 
     def code(self, char: str) -> int:
@@ -379,15 +401,18 @@ class _SyntaxReader:
                 return int(self.source[start : self.position - 1], 16)
             self.position += 2
             return int(self.source[self.position - 2 : self.position], 16)
+
         if char in "01234567":
             digits = char
             while len(digits) < 3 and self.source[self.position : self.position + 1] in tuple("01234567"):
                 digits += self.source[self.position]
                 self.position += 1
             return int(digits, 8)
+
         # RE2 has no such escape, or one that this reader does not know.
         if char.isascii() and char.isalnum() and char not in _ESCAPES:
             raise _Unreadable
+
         return _ESCAPES.get(char, ord(char))
 
 
@@ -395,13 +420,16 @@ def matches_newline(node: Node) -> bool:
     """Return whether a match can hold a newline."""
     if isinstance(node, Chars):
         return bool(node.narrow & _NEWLINE)
+
     if isinstance(node, Concat | Alternate):
         # Most parts are characters, which need no call.
         return any(
             bool(part.narrow & _NEWLINE) if isinstance(part, Chars) else matches_newline(part) for part in node.parts
         )
+
     if isinstance(node, Repeat):
         return node.high != 0 and matches_newline(node.part)
+
     return isinstance(node, AnyByte | UnknownNode)
 
 
@@ -424,12 +452,15 @@ def never_empty(syntax: ParsedPattern) -> ParsedPattern | None:
     node = syntax.tree
     while isinstance(node, Concat) and len(node.parts) == 1:
         node = node.parts[0]
+
     source = syntax.plain_source
     if source is None or not source.endswith(b"*") or not syntax.greedy:
         return None
+
     # Only a single star: its empty matches are not matches here, and with `+` RE2 never produces them.
     if not isinstance(node, Repeat) or (node.low, node.high) != (0, None) or nullable(node.part):
         return None
+
     return ParsedPattern(Repeat(node.part, 1, None), source[:-1] + b"+")
 
 
@@ -453,8 +484,11 @@ def plain_text(node: Node) -> bytes | None:
                 return None
             text += inner.decode("utf-8", "surrogatepass")
             continue
+
         # A class of exactly one character, ASCII as a bit set (`narrow`) or beyond it (`wide`).
         if not isinstance(part, Chars) or part.wide is None or part.narrow.bit_count() + len(part.wide) != 1:
             return None
+
         text += chr(part.wide[0] if part.wide else part.narrow.bit_length() - 1)
+
     return text.encode("utf-8", "surrogatepass") or None

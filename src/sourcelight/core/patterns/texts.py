@@ -61,6 +61,7 @@ class Prefilter:
             ]
             # Each text is searched for separately, so the offsets must be merged.
             return np.unique(np.array(offsets, dtype=np.int64))
+
         parts = [find_in_all(buffers, text, ranges) for text in self.texts]
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
@@ -83,6 +84,7 @@ def prefilters(tree: Node) -> tuple[Prefilter, ...]:
         selected = [
             Prefilter(texts, fold_case=True, hazards=hazards) for texts in _required_texts(required_texts(tree))
         ]
+
     return tuple(selected or exact_prefilters)
 
 
@@ -109,6 +111,7 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
     """Return the prefilter with the fewest places in a sample; None when all have so many that RE2 is as fast."""
     if not choices:
         return None
+
     # Spread over all ranges: the first ones may be files of one directory.
     sample = ranges[:: len(ranges) // SAMPLES + 1].copy()
     sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE_BYTES)
@@ -193,14 +196,18 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
         # The text is common: comparing all bytes at once is faster than one search per occurrence, so start over.
         if len(starts) * DENSE > done > BLOCK_BYTES:
             return _find_all(buffers, text, ranges, hazards=hazards)
+
         find = stringzilla.Str(lowered).find
         if hazards and any(find(hazard) >= 0 for hazard in FOLD_HAZARDS):
             return None
+
         position = find(text)
         while position >= 0:
             add(base + position)
             position = find(text, position + width)
+
         done += len(lowered)
+
     return np.array(starts, dtype=np.int64)
 
 
@@ -209,6 +216,7 @@ def _find_all(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: 
     lowered = lower_ascii(b"\n".join(buffers.slices(ranges)))
     if hazards and any(hazard in lowered for hazard in FOLD_HAZARDS):
         return None
+
     # + 1: the newline between two slices. The text contains none, so no match spans two slices.
     sizes = ranges[:, 1] - ranges[:, 0] + 1
     ends = np.cumsum(sizes)

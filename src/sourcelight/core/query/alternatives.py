@@ -50,15 +50,18 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
         return None
     if isinstance(node, Filter | Predicate):
         return [_Draft([node], [])]
+
     parts = [_expand(arg, text) for arg in node.args]
     # Pure patterns stay one expression: the engine evaluates their tree for each file and needs no alternatives.
     if all(part is None for part in parts):
         return None
+
     operands = [part or [_single_draft(arg)] for part, arg in zip(parts, node.args, strict=True)]
     if isinstance(node, Or):
         drafts = [draft for operand in operands for draft in operand]
         _check_size(drafts, [], text)
         return drafts
+
     drafts = [_Draft([], [])]
     for operand in operands:
         # Check before the product is built: 20 filters with two values each would make a million alternatives.
@@ -68,11 +71,13 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
                 draft.filters.extend(operand[0].filters)
                 draft.patterns.extend(operand[0].patterns)
             continue
+
         drafts = [
             _Draft(draft.filters + other.filters, draft.patterns + other.patterns)
             for other in operand
             for draft in drafts
         ]
+
     return drafts
 
 
@@ -86,6 +91,7 @@ def _check_size(left: list[_Draft], right: list[_Draft], text: str) -> None:
         many == 1 or _size(left) * len(right) + _size(right) * len(left) <= _MAX_ALTERNATIVE_PARTS
     ):
         return
+
     raise QueryError(
         f"the query has too many alternatives of filters: {many:,} or more; {MAX_ALTERNATIVES:,} are allowed",
         query=text,
@@ -105,6 +111,7 @@ def _finish(draft: _Draft, phrase: str) -> Alternative:
         for part in patterns:
             flat.extend(part.args if isinstance(part, And) else [part])
         pattern = And(tuple(flat))
+
     type_values = {node.value for node in filters if isinstance(node, Filter) and node.name == "type"}
     if type_values:
         types = tuple(name for name in RESULT_TYPES if name in type_values)
@@ -113,6 +120,7 @@ def _finish(draft: _Draft, phrase: str) -> Alternative:
         types = ("file",)
     else:
         types = DEFAULT_TYPES
+
     boosted = phrase and type_values <= _BOOSTED and pattern is not None and _is_phrase(pattern)
     return Alternative(filters, pattern, types, phrase if boosted else None)
 
@@ -188,6 +196,7 @@ class Validator:
         counts = Counter(_name(node) for node in alternative.filters)
         for node in alternative.filters:
             self._check_filter(node, counts)
+
         if alternative.pattern is not None and id(alternative.pattern) not in self._valid:
             for pattern in patterns_of(alternative.pattern):
                 if pattern.kind == "regexp":
@@ -195,6 +204,7 @@ class Validator:
                 elif pattern.kind == "structure":
                     self._check_structure(pattern, alternative)
             self._valid.add(id(alternative.pattern))
+
         self._check_revisions(alternative)
         self._check_types(alternative)
 
@@ -207,11 +217,13 @@ class Validator:
         parts = self._source.values(pattern)
         if problem is None and len(parts) < 2:
             return
+
         # Terms can hide each other's faults when they are joined: `[a b]` would become `(?:[a).*?(?:b])`.
         for start, value in parts[:_MAX_PARTS]:
             reason = regexp_problem(value) if problem is not None or _HIDING.search(value) else None
             if reason is not None:
                 self._blame(problem or reason, reason, start, value, "content:" if pattern.content else "")
+
         if problem is not None:
             self._fail(problem, pattern, BACKSLASH)
 
@@ -219,10 +231,12 @@ class Validator:
         if "symbol" in alternative.types:
             hint = "leave type:symbol out, or add patternType:keyword"
             self._fail("type:symbol looks at names, and a pattern of code matches none", pattern, hint)
+
         depth = max_depth = 0
         for bracket in _BRACKETS.findall(pattern.value):
             depth += 1 if bracket in "([{" else -1
             max_depth = max(max_depth, depth)
+
         if len(pattern.value) > MAX_STRUCTURE or max_depth > MAX_STRUCTURE_DEPTH:
             message = (
                 f"a pattern of code has at most {MAX_STRUCTURE:,} characters and {MAX_STRUCTURE_DEPTH} brackets "
@@ -245,27 +259,34 @@ class Validator:
         if counts[field.name] > 1 and not field.repeat:
             hint = f"put the alternatives in parentheses: ({field.name}:a or {field.name}:b)"
             self._fail(f"field {quote_text(field.name)} may not be used more than once", node, hint)
+
         if id(node) in self._valid:
             return
+
         parts = self._source.values(node)
         owner = f"{'-' if node.negated else ''}{field.name}:"
         if isinstance(node, InvalidPredicate):
             if parts and "error parsing regexp" in node.error:
                 self._blame(node.error, node.error, *parts[0], f"{owner}{node.name}()")
             self._fail(node.error, node)
+
         if field.name == "g":
             self._fail('unrecognized field "g"', node)
+
         is_refused = node.negated and not field.negatable
         if is_refused and not field.value_first:
             self._refuse_negation(field.name, node)
+
         if isinstance(node, Filter) and field.check is not None:
             problem = field.check(node.value, self._now)
             if problem and parts and problem[0].startswith("error parsing regexp"):
                 self._blame(problem[0], problem[0], *parts[0], owner)
             if problem:
                 self._fail(problem[0], node, problem[1])
+
         if is_refused:
             self._refuse_negation(field.name, node)
+
         self._valid.add(id(node))
 
     def _refuse_negation(self, name: str, node: Node) -> NoReturn:
@@ -275,12 +296,15 @@ class Validator:
         revs = [node for node in alternative.filters if _name(node) == "rev"]
         if not revs:
             return
+
         repos = [node for node in alternative.filters if _name(node) == "repo"]
         for node in repos:
             if isinstance(node, Filter) and node.revs is not None:
                 self._fail(_BOTH_REVS, node)
+
         if not repos:
             self._fail(_NO_REPO, revs[0])
+
         for node in repos:
             if isinstance(node, Filter) and not node.value:
                 self._fail(_EMPTY_REPO, node)
@@ -299,12 +323,14 @@ class Validator:
             if node.name == "index" and node.value.lower() in {"o", "only"}:
                 only_indexed = node
             has_glob |= node.revs is not None and any(rev.startswith("*") for rev in node.revs)
+
         if commit_filter is not None and not {"commit", "diff"} & set(alternative.types):
             message = (
                 f"your query contains the field '{commit_filter.name}', which requires type:commit or type:diff in the "
                 "query"
             )
             self._fail(message, commit_filter, "add type:commit or type:diff")
+
         if only_indexed is not None and has_glob:
             self._fail(_INDEX_ONLY, only_indexed)
 

@@ -55,6 +55,7 @@ class Attributes:
                         attributes.pop(name, None)
                     else:
                         attributes[name] = value
+
         return attributes
 
 

@@ -67,6 +67,7 @@ class Expression:
         node = _without_pattern_type(self.node)
         if node is None:
             return to_text(self.node)
+
         # Only the regexp type has a regular expression under content:, only keyword puts words side by side, and only
         # one type has code.
         failure: QueryError | None = None
@@ -75,6 +76,7 @@ class Expression:
                 return to_text(combine("and", [Filter("patterntype", pattern_type), node]))
             except QueryError as error:
                 failure = failure or error
+
         raise failure or QueryError("the expression is empty", stage="parse")
 
     def parse(self) -> Query:
@@ -161,15 +163,18 @@ def field(name: str, value: str) -> Expression:
     canonical = ALIASES.get(name.lower())
     if canonical is None or canonical in {"content", "patterntype"}:
         raise ValueError(f"unknown field {name!r}; available: {', '.join(sorted(FIELDS))}")
+
     _refuse_empty(canonical, value)
     revs: tuple[str, ...] | None = None
     if canonical == "count" and value.lower() == "all":
         value = str(COUNT_ALL)
+
     if canonical == "repo" and "@" in value:
         value, _, revisions = value.partition("@")
         revs = tuple(revisions.split(":"))
     elif canonical == "rev":
         revs = tuple(value.split(":"))
+
     return Expression(Filter(canonical, value, revs=revs))
 
 
@@ -299,14 +304,17 @@ def _negate(node: Node) -> Node:
         return combine("or" if isinstance(node, And) else "and", [_negate(arg) for arg in node.args])
     if isinstance(node, Pattern):
         return Pattern(node.value, node.kind, negated=not node.negated, quoted=node.quoted, content=node.content)
+
     if isinstance(node, Predicate):
         if (node.on, node.name) in NOT_NEGATABLE or node.on == "rev":
             raise ValueError(f"{node.on}:{node.name}: can't be negated")
         return Predicate(node.on, node.name, node.args, negated=not node.negated)
+
     if not FIELDS[node.name].negatable:
         raise ValueError(f"{node.name}: can't be negated")
     if node.revs is not None:
         raise ValueError("a repo filter with revisions can't be negated")
+
     return Filter(node.name, node.value, negated=not node.negated, quoted=node.quoted)
 
 
@@ -323,6 +331,7 @@ def files_query(text: str) -> str:
     query: Query = parse(text, "keyword")
     if query.root is None:
         raise ToolError("keyword_search: the query is empty; enter text or a filter", tool="keyword_search")
+
     for alternative in query.plan:
         for name in ("type", "select"):
             used_filter = alternative.first(name)
@@ -333,9 +342,12 @@ def files_query(text: str) -> str:
                     tool="keyword_search",
                     argument="query",
                 )
+
     filters = []
     if not any(alternative.first("type") for alternative in query.plan):
         filters += [Filter("type", "file"), Filter("type", "path")]
+
     if not any(alternative.first("count") for alternative in query.plan):
         filters.append(Filter("count", str(COUNT_RANKED)))
+
     return str(Expression(combine("and", [query.root, *filters])))

@@ -68,9 +68,11 @@ def parse_date(text: str, now: datetime) -> datetime:
         moment = None if len(stripped) > _MAX_CHARS else _absolute(stripped) or _relative(stripped.lower(), now)
     except (ValueError, OverflowError, OSError) as error:
         raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}") from error
+
     # A text that adds nothing to the present is taken for a mistake, as in "0 days ago".
     if moment is None or moment == now:
         raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}")
+
     return moment.astimezone(UTC)
 
 
@@ -79,12 +81,15 @@ def _absolute(text: str) -> datetime | None:
         match = pattern.fullmatch(text)
         if match is not None:
             return read(match)
+
     match = _MONTH_FIRST.search(text)
     if match is not None:
         return datetime(int(match[3]), _MONTHS[match[1].lower()], int(match[2]), tzinfo=UTC)
+
     match = _DAY_FIRST.search(text)
     if match is not None:
         return datetime(int(match[3]), _MONTHS[match[2].lower()], int(match[1]), tzinfo=UTC)
+
     return None
 
 
@@ -134,8 +139,10 @@ def _relative(text: str, now: datetime) -> datetime | None:
         moment = _time_of_day(now, clock)
         # A clock time means its latest occurrence in the past, as in git's date formats.
         return moment if moment is None or moment <= now else moment - timedelta(days=1)
+
     if not remaining:
         return day
+
     clock = _CLOCK.fullmatch(remaining)
     return None if clock is None else _time_of_day(day, clock)
 
@@ -146,9 +153,11 @@ def _relative_day(text: str, now: datetime) -> tuple[datetime | None, str]:
     match = _AGO.match(text)
     if match is not None:
         return _back(now, _NUMBERS.get(match[1]) or int(match[1]), match[2]), text[match.end() :].strip()
+
     match = _LAST.match(text)
     if match is None:
         return None, text
+
     return _day_of(match[1], now, today, prefixed=match.group() != match[1]), text[match.end() :].strip()
 
 
@@ -158,21 +167,26 @@ def _day_of(word: str, now: datetime, today: datetime, *, prefixed: bool) -> dat
     if word in _WEEKDAYS:
         # `or 7`: on a Monday, "monday" is the one a week ago.
         back = (today.weekday() - _WEEKDAYS[word]) % 7 or 7
+
     if back is not None:
         return today - timedelta(days=back)
+
     if word in _MONTHS:
         # The latest such month that is over.
         year = today.year - (_MONTHS[word] >= today.month)
         return today.replace(year=year, month=_MONTHS[word], day=1)
+
     return _back(now, 1, word) if prefixed and word in _UNITS.split("|") else None
 
 
 def _back(now: datetime, number: int, unit: str) -> datetime:
     if unit in {"minute", "hour"}:
         return now - timedelta(**{f"{unit}s": number})
+
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit in {"day", "week"}:
         return today - timedelta(**{f"{unit}s": number})
+
     # Counted in months from year 0, so that crossing a year needs no special case; `min` then avoids 31 February.
     months = today.year * 12 + today.month - 1 - number * (12 if unit == "year" else 1)
     year, month = divmod(months, 12)
@@ -184,8 +198,10 @@ def _time_of_day(day: datetime, clock: re.Match[str]) -> datetime | None:
     hour, minute, second = (int(part or 0) for part in clock.groups()[:3])
     if clock[4] is None and clock[2] is None:
         return None
+
     if clock[4] is not None:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if clock[4] == "pm" else 0)
+
     return day.replace(hour=hour, minute=minute, second=second, microsecond=0)

@@ -124,9 +124,11 @@ def _lines(explanation: Explanation) -> list[str]:
             else "Searches",
         ]
         lines += [f"  {text}" for text in _alternative_lines(meaning)]
+
     if explanation.warnings:
         lines += ["", "Warnings"]
         lines += [f"  - {w.message}{f'; {w.fix}' if w.fix else ''}" for w in explanation.warnings]
+
     return lines
 
 
@@ -137,32 +139,39 @@ def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
     lines = [f"{meaning.repositories:,} {noun}: {', '.join(meaning.names)}{suffix}"]
     if meaning.forks_left_out or meaning.archived_left_out:
         lines.append(f"left out: forks {meaning.forks_left_out:,}, archived repositories {meaning.archived_left_out:,}")
+
     lines.append(
         f"results: {', '.join(meaning.types) or 'none'}{f', reduced to {meaning.select}' if meaning.select else ''}"
     )
     for item in meaning.filters:
         count = "" if item.files is None else f" ({count_of(item.files, 'file')})"
         lines.append(f"{item.text}: {item.meaning}{count}")
+
     if meaning.files:
         lines.append(f"{meaning.passing:,} of {meaning.files:,} files pass the filters")
+
     for pattern in meaning.patterns:
         lines.append(
             f"{pattern.kind} {pattern.text} in {' or '.join(pattern.fields) or 'nothing'}, per {pattern.evaluated}"
         )
         if pattern.fields in _WITHOUT_INDEX:
             continue
+
         lines.append(f"  every match contains: {pattern.required or 'no text that the index can select by'}")
         candidates = (
             f"{pattern.candidate_units:,} of {pattern.units:,} blocks of text ({_size(pattern.candidate_bytes)})"
         )
         lines.append(f"  the index leaves {candidates}")
+
     if any(pattern.fields not in _WITHOUT_INDEX for pattern in meaning.patterns):
         lines.append(f"reads {_size(meaning.read_bytes)} of {_size(meaning.text_bytes)}")
+
     limit = "no limit of matches" if meaning.limit is None else f"stops after {meaning.limit:,} matches"
     timeout = "" if meaning.timeout_s is None else f" or {meaning.timeout_s:g} s"
     lines.append(f"{limit}{timeout}")
     if meaning.looked_at < meaning.repositories and meaning.files:
         lines.append(f"these numbers cover only {count_of(meaning.looked_at, 'repository')}")
+
     return lines
 
 

@@ -219,6 +219,7 @@ def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
         return None
     else:
         message = "field count requires a positive number"
+
     return message, _did_you_mean("count", value, "write a number above zero, or count:all")
 
 
@@ -250,6 +251,7 @@ def _check_select(value: str, _now: datetime) -> tuple[str, str] | None:
             hint = f"did you mean {near[0]}?" if near else f"possible: {', '.join(names)}" if names else ""
             return f"invalid field {quote_text(part)} on select path {quote_text(value)}", hint
         allowed = allowed[part]
+
     return None
 
 

@@ -80,11 +80,14 @@ def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str
         return VENDORED
     if path.rpartition("/")[2].lower() in _LOCKS and values.get("linguist-generated") is not False:
         return LOCK
+
     generated = values.get("linguist-generated")
     if generated is None:
         generated = values.get("diff") is False or _GENERATED.search(path) is not None
+
     if generated:
         return GENERATED
+
     return DOCUMENTATION if values.get("linguist-documentation") else SOURCE
 
 

@@ -34,6 +34,7 @@ def _read(table: str) -> dict[str, ProgrammingLanguage]:
             tuple(f".{extension}" for extension in extensions.lower().split()),
             tuple(filenames.lower().split()),
         )
+
     return languages
 
 
@@ -76,13 +77,16 @@ def language_of(path: str) -> str:
     known_name = _MAIN_BY_FILENAME.get(base)
     if known_name is not None:
         return known_name
+
     stem, dot, last = base.rpartition(".")
     ending = dot + last
+
     # Endings of two parts, such as `.blade.php`, say more than their last part.
     if ending in _COMPOUND:
         compound = _MAIN.get("." + stem.rpartition(".")[2] + ending)
         if compound is not None:
             return compound
+
     return _MAIN.get(ending, "")
 
 
@@ -103,7 +107,9 @@ def languages_of(paths: Iterable[str]) -> list[str]:
         # A whole name beats its ending: `CMakeLists.txt` is CMake, though `.txt` is text.
         elif key is not base and base.lower() in _BY_FILENAME:
             language = by_ending[base] = language_of(base)
+
         answers.append(language)
+
     return answers
 
 

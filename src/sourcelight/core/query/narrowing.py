@@ -92,16 +92,19 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
     """
     if timeout_s is None:
         return text
+
     try:
         query = parse(text, pattern_type, version=version)
     except QueryError:
         return text
+
     duration = f"{max(1, round(timeout_s * 1000))}ms"
     limited = [alternative.first("timeout") is not None for alternative in query.plan]
     if not any(limited):
         return add_filter(query, f"timeout:{duration}", at_end=True)
     if all(limited):
         return text
+
     # Some alternatives have a timeout and others don't: no text in front reaches only the latter.
     filters = [() if has else (Filter("timeout", duration),) for has in limited]
     parts = [
@@ -128,6 +131,7 @@ def replace_filter(query: Query, name: str, value: str) -> str:
     else:
         text = _without_filters(query.text, {name})
         texts = (f"{replacement} {text}",)
+
     candidates = (*texts, f"({text}) {replacement}", f"{replacement} ({text})")
     return _write(node, query.pattern_type, [candidate.strip() for candidate in candidates])
 
@@ -168,6 +172,7 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
     changed = None if query.root is None else _replace(query.root, pattern, node)
     if changed is None or changed == query.root:
         raise QueryError(f"the query has no pattern {pattern.value}", query=query.text, stage="parse")
+
     positions = [match.start() for match in re.finditer(re.escape(typed), query.text)] if typed else []
     variants = (
         f"{query.text[:position]}{replacement}{query.text[position + len(typed) :]}"
@@ -189,6 +194,7 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
     remaining = [arg for arg in args if arg not in selected]
     if not selected or len(query.plan) > 1:
         raise QueryError(f"the query has no {name}: filter, or several alternatives", query=query.text, stage="parse")
+
     choice = combine("or", [Filter(name, value) for value in values])
     choice_text = " or ".join(f"{name}:{quote_value(value)}" for value in values)
     choice_text = f"({choice_text})" if len(values) > 1 else choice_text
@@ -228,6 +234,7 @@ def _write(node: Node, pattern_type: str, candidates: Iterable[str], *, requeste
             continue
         if read.pattern_type == pattern_type and _meaning(read.plan) == expected:
             return text
+
     return str(Expression(node))
 
 

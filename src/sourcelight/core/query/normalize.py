@@ -68,6 +68,7 @@ class Normalizer:
             return self._leaf(pattern, tree.start, ((tree.value_start, pattern.value),))
         if tree.kind == "run":
             return self._run(tree.args)
+
         return combine(tree.kind, [self.rewrite(arg) for arg in tree.args])
 
     def _leaf(self, node: Node, start: int, values: tuple[tuple[int, str], ...] = ()) -> Node:
@@ -83,8 +84,10 @@ class Normalizer:
             if self.pattern_type == STRUCTURE:
                 kind = "structure"
             return Pattern(value, kind, negated=raw.negated, quoted=raw.quoted, content=True)
+
         if raw.predicate is not None:
             return predicate(name, *raw.predicate, negated=raw.negated)
+
         revs: tuple[str, ...] | None = None
         if name == "repo" and not raw.negated and "@" in value:
             value, _, revisions = value.partition("@")
@@ -93,6 +96,7 @@ class Normalizer:
             revs = tuple(value.split(":"))
         elif name == "count" and value.lower() == "all":
             value = str(COUNT_ALL)
+
         return Filter(name, value, negated=raw.negated, quoted=raw.quoted, revs=revs)
 
     def _pattern(self, raw: RawPattern) -> Pattern:
@@ -108,8 +112,10 @@ class Normalizer:
             return combine("and", self._structures(args))
         if self.pattern_type != "regexp" and any(isinstance(arg, Group) for arg in args):
             raise QueryError(_TROUBLE, query=self.text, stage="parse", hint='use patternType:keyword, or content:"…"')
+
         parts: list[Node] = []
         run: list[RawPattern] = []
+
         # A run that begins with a negated term joins no terms at all.
         singly = self.pattern_type == "regexp" and isinstance(args[0], RawPattern) and args[0].negated
         for arg in args:
@@ -119,6 +125,7 @@ class Normalizer:
                 run = []
             else:
                 run.append(arg)
+
         parts.extend(self._join(run))
         return combine("and", parts)
 
@@ -134,6 +141,7 @@ class Normalizer:
                 run.append(arg)
             elif arg is not None:
                 parts.append(self.rewrite(arg))
+
         return parts
 
     def _structure(self, run: list[RawPattern]) -> Node:
@@ -143,6 +151,7 @@ class Normalizer:
             between = self.text[end : raw.value_start]
             code += (between if between.isspace() else " ") + raw.value  # a filter may stand between two parts
             end = raw.value_start + len(raw.value)
+
         pattern = Pattern(code, "structure", negated=run[0].negated, content=True)
         return self._leaf(pattern, run[0].start, ((run[0].value_start, code),))
 
@@ -154,6 +163,7 @@ class Normalizer:
             return [self.rewrite(raw) for raw in raws]
         if self.pattern_type != "regexp":
             return [self._leaf(Pattern(" ".join(raw.value for raw in raws)), raws[0].start)]
+
         # Terms match in their order, with anything between them. A group keeps an alternation in a term apart.
         patterns = [self._pattern(raw) for raw in raws]
         parts = [escape_regexp(node.value) if node.kind == "literal" else node.value for node in patterns]
@@ -175,10 +185,12 @@ def combine(kind: str, nodes: list[Node]) -> Node:
     flat: list[Node] = []
     for node in nodes:
         flat.extend(node.args if isinstance(node, node_type) else [node])
+
     if len(flat) == 1:
         return flat[0]
     if kind == "or":
         return Or(tuple(flat))
+
     filters = [node for node in flat if isinstance(node, Filter | Predicate)]
     return And((*filters, *(node for node in flat if not isinstance(node, Filter | Predicate))))
 

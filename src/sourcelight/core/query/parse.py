@@ -102,10 +102,12 @@ def _parse(text: str, pattern_type: str | None, version: str, now: datetime | No
     root, normalizer = _normalize(text, effective)
     if root is None:
         return Query(text, effective, None, ())
+
     plan = alternatives(root, text, effective)
     validator = Validator(text, normalizer, now or current_time())
     for alternative in plan:
         validator.check(alternative)
+
     return Query(text, effective, root, plan)
 
 
@@ -137,6 +139,7 @@ def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, 
     check_text(text)
     if "patterntype:" not in text.lower():
         return requested
+
     for trial in dict.fromkeys(("literal", requested, "keyword", "regexp", "standard", STRUCTURE)):
         try:
             in_query = _first_pattern_type(parse_tree(text, trial))
@@ -146,6 +149,7 @@ def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, 
             return in_query
         if trial == requested:  # the filter is inside quotes or slashes
             break
+
     return requested
 
 
@@ -161,8 +165,10 @@ def _requested_type(text: str, pattern_type: str | None, version: str) -> str:
             hint = f"use one of {', '.join(PATTERN_TYPES)}"
             raise QueryError(f'unrecognized patternType "{pattern_type}"', query=text, hint=hint, stage="parse")
         return _REQUESTED[pattern_type]
+
     if version not in _BY_VERSION:
         raise QueryError(f'unrecognized version "{version}"', query=text, hint="use V1, V2 or V3", stage="parse")
+
     return _BY_VERSION[version]
 
 
@@ -173,6 +179,7 @@ def check_text(text: str) -> None:
     except UnicodeEncodeError as error:
         offset = len(text[: error.start].encode())
         raise QueryError("the query is not valid Unicode", query=text, position=offset, stage="parse") from None
+
     if size > MAX_QUERY_BYTES:
         message = f"the query has {size:,} bytes; at most {MAX_QUERY_BYTES:,} are read"
         raise QueryError(message, query=text[:100], hint="use several queries", stage="parse")
@@ -192,6 +199,7 @@ def _first_pattern_type(tree: Raw | None) -> str | None:
             pending.extend(reversed(node.args))
         elif isinstance(node, RawFilter) and node.field.lower() == "patterntype" and node.value in NAMED_TYPES:
             return NAMED_TYPES[node.value]
+
     return None
 
 
@@ -222,6 +230,7 @@ def refuse_unsupported(alternative: Alternative, supported: frozenset[str]) -> N
                 _refuse(f"the predicate {node.on}:{node.name}(…)", hint)
             continue
         _refuse_filter(node, supported)
+
     for kind in alternative.types:
         if f"type:{kind}" not in supported:
             supported_types = " or ".join(sorted(name for name in supported if name.startswith("type:")))
@@ -233,10 +242,13 @@ def _refuse_filter(node: Filter, supported: frozenset[str]) -> None:
         if "context" not in supported and not (node.value in {"", "global"} and "context:global" in supported):
             _refuse(f"context:{node.value}", "use context:global, or name the repositories with repo:")
         return
+
     if node.name == "rev" and "repo@" in supported:
         return
+
     if node.name not in supported and node.name != "type":
         _refuse(f"the filter {node.name}:", f"leave {node.name}: out of the query")
+
     if node.name == "repo" and "repo@" not in supported and any(rev not in {"", "HEAD"} for rev in node.revs or ()):
         _refuse(f"the revision in repo:{node.value}@{':'.join(node.revs or ())}", "leave out @…: HEAD is searched")
 

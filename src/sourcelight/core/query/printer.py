@@ -67,13 +67,16 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
         raise ValueError(f"pattern_type must be one of {', '.join(PATTERN_TYPES)}, got {pattern_type!r}")
     if node is None:
         return ""
+
     check_depth(node)
     named_type = _named_pattern_type(node)
     effective = named_type or pattern_type
+
     # The type that the query names wins whatever a search requests. Text to find that names another may come before it.
     requested_types = PATTERN_TYPES if named_type else (pattern_type,)
     expected = _without_quotes(node)
     texts: set[str] = set()
+
     # From the plainest form to the safest. What a form means is checked by parsing it, not by rules about when to
     # quote: the parser is the only authority.
     for source_type, layout in product(dict.fromkeys((effective, pattern_type)), _layouts()):
@@ -84,6 +87,7 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
         check_text(text)
         if _reads_as(text, requested_types, source_type, expected):
             return text
+
     raise QueryError(
         f"no query of type {effective} reads as this expression",
         query=text[:200],
@@ -202,12 +206,15 @@ class _TreeWriter:
         """Return the text of `node` at a depth of `depth` operators."""
         if isinstance(node, Or):
             return " OR ".join(self._operand(arg, node, depth) for arg in node.args)
+
         if isinstance(node, And):
             args = self._arrange(node.args)
             inner_filters = self._filters_inside(args) if self._layout.filters is _FilterPlace.INSIDE else ""
             return inner_filters or self._and.join(self._operand(arg, node, depth) for arg in args)
+
         if isinstance(node, Pattern):
             return self._pattern(node)
+
         return _predicate(node) if isinstance(node, Predicate) else _filter(node)
 
     # Operators
@@ -225,9 +232,11 @@ class _TreeWriter:
         filters, patterns = _split(args)
         if self._type not in _UNQUOTED_TYPES or len(patterns) != 1 or not filters:
             return ""
+
         literal = patterns[0]
         if not isinstance(literal, Pattern) or literal.kind != "literal" or literal.negated or literal.content:
             return ""
+
         first, blank, remaining = literal.value.partition(" ")
         return " ".join([_guard_not(first), *map(self.write, filters), remaining]) if blank else ""
 
@@ -236,10 +245,12 @@ class _TreeWriter:
         text = self.write(node, depth + 1)
         if not isinstance(node, And | Or) or self._layout.groups is _Groups.NONE or " " not in text:
             return text
+
         # AND binds closer than OR. But near the top its parentheses keep its filters from being moved out of the OR.
         binds_anyway = isinstance(node, And) and isinstance(parent, Or) and depth >= 2
         if binds_anyway and not self._layout.explicit:
             return text
+
         return f"({_EMPTY_FILTER} {text})" if self._layout.groups is _Groups.MARKED else f"({text})"
 
     # Patterns
@@ -276,6 +287,7 @@ class _TreeWriter:
         if self._type != "regexp" or not _is_bare_value("content", node.value):
             message = f"content:{node.value} as a regular expression can't be written in {self._type} type"
             raise QueryError(message, hint="leave content: out and add type:file", stage="parse")
+
         return node.value
 
 
@@ -327,6 +339,7 @@ def _arguments(node: Predicate) -> str:
         return str(args["time"]) if args.get("rev") == "HEAD" else f"{args['time']}, {args['rev']}"
     if node.name == "has.meta":
         return _metadata(args)
+
     return str(next(iter(args.values()), ""))
 
 

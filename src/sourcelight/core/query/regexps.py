@@ -29,10 +29,12 @@ def regexp_problem(text: str) -> str | None:
         return None
     if reason.startswith("trailing \\"):
         return "error parsing regexp: trailing backslash at end of expression: ``"
+
     # The wire uses the messages of Go's regexp package; RE2 words some of them differently.
     for prefix, wording in _WORDING:
         if reason.startswith(prefix):
             return "error parsing regexp: " + wording.format(reason[len(prefix) :])
+
     return f"error parsing regexp: {reason}"
 
 
@@ -71,6 +73,7 @@ def _re2_reason(text: str) -> str | None:
         return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
     except UnicodeEncodeError:
         return "invalid UTF-8"
+
     return None
 
 
@@ -89,6 +92,7 @@ def file_pattern(text: str) -> str:
     if _GLOB.search(trimmed) is None:
         prefix = escape_regexp(trimmed.rstrip("/"))
         return f"^{prefix}/" if trimmed.endswith("/") else f"^{prefix}(?:/|$)"
+
     # As in .gitignore: a glob without a slash matches in any directory.
     anchor = "^" if text.startswith("/") or "/" in trimmed.rstrip("/") else "(?:^|/)"
     ending = "" if trimmed.endswith("/") else "$"
@@ -120,4 +124,5 @@ def glob_regexp(text: str) -> str:
         else:
             out.append(escape_regexp(text[position]))
             position += 1
+
     return "".join(out)

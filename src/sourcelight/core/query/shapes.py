@@ -94,10 +94,12 @@ def _fill_term(node: Node, words: Sequence[str], nodes_by_id: dict[int, Node]) -
         return node
     if id(node) in nodes_by_id:
         return nodes_by_id[id(node)]
+
     result: Node
     if isinstance(node, Pattern):
         result = Pattern(fill_text(node.value, words), node.kind, node.negated, node.quoted, node.content)
     else:
         result = type(node)(tuple([_fill_term(arg, words, nodes_by_id) for arg in node.args]))
+
     nodes_by_id[id(node)] = result
     return result

@@ -69,8 +69,10 @@ def limit_answer(answer: ToolResult, max_rows: int = MAX_ROWS, max_bytes: int = 
     row_count = min(rows, max_rows)
     if size > max_bytes:
         row_count = min(row_count, max(1, rows * max_bytes // size))
+
     if row_count == rows:
         return answer
+
     notice = f"The service sent the first {row_count:,} of {rows:,} rows, the most that it sends; narrow the call."
     return replace(answer, table=answer.table.slice(0, row_count), complete=False, notices=(*answer.notices, notice))
 
@@ -90,6 +92,7 @@ def encode_answer(answer: ToolResult) -> Iterator[bytes]:
         part = table.slice(start, step)
         columns = {name: _values(part.column(name), with_dictionary=not start) for name in table.column_names}
         yield _event("rows", {"columns": columns})
+
     end = {
         "columns": answer.columns,
         "rows": rows,
@@ -121,6 +124,7 @@ def _values(column: Any, *, with_dictionary: bool) -> Any:
             with_dictionary = True
         codes = {"codes": _to_values(array.indices)}
         return codes | {"values": array.dictionary.to_pylist()} if with_dictionary else codes
+
     return _to_values(array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array)
 
 
@@ -186,12 +190,14 @@ class AnswerReader:
             raise ProtocolError(f"the answer has more than {MAX_READ_BYTES:,} bytes", event=event.name)
         if event.name not in {"progress", "rows", "done", "error"}:
             return None  # of a newer service
+
         data = _object(event)
         if event.name == "error":
             raise self._error(data)
         if event.name == "progress":
             stage, detail = self._line(data.get("stage")), self._line(data.get("detail"))
             return ToolProgress(stage, _count(data.get("done")), _count(data.get("total")), detail)
+
         if event.name == "rows":
             self._batches.append(self._batch(data.get("columns")))
             self._rows += self._batches[-1].num_rows
@@ -199,6 +205,7 @@ class AnswerReader:
                 raise ProtocolError(f"the answer has more than {MAX_READ_ROWS:,} rows", event="rows")
         else:
             self.answer = self._end(data)
+
         return None
 
     def _line(self, value: Any) -> str:
@@ -225,6 +232,7 @@ class AnswerReader:
         expected = COLUMNS[self._tool.columns]
         if not isinstance(columns, Mapping) or list(columns) != [column.name for column in expected]:
             raise ProtocolError(f"{self._tool.name} has columns that this version doesn't know", event="rows")
+
         arrays = []
         for column in expected:
             try:
@@ -233,8 +241,10 @@ class AnswerReader:
                 raise ProtocolError(
                     f"the column {column.name} of {self._tool.name} can't be read", event="rows", excerpt=str(exc)[:120]
                 ) from None
+
         if len({len(array) for array in arrays}) != 1:
             raise ProtocolError(f"the columns of {self._tool.name} have different lengths", event="rows")
+
         schema = pa.schema([pa.field(column.name, arrow_type(column.type)) for column in expected])
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -245,11 +255,14 @@ class AnswerReader:
             return _to_array(values, pa.int64()).cast(kind) if pa.types.is_timestamp(kind) else _to_array(values, kind)
         if not isinstance(values, Mapping):
             raise TypeError("expected codes and values")
+
         if "values" in values:
             self._dictionaries[name] = _to_array(values["values"], kind.value_type)
+
         dictionary = self._dictionaries.get(name)
         if dictionary is None:
             raise ValueError("the first codes have no values")
+
         # Checks that each code is one of a value.
         return pa.DictionaryArray.from_arrays(_to_array(values.get("codes"), kind.index_type), dictionary, safe=True)
 
@@ -260,6 +273,7 @@ class AnswerReader:
         is_end = isinstance(attributes, Mapping) and isinstance(notices, list) and isinstance(complete, bool)
         if not is_end or data.get("columns") != self._tool.columns or data.get("rows") != self._rows:
             raise ProtocolError(f"the end of {self._tool.name} contradicts the earlier events", event="done")
+
         assert isinstance(attributes, Mapping) and isinstance(notices, list)  # noqa: PT018, S101 - for the type checker
         expected = COLUMNS[self._tool.columns]
         schema = pa.schema([pa.field(column.name, arrow_type(column.type)) for column in expected])
@@ -283,8 +297,10 @@ def _object(event: RawEvent) -> Mapping[str, Any]:
             event=event.name[:40],
             excerpt=event.data[:120].decode(errors="replace"),
         ) from None
+
     if not isinstance(value, dict):
         raise ProtocolError(f"an event {event.name} is not a JSON object", event=event.name[:40])
+
     return value
 
 
@@ -299,9 +315,11 @@ def _to_array(values: Any, kind: Any) -> Any:
 
     if not isinstance(values, list):
         raise TypeError("expected a list of values")
+
     if pa.types.is_integer(kind):
         numbers = pa.array(values)
         if not (pa.types.is_integer(numbers.type) or pa.types.is_null(numbers.type)):
             raise TypeError("expected whole numbers")  # Arrow would cut 1.5 to 1
         return numbers.cast(kind)
+
     return pa.array(values, kind)

@@ -112,6 +112,7 @@ def table_of(name: str, rows: int, **values: Any) -> Any:
         value = values.get(column.name)
         fields.append(pa.field(column.name, kind))
         columns.append(_array_of(value, kind, rows))
+
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
@@ -126,4 +127,5 @@ def _array_of(value: Any, kind: Any, rows: int) -> Any:
     if is_dictionary:
         codes = pa.array([0], kind.index_type).take(pa.array([0] * rows, pa.int32()))
         return pa.DictionaryArray.from_arrays(codes, pa.array([value], pa.string()))
+
     return pa.array([value] * rows, kind)

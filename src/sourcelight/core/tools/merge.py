@@ -80,6 +80,7 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
     for name, table in parts:
         columns = [table.column(column).to_pylist() for column in key]
         keys = list(zip(*columns, strict=True))
+
         # Services without commits may have different states of a file, so their rows are never duplicates.
         keys = [
             (*row_key, name) if "commit" in key and row_key[key.index("commit")] is None else row_key
@@ -89,6 +90,7 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
         seen.update(keys)
         duplicates[name] = len(is_new) - sum(is_new)
         tables.append(add_service(table if all(is_new) else table.filter(pa.array(is_new, pa.bool_())), name))
+
     return MergedTable(pa.concat_tables(tables).unify_dictionaries(), duplicates)
 
 
@@ -146,6 +148,7 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
         ranked = list(dict.fromkeys(pairs[index] for index in order.tolist()))
         is_truncated, selected = len(ranked) > count, set(ranked[:count])
         table = table.filter(pa.array([pair in selected for pair in pairs], pa.bool_()))
+
     order = np.lexsort((np.arange(len(table)), _ranks_of(table["repository"], arguments)))
     return MergedTable(table.take(pa.array(order)), union.duplicates, is_truncated)
 
@@ -173,6 +176,7 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
         positions: dict[tuple[str, str], int] = {}
         for location in zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True):
             ranks[name, location] = positions.setdefault(location, len(positions))
+
     table = union.table
     # `join` may have dropped rows, but ranks count the files of each service before that.
     owners = table[SERVICE.name].to_pylist()
@@ -249,16 +253,19 @@ def _unify_names(parts: Parts, arguments: Arguments) -> Parts:
 
     if arguments.get("joinAddresses", True) is False:
         return parts
+
     commits: dict[Pair, dict[Pair, int]] = {}
     for _, table in parts:
         for name, email, count in zip(*(table[column].to_pylist() for column in (*_PERSON, "commits")), strict=True):
             if email is not None:
                 spellings = commits.setdefault(person_key(name, email), {})
                 spellings[name, email] = spellings.get((name, email), 0) + count
+
     names = {pair: display_pair(spellings) for spellings in commits.values() for pair in spellings}
     # Usually there is nothing to rename, and copying dictionary columns of large tables is expensive.
     if all(pair == other for pair, other in names.items()):
         return parts
+
     renamed_parts = []
     for service, table in parts:
         pairs = zip(*(table[column].to_pylist() for column in _PERSON), strict=True)
@@ -269,6 +276,7 @@ def _unify_names(parts: Parts, arguments: Arguments) -> Parts:
             field = table.schema.field(column_index)
             table = table.set_column(column_index, field, values.cast(field.type))  # noqa: PLW2901 - one by one
         renamed_parts.append((service, table))
+
     return renamed_parts
 
 
@@ -282,12 +290,15 @@ def _group(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
             if group is None:
                 groups[key] = {**row, SERVICE.name: [name]}
                 continue
+
             if name not in group[SERVICE.name]:
                 group[SERVICE.name].append(name)
+
             for column, fold in folds.items():
                 # Null means that a service doesn't know a number, which must not turn that of the other into null.
                 values = [value for value in (group[column], row[column]) if value is not None]
                 group[column] = fold(*values) if len(values) == 2 else next(iter(values), None)
+
     return list(groups.values())
 
 
@@ -314,11 +325,13 @@ def without_author(attributes: dict[str, Any], arguments: Arguments) -> dict[str
     """Remove what `by_author` added: authors were requested only to count them."""
     if "author" in (arguments.get("by") or ()):
         return attributes
+
     attributes = {**attributes, "by": [name for name in attributes["by"] if name != "author"]}
     drill = attributes.get("drill_down")
     if drill:
         columns = {name: value for name, value in drill["columns"].items() if name != "authors"}
         attributes["drill_down"] = {**drill, "columns": columns}
+
     return attributes
 
 
@@ -341,11 +354,13 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     for _, table in parts:
         for row in table.to_pylist():
             people.setdefault(tuple(row[key] for key in keys), set()).add((row["author"], row["author_email"]))
+
     rows = _group(parts, keys, dict.fromkeys(counts, operator.add))
     for row in rows:
         if not {"author", "repository"} & set(by):
             row["authors"] = len(people[tuple(row[key] for key in keys)])
             row["author"] = row["author_email"] = None
+
     rows.sort(key=lambda row: (_start(row), -(row["additions"] + row["deletions"]), tie_key(row)))
     return _table(columns, rows)
 
@@ -361,11 +376,13 @@ def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
     }
     rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"]), tie_key(row)))
+
     # The totals of each service count only its own lines, so the running total is computed again.
     total = 0
     for row in rows:
         total += row["net"]
         row["total"] = total if len(by) == 1 and set(by) <= _PERIODS else None
+
     return _table(columns, rows)
 
 
@@ -402,4 +419,5 @@ def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -
         lowest_group = min((row["group"] for row in suggestions), default=0)
         base = before - lowest_group if rows else 0
         rows += [{**row, "group": row["group"] + base, SERVICE.name: [name]} for row in suggestions]
+
     return _table(columns, rows)

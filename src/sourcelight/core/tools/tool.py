@@ -307,9 +307,11 @@ class _Shape:
                 shape.description = note.description or shape.description
                 shape.extra |= note.extra or {}
             return shape
+
         if get_origin(hint) in {Union, types.UnionType}:
             (inner,) = (arg for arg in get_args(hint) if arg is not type(None))
             return cls.of(inner)
+
         return cls(hint)
 
     def to_json(self) -> dict[str, Any]:
@@ -351,6 +353,7 @@ def check_arguments(call: str, schema: Mapping[str, Any], arguments: Mapping[str
                 accepted=tuple(properties),
             )
         _check_value(call, name, properties[name], value)
+
     for name in schema.get("required", ()):
         if name not in arguments:
             raise ToolError(f"{call} needs the argument {name!r}", tool=call, argument=name)
@@ -361,9 +364,11 @@ def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) ->
     fits = isinstance(value, _TYPES[kind]) and not (kind in {"integer", "number"} and isinstance(value, bool))
     if not fits:
         raise ToolError(f"{call}: {name} must be of type {kind}, not {type(value).__name__}", tool=call, argument=name)
+
     if kind == "array":
         for item in value:
             _check_value(call, f"an item of {name}", schema["items"], item)
+
     choices = schema.get("enum")
     if choices is not None and value not in choices:
         raise ToolError(
@@ -372,6 +377,7 @@ def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) ->
             argument=name,
             accepted=tuple(map(str, choices)),
         )
+
     minimum, maximum = schema.get("minimum"), schema.get("maximum")
     if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
         bounds = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"

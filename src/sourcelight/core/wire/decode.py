@@ -59,8 +59,10 @@ def decode_event(event: RawEvent) -> Event:
             return UnknownEvent(event.name, load(event.name, event.data))
         except ProtocolError:
             return UnknownEvent(event.name, event.data.decode(errors="replace"))
+
     if event.name == "done":
         return Done()
+
     return reader(load(event.name, event.data))
 
 
@@ -85,10 +87,12 @@ def load(name: str, data: bytes) -> Json:
 
     if not data.strip():
         return None
+
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         pass
+
     try:
         # Half a surrogate pair and invalid UTF-8 are errors to orjson only.
         return json.loads(data.decode(errors="replace"))
@@ -126,6 +130,7 @@ def _line_match(value: Json) -> LineMatch:
 def _chunk_match(value: Json) -> ChunkMatch:
     o = _object(value)
     start = _location(o.get("contentStart"))
+
     # Without ranges, the match gets the first line: its text arrived, only the position in it is unknown.
     ranges = _ranges(o, "ranges") if isinstance(o.get("ranges"), list) else (Range(start, start),)
     return ChunkMatch(

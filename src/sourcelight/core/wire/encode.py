@@ -124,6 +124,7 @@ def _progress(event: Progress) -> Json:
     value: dict[str, Any] = {"done": event.done}
     if event.repositories_count is not None:
         value["repositoriesCount"] = event.repositories_count
+
     value |= {
         "matchCount": event.match_count,
         "durationMs": event.duration_ms,

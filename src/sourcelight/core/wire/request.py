@@ -108,6 +108,7 @@ class SearchRequest:
         """
         if self.timeout_s is not None:
             raise ValueError("timeout_s can't be sent: add it to the query as timeout: first")
+
         params = {
             "q": self.query,
             "v": self.version,
@@ -115,19 +116,26 @@ class SearchRequest:
         }
         if self.display >= 0:
             params["display"] = str(self.display)
+
         if self.chunk_matches:
             params["cm"] = "true"
             params["cl"] = str(self.context_lines)
+
         if self.max_line_len > 0:
             params["max-line-len"] = str(self.max_line_len)
+
         if self.trace:
             params["trace"] = "true"
+
         if self.default_matches is not None:
             params[DEFAULT_COUNT] = str(self.default_matches)
+
         if self.cells:
             params[CELLS] = "true"
+
         if self.symbol_lines:
             params[SYMBOL_LINES] = "true"
+
         return params
 
     @classmethod
@@ -146,10 +154,12 @@ class SearchRequest:
         values: dict[str, str] = {}
         for name, value in params:
             values.setdefault(name, value)
+
         values = {name: value for name, value in values.items() if value}
         query = values.get("q", "")
         if not query:
             raise BadParameter("no query found", parameter="q")
+
         display = _integer(values, "display", -1)
         chunk_matches = _boolean(values, "cm")
         context_lines = _context_lines(values)
@@ -179,14 +189,17 @@ def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:
         if version not in _TYPE_OF_VERSION:
             raise BadParameter(f"unrecognized version {_quote(version)}: V1, V2 and V3 exist", parameter="v")
         return _TYPE_OF_VERSION[version], version
+
     if requested == "structural":
         raise UnsupportedQuery(
             "structural search isn't supported in this form; use patternType:ast-grep",
             query=query,
             hint="write patterns as code with $NAME for any node and $$$ for any number of them, as in foo($A, $$$)",
         )
+
     if requested not in _PATTERN_TYPES:
         raise BadParameter(f"unrecognized patternType {_quote(requested)}", parameter="t")
+
     # A pattern type overrides the version, so a wrong version is not an error then.
     return _PATTERN_TYPES[requested], version if version in _TYPE_OF_VERSION else "V3"
 
@@ -204,6 +217,7 @@ def _integer(values: dict[str, str], name: str, default: int) -> int:
         raise _bad_parameter(name, "an integer", raw, "invalid syntax")
     if len(raw) > 20 or not -(2**63) <= int(raw) < 2**63:
         raise _bad_parameter(name, "an integer", raw, "value out of range")
+
     return int(raw)
 
 
@@ -223,11 +237,13 @@ def _read_unsigned(values: dict[str, str], name: str, default: int) -> int:
     raw = values.get(name)
     if raw is None:
         return default
+
     accepted = f"a number of lines from 0 to {_MAX_CONTEXT_LINES}"
     if _UNSIGNED.fullmatch(raw) is None:
         raise _bad_parameter(name, accepted, raw, "invalid syntax")
     if len(raw) > 20 or int(raw) > _MAX_CONTEXT_LINES:
         raise _bad_parameter(name, accepted, raw, "value out of range")
+
     return int(raw)
 
 

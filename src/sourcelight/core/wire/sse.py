@@ -90,6 +90,7 @@ class SseDecoder:
                     raise ProtocolError(f"more than {self._max_lines:,} lines without an event", event=self._name or "")
                 if (event := self._line(line)) is not None:
                     yield event
+
             # The unfinished line counts towards the limit now, and towards the event once its end is here.
             self._grow(len(buffer) - position, keep=False)
         finally:
@@ -109,9 +110,11 @@ class SseDecoder:
         if remaining and (event := self._line(remaining)) is not None:
             yield event
             pending = b""
+
         if self._name is not None and self._has_data and _is_json(b"\n".join(self._data)):
             yield self._finish()
             pending = b""
+
         self._buffer += pending
 
     def _with_newlines(self, portion: bytes) -> bytes:
@@ -134,6 +137,7 @@ class SseDecoder:
                 event=self._name or "",
                 excerpt=b"".join(self._data[:1])[:_EXCERPT_BYTES].decode(errors="replace"),
             )
+
         if keep:
             self._size += size
 
@@ -141,11 +145,13 @@ class SseDecoder:
         if self._start:
             self._start = False
             line = line.removeprefix(b"\xef\xbb\xbf")
+
         if not line:
             if self._name is not None or self._has_data:
                 return self._finish()
             self._clear()
             return None
+
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"event":
@@ -153,6 +159,7 @@ class SseDecoder:
         elif field == b"data":
             self._has_data = True
             self._data.append(value)
+
         return None
 
     def _finish(self) -> RawEvent:
@@ -167,8 +174,10 @@ def _is_json(data: bytes) -> bool:
 
     if not data.lstrip().startswith((b"{", b"[", b"null")):
         return False
+
     try:
         orjson.loads(data)
     except orjson.JSONDecodeError:
         return False
+
     return True

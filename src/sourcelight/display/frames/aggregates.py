@@ -42,6 +42,7 @@ class MatchCounter:
             # Arrow can't group by chunks with different dictionaries.
             if pa.types.is_dictionary(field.type):
                 table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
+
         table = table.set_column(len(keys), "matches", pc.cast(table["match_count"], pa.int64()))
         files = table.group_by(keys).aggregate([("matches", "sum")]).rename_columns([*keys, "matches"])
         part = files.select([*self.by, "matches"]).append_column("files", pa.array(self._new(files, keys), pa.int64()))
@@ -139,6 +140,7 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
         columns.append(
             pa.array(values.astype("object"), type=_value_type(field.type), from_pandas=True).cast(field.type)
         )
+
     counts = pairs["change"].value_counts()
     attrs = {name: int(counts.get(name, 0)) for name in ("added", "removed", "kept")}
     side_attrs = {f"{name}_{when}": side.attrs[name] for when, side in (("before", before), ("after", after))
@@ -149,6 +151,7 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
     for name in ("cut", "reasons"):
         texts = dict.fromkeys(str(side.attrs[name]) for side in (before, after) if side.attrs.get(name))
         status |= {name: "; ".join(texts)} if texts else {}
+
     return to_pandas(
         pa.Table.from_arrays(columns, schema=schema), COMPARISON, {**side_attrs, **source_attrs, **status, **attrs}
     )
@@ -162,9 +165,11 @@ def _group(frame: Any, keys: list[str], by: str) -> Any:
     for name in (*_LINE[:-1], "language", "line_number", "match_count", "commit", "revision"):
         values = frame[name].astype("object").reset_index(drop=True) if name in frame.columns else None
         rows[name] = values if values is not None else None
+
     rows = rows.astype("object").where(rows.notna(), None)
     rows["match_count"] = pd.to_numeric(rows["match_count"]).fillna(1).astype("int64")
     rows["line_number"] = pd.to_numeric(rows["line_number"]).astype("Int64")
+
     if by == "line":
         rows["_commit"] = rows["commit"].where(rows["type"].isin(["commit", "diff"]), None)
         rows = rows.sort_values("line_number", kind="stable", na_position="first")
@@ -178,5 +183,6 @@ def _group(frame: Any, keys: list[str], by: str) -> Any:
         ).reset_index()  # fmt: skip
         # A group of lines has no line number; the column stays, so that all forms have the same columns.
         groups["line_number"] = pd.array([None] * len(groups), dtype="Int64")
+
     retained = {*keys, "line_number", "match_count", "commit", "revision", "language"}
     return groups[[name for name in groups.columns if name in retained]]

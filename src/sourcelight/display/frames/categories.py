@@ -25,14 +25,17 @@ def union_dtype() -> Any:
             is_union = all(isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered for dtype in dtypes)
             if not is_union or any(dtype.categories is None for dtype in dtypes):
                 return super()._get_common_dtype(dtypes)  # type: ignore[misc]  # not in the stubs
+
             category_lists = [dtype.categories for dtype in dtypes if len(dtype.categories)]
             if not category_lists:
                 return self
+
             categories = category_lists[0]
             for further in category_lists[1:]:
                 # Appended and not sorted: codes of the first frame stay valid, and values keep their order of first
                 # use.
                 categories = categories.append(further.difference(categories, sort=False))
+
             return UnionCategoricalDtype(categories)
 
         def update_dtype(self, dtype: Any) -> Any:
@@ -73,6 +76,7 @@ def categorical(values: Any) -> Any:
         column = column.cast(column.type.value_type).dictionary_encode()
         codes, categories = _occurring(column)
         dtype = _categories(categories)
+
     # `validate` would read all codes again, although Arrow keeps them within the dictionary.
     return pd.Categorical.from_codes(np.asarray(codes), dtype=dtype, validate=False)
 
@@ -87,6 +91,7 @@ def _occurring(column: Any) -> tuple[Any, Any]:
     codes = np.array(indices.fill_null(-1) if indices.null_count else indices)
     if len(distinct) == len(column.dictionary) and bool((distinct[:-1] < distinct[1:]).all()):
         return codes, column.dictionary
+
     renumbered = np.full(len(column.dictionary) + 1, -1, codes.dtype)  # the last one is for -1, which is null
     renumbered[distinct] = np.arange(len(distinct), dtype=codes.dtype)
     return renumbered[codes], column.dictionary.take(pa.array(distinct))
@@ -98,11 +103,13 @@ def _categories(dictionary: Any) -> Any:
 
     if len(dictionary) <= _FEW:
         return _few_categories(tuple(dictionary.to_pylist()))
+
     index = pd.Index(texts(dictionary))
     # pandas makes a Python object of each category to check whether all differ; Arrow takes a third of the time.
     checked = getattr(union_dtype(), "_from_fastpath", None)
     if checked is None or dictionary.null_count or len(dictionary.unique()) < len(dictionary):
         return union_dtype()(index)
+
     return checked(index)
 
 

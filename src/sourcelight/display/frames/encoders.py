@@ -64,6 +64,7 @@ def write_json_lines(table: Any, file: IO[bytes]) -> None:
     if not names:
         file.write(b"{}\n" * len(table))
         return
+
     file.writelines(
         orjson.dumps({n: v for n, v in zip(names, row, strict=True) if v is not None}, option=option)
         for row in zip(*columns, strict=True)
@@ -92,6 +93,7 @@ def _cells(column: Any, *, spreadsheet: bool) -> Any:
         write = json.dumps if pa.types.is_string(kind.value_type) else _numbers
         texts = [None if v is None else write(v) for v in column_values(column)]
         return pa.chunked_array([pa.array(texts, pa.string())])
+
     if pa.types.is_timestamp(kind):
         zone = "Z" if kind.tz else ""
         # In microseconds, because Arrow's strftime prints all digits of the unit, and few readers parse nanoseconds.
@@ -99,11 +101,14 @@ def _cells(column: Any, *, spreadsheet: bool) -> Any:
         return pc.replace_substring_regex(
             pc.strftime(column, format=f"%Y-%m-%dT%H:%M:%S{zone}"), pattern=_NO_FRACTION, replacement=r"\1"
         )
+
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
+
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if spreadsheet and is_text:
         return pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"'\1")
+
     return column
 
 

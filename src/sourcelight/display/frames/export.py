@@ -122,6 +122,7 @@ class MatchWriter:
         self.path = ""
         self.rows = 0
         self._temporary: Path | None = None
+
         if isinstance(target, (str, os.PathLike)):
             path = Path(target).expanduser()
             kind = format_of(str(path), format)
@@ -135,6 +136,7 @@ class MatchWriter:
         else:
             kind = format_of("", format)
             self._file = target
+
         first = (*((NAME,) if with_names else ()), *((SERVICE,) if served else ()))
         self._encoder: Encoder = _ENCODERS[kind](self._file, first=first, spreadsheet=spreadsheet)
         self._open = True
@@ -167,6 +169,7 @@ class MatchWriter:
     def _end(self, path: str, metadata: Mapping[str, str]) -> str:
         if not self._open:
             return self.path
+
         self._open = False
         try:
             self._encoder.finish(metadata)
@@ -177,9 +180,11 @@ class MatchWriter:
         except BaseException:
             self.discard()
             raise
+
         if self._temporary is not None:
             self._file.close()
             self._temporary.replace(path)
+
         self.path = path
         return path
 
@@ -216,6 +221,7 @@ def write_frame(
         with replacing(Path(target).expanduser()) as temporary, temporary.open("wb") as file:
             write_frame(frame, file, format, spreadsheet=spreadsheet)
         return
+
     import pyarrow as pa
 
     if format == "parquet":
@@ -226,6 +232,7 @@ def write_frame(
         else:
             frame.to_parquet(target, index=False)
         return
+
     table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
     if format == "csv":
         write_csv(table, target, spreadsheet=spreadsheet)

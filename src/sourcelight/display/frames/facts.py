@@ -158,8 +158,10 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
     if not rows:
         return None
+
     served = (SERVICE,) if SERVICE.name in rows[0].column_names else ()
     names = [name for name in rows[0].column_names if name != SERVICE.name]
+
     # The rows of a stopped call have lost their table's name; its columns identify it.
     columns = next(
         (candidate for candidate in COLUMNS.values() if [column.name for column in candidate] == names), None
@@ -167,6 +169,7 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     frame_attrs = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
     if columns is None:
         return None
+
     return to_pandas(pa.concat_tables(rows).unify_dictionaries(), (*served, *columns), frame_attrs)
 
 

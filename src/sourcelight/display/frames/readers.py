@@ -54,6 +54,7 @@ def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any
         attrs = json.loads((table.schema.metadata or {}).get(b"PANDAS_ATTRS", b"{}"))
         _check(table.column_names, file)
         return _frame(table, attrs)
+
     table = _csv_table(file) if kind == "csv" else _json_table(file)
     return _frame(table, {})
 
@@ -77,11 +78,13 @@ def _as(values: Any, column: Column) -> Any:
     if pa.types.is_dictionary(kind):
         values = values.cast(pa.string()) if not pa.types.is_string(values.type) else values
         return values.dictionary_encode().cast(kind)
+
     if pa.types.is_list(kind) and pa.types.is_string(values.type):
         texts = values.to_pylist()
         return pa.chunked_array(
             [pa.array([None if text is None else [int(n) for n in text.split()] for text in texts], kind)]
         )
+
     return values.cast(kind)
 
 
@@ -120,9 +123,11 @@ def _json_table(path: Path) -> Any:
 
     visible_columns = [column for column in MATCHES if column.is_visible]
     schema = pa.schema([(column.name, _loose(column)) for column in visible_columns])
+
     # Arrow refuses an empty file, and a frame without rows has no JSON lines.
     if not path.stat().st_size:
         return schema.empty_table()
+
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
     table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_block_bytes(path)), parse)
     _check(table.column_names, path)

@@ -88,10 +88,12 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         import duckdb
     except ImportError as exc:
         raise MissingExtra("duckdb", "sql()") from exc
+
     require_notebook("pandas", "the DataFrame of sql()")
     arrow_tables = _tables_of(result) | {name: _arrow(name, table) for name, table in tables.items()}
     if not arrow_tables:
         raise ToolError("sql(): no tables given; pass a result, or tables as keyword arguments", tool="sql")
+
     connection = duckdb.connect(":memory:", config=dict(_SHUT))
     try:
         for name, table in arrow_tables.items():
@@ -104,6 +106,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         if isinstance(exc, duckdb.Error):
             raise ToolError(f"sql: {exc}", tool="sql") from exc
         raise
+
     try:
         arrow_result = _stoppable(connection, query)
         if arrow_result is None:
@@ -113,8 +116,10 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
             str(exc), query, {name: list(table.schema.names) for name, table in arrow_tables.items()}
         )
         raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(arrow_tables)) from exc
+
     frame = _frame(arrow_result)
     attrs = [_attrs(table) for table in (result, *tables.values())]
+
     # Without a result: if any table is cut, so is the result of the statement.
     source = attrs[0] if result is not None else min(attrs[1:], key=lambda frame_attrs: "cut" not in frame_attrs)
     frame.attrs = {**source, "sql": query[:2_000]}
@@ -155,6 +160,7 @@ def _arrow(name: str, table: Any) -> Any:
         return table.to_arrow()
     if hasattr(table, "columns") and hasattr(table, "index"):
         return pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
+
     raise ToolError(f"sql: {name} is not a table, but {type(table).__name__}", tool="sql", argument=name)
 
 
@@ -185,8 +191,10 @@ def _stoppable(connection: Any, query: str) -> Any:
             connection.interrupt()
         done.wait(_UNWIND_S)
         raise
+
     if "fault" in outcome:
         raise outcome["fault"]
+
     return outcome["table"]
 
 
@@ -201,6 +209,7 @@ def _frame(table: Any) -> Frame:
             names = {**names, name: names.get(name, 1) + 1}
             column_name = f"{name}_{names[name]}"
         columns[column_name] = _column(values)
+
     return pd.DataFrame(columns, copy=False)
 
 
@@ -211,6 +220,7 @@ def _column(values: Any) -> Any:
     kind = values.type
     if pa.types.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
+
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return values.to_pandas().astype("str").array
     if pa.types.is_integer(kind) and values.null_count:
@@ -219,6 +229,7 @@ def _column(values: Any) -> Any:
         return pd.array(values.to_pylist(), dtype="boolean")
     if pa.types.is_nested(kind):
         return _nest(values)
+
     return values.to_pandas().array
 
 

@@ -51,6 +51,7 @@ def explain_error(  # noqa: PLR0911 - one for each kind of error
         return f"{match[1]!r} can't take {match[2].replace('_LITERAL', '')}; convert with CAST(… AS …)"
     if _SHUT.search(message):
         return f"the statement reads or changes something outside of its tables; it can read {', '.join(tables)} alone"
+
     return _KIND.sub("", message.strip().partition("\n")[0])
 
 

@@ -46,6 +46,7 @@ def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
             batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, kind) for batch in batches
         ]
         table = table.add_column(0, name, pa.chunked_array(columns, kind))
+
     return table
 
 
@@ -103,6 +104,7 @@ def to_pandas(table: Table, columns: Sequence[Column] = VISIBLE, attrs: Mapping[
 
     while _FIRST:
         _FIRST.pop()()
+
     # Code is full of dollar signs, and a front end would typeset the text between two of them. That is wrong, and lets
     # a repository smuggle in links. pandas has a single switch for the whole process.
     pd.set_option("display.html.use_mathjax", False)
@@ -110,6 +112,7 @@ def to_pandas(table: Table, columns: Sequence[Column] = VISIBLE, attrs: Mapping[
     frame = pd.DataFrame({column.name: _array(table.column(column.name), column) for column in columns}, copy=False)
     if attrs:
         frame.attrs.update(attrs)
+
     return frame
 
 
@@ -123,13 +126,16 @@ def _array(values: Any, column: Column) -> Any:
         return make(values)
     if kind == "timestamp":
         return pd.array(values.to_numpy(), dtype="datetime64[us, UTC]")
+
     null_count = values.null_count
     if column.null and kind in {"int32", "int64", "bool"}:
         mask = values.is_null().to_numpy() if null_count else np.zeros(len(values), np.bool_)
         array_type = pd.arrays.BooleanArray if kind == "bool" else pd.arrays.IntegerArray
         return array_type(_copy(values), mask)
+
     if kind == "float64":
         return np.array(values.to_numpy(), dtype=np.float64)  # NaN for null
+
     return _copy(values)
 
 
@@ -160,6 +166,7 @@ def list_values(values: Any) -> list[list[Any] | None]:
             valid = array.is_valid().to_pylist()
             chunk_rows = [row if is_valid else None for row, is_valid in zip(chunk_rows, valid, strict=True)]
         rows += chunk_rows
+
     return rows
 
 
@@ -225,10 +232,12 @@ def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
         has_text = pc.and_(pc.is_null(table["line"]), pc.is_valid(table["path"]))
     else:
         has_text = pc.and_(pc.is_null(table["line"]), pc.is_null(table["path"]))
+
     has_spans = pc.and_(has_text, pc.fill_null(pc.greater(pc.list_value_length(table[start]), 0), False))
     # One array: an empty table has no chunk, and before pyarrow 26 the indices of none end the interpreter.
     rows = pc.indices_nonzero(has_spans.combine_chunks())
     selected = table.select([*_CARRIED, start, end]).take(rows)
+
     # For each span the number of its row in `selected`; `rows` then leads from there to `table`.
     parents = pc.list_parent_indices(selected[start].combine_chunks())
     starts = _flat(selected[start])
@@ -278,11 +287,13 @@ def payload_frame(structured: Mapping[str, Any] | None, texts: Sequence[str]) ->
             value = json.loads(text)
         except ValueError:
             return pd.DataFrame(_links(text) or {"text": [text]}), True
+
     if isinstance(value, Mapping):
         page = value.get("pageInfo")
         is_cut = any(value.get(name) for name in _CUT) or (isinstance(page, Mapping) and bool(page.get("hasNextPage")))
         lists = [item for item in value.values() if _is_rows(item)]
         return pd.DataFrame(lists[0] if len(lists) == 1 else [dict(value)]), not is_cut
+
     return pd.DataFrame(value if _is_rows(value) else {"value": value if isinstance(value, list) else [value]}), True
 
 
@@ -307,4 +318,5 @@ def _links(text: str) -> list[dict[str, Any]]:
                     "link": match["link"],
                 }
             )
+
     return rows

@@ -102,8 +102,10 @@ def answer_markdown(view: AnswerView) -> str:
         parts.append(f"## Sources\n\n{source_list}" if source_list else "")
         rejected = "".join(f"- {code(text)}\n" for text in _removed_questions(question))
         parts.append(f"## Removed citations\n\n{rejected}" if rejected else "")
+
     if view.turns and not any(question.get("answer") for question in view.questions):
         parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in view.turns))
+
     return "\n".join(filter(None, parts))
 
 
@@ -141,7 +143,9 @@ def _replace_links(text: str, address: Callable[[re.Match[str]], str]) -> str:
             fence = ""
         elif not fence:
             line = _RELATIVE.sub(address, line)  # noqa: PLW2901 - the same line
+
         lines.append(line)
+
     return "".join(lines)
 
 
@@ -217,9 +221,11 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
         parts.append(f"<p>Sources:</p>{to_html(source_list, resolve, top=top)}" if source_list else "")
         rejected = "".join(f"<li>{escape(text)}</li>" for text in _removed_questions(question))
         parts.append(f"<p>Removed citations:</p><ul>{rejected}</ul>" if rejected else "")
+
     if view.turns and not any(question.get("answer") for question in view.questions):
         steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in view.turns)
         parts.append(f"<p>So far:</p><ul>{steps}</ul>")
+
     return "".join(parts)
 
 
@@ -236,9 +242,11 @@ def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], s
         title = f' title="{escape(html.unescape(re.sub(r"<[^>]*>", "", label)))}"' if name else ""
         if target:
             return f'<a href="{escape(target)}"{title}>{words}</a>'
+
         source = excerpts.get(address)
         if source is None:
             return f"<span{title}>({words})</span>" if name else f"({label})"
+
         language = str(source.get("path") or "").rpartition(".")[2].lower()[:30]
         lines = code_html(visible(str(source["excerpt"])), language)
         return (
@@ -263,11 +271,14 @@ def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
         heads = "".join(f'<th scope="col" style="text-align:left">{head}</th>' for head in _HEADS)
         body = "".join(f"<tr>{''.join(_cell(lines) for lines in _lines(part))}</tr>" for part in parts)
         blocks.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
+
     if warnings := data.get("warnings"):
         items = "".join(f"<li><b>warning</b> {_with_code(_advice(item))}</li>" for item in warnings)
         blocks.append(f'<ul aria-label="Warnings">{items}</ul>')
+
     if note:
         blocks.append(f"<div>{_text(note)}</div>")
+
     return f'<div class="sl-explanation tex2jax_ignore">{"".join(blocks)}</div>'
 
 

@@ -117,6 +117,7 @@ class ManyState:
                 with_reasons = replace(service, reasons=tuple(f"{name}: {reason}" for reason in service.reasons))
                 existing = by_name.get(service.name)
                 by_name[service.name] = with_reasons if existing is None else _add(existing, with_reasons)
+
         return tuple(by_name.values())
 
     @property
@@ -264,8 +265,10 @@ class AskState(CallState):
         if progress.stage == WRITING:
             self.draft_text += progress.detail
             progress = replace(progress, detail="")
+
         super().update(progress)
         step = (progress.stage, progress.detail)
+
         # Progress with a total is a count and no step. A step is often reported again with a newer count, and is
         # recorded once.
         if progress.detail and not progress.total and step not in self.turns[-1:] and len(self.turns) < _KEPT:
@@ -277,6 +280,7 @@ class AskState(CallState):
         if moment.phase != "running":
             unit = "source" if moment.done == 1 else "sources"
             return replace(moment, unit=unit if moment.unit.startswith("row") else moment.unit)
+
         address_line = (("info", f"answer at {self.address}"),) if self.address else ()
         steps = tuple(("info", f"{activity}: {about}") for activity, about in self.turns[-_SHOWN:])
         if self._latest.stage == WRITING:
@@ -284,6 +288,7 @@ class AskState(CallState):
             tail = self.draft_text[-_TAIL:]
             tail = f"…{tail.partition(' ')[2]}" if len(tail) < len(self.draft_text) else tail
             steps = (*steps, ("info", f"unchecked: {one_line(' '.join(tail.split()), _TAIL)}"))
+
         notices = (*address_line, *steps, *moment.notices)
         moment = replace(moment, title=self.title, notices=notices, activity="Researching")
         return moment if moment.total else replace(moment, done=len(self.turns), unit="steps")

@@ -54,6 +54,7 @@ def error_lines(exc: BaseException) -> list[str]:
     if mode in _FULL_MODES or getattr(exc, _FULL_TRACEBACK, False):
         lines: list[str] = shell.InteractiveTB.structured_traceback(type(exc), exc, exc.__traceback__)
         return lines
+
     red, green, reset = (_RED, _GREEN, _PLAIN) if _is_colored(shell) else ("", "", "")
     name = f"{red}{type(exc).__name__}{reset}"
     message = visible(str(exc))[:_MAX_CHARS]
@@ -61,6 +62,7 @@ def error_lines(exc: BaseException) -> list[str]:
     last = f"{name}: {message}" if message else name
     if mode == "Minimal":
         return [last, *notes]
+
     calls = list(_calls(exc, shell, green, reset))
     first = f"{name}: {one_line(message.partition(chr(10))[0], _FIRST_CHARS)}" if message else name
     return [first, "", *calls, *notes, "(%tb Verbose shows all frames)", last] if calls else [*notes, last]
@@ -89,6 +91,7 @@ def _calls(exc: BaseException, shell: Any, green: str, reset: str) -> Iterator[s
             break
         if f"{os.sep}IPython{os.sep}" not in file:
             frames.append((file, number, frame.f_code.co_name))
+
     for file, number, function in frames[-_MAX_FRAMES:]:
         location = _cell_name(shell, file) or f"{file} in {function}"
         yield f"{location}, line {number}"
@@ -120,11 +123,14 @@ def show_warning(warning: Warning) -> None:
     if cell is None:
         warnings.warn(warning, stacklevel=level + 1)
         return
+
     if _seen[0] != cell:
         _seen = (cell, set())
+
     key = (type(warning), str(warning))
     if key in _seen[1]:
         return
+
     # Filters apply, so that a warning can still be ignored or be an error; only the memory of lines is new each time.
     warnings.warn_explicit(
         warning,

@@ -42,6 +42,7 @@ def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview]
     if repositories is None:
         hint = "<code>list_repos()</code> lists what the service has"
         return f'{_STYLE}<div class="sl-client"><b>{escape(kind)}</b> of {link(name, name)}<br>{hint}</div>'
+
     visible = repositories[:_ROWS]
     rows = "".join(_row(repository, resolver) for repository in visible)
     remaining = len(repositories) - len(visible)
@@ -68,8 +69,10 @@ def _sums(repositories: Sequence[RepositoryOverview]) -> str:
         files = sum(repository.files or 0 for repository in indexed)
         size = sum(repository.text_bytes or 0 for repository in indexed)
         text += f", {count_of(files, 'file')}, {size_text(size)} of text"
+
     if any(repository.ready for repository in repositories) and len(indexed) < count:
         text += f", {count - len(indexed):,} not indexed yet"
+
     return text
 
 

@@ -128,6 +128,7 @@ class ProgressPage:
         now = self._clock()
         if snapshot.phase == "running" and now < self._due:
             return
+
         self._due = now + PAGE_INTERVAL_S
         bundle = {"text/html": progress_html(snapshot, self._name), "text/plain": PROGRESS_TEXT}
         if self._handle is None:

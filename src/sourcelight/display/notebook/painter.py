@@ -89,8 +89,10 @@ class Painter:
             self._surface = self._open_surface()
             # Opened once: a surface that can't be made, such as a missing widget, isn't tried ten times a second.
             self._open_surface = None
+
         if self._surface is not None:
             self._surface.draw(self.watched.snapshot())
+
         # After drawing, so that a slow front end gets pauses as well.
         self._due = self._clock() + INTERVAL_S
 
@@ -153,6 +155,7 @@ def make_painter(
         return Painter(watched, lambda: CallbackSurface(call))
     if progress is False or progress_setting() == "off":
         return Painter(watched, None)
+
     # Opened in the painting thread, because marimo identifies the cell by its thread.
     return Painter(watched, lambda: _surface(on_stop, lines=bool(progress)), after_s=after_s)
 

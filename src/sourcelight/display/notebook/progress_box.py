@@ -61,6 +61,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
         self._displayed_at: float | None = None
         self._output: Any = None
         name = uuid.uuid4().hex
+
         # Notebooks that are compared with stored ones ask for widgets alone: a page has times in it.
         has_page = not in_marimo() and progress_setting() != "widget"
         self._page = ProgressPage(name) if has_page else None
@@ -76,13 +77,16 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
             self.drawing = progress_parts(snapshot)  # unchanged parts send nothing
             if snapshot.phase != "running":
                 self.stoppable = False
+
         now = time.monotonic()
         if self._displayed_at is None:
             self._displayed_at = now
             self._display()
+
         is_unseen = not self._front_end_draws.is_set() and now - self._displayed_at >= PAGE_INTERVAL_S
         if self._page is None:
             return
+
         if snapshot.phase != "running":
             self._page.take_place_of(self._output)
             self._page.draw(snapshot)

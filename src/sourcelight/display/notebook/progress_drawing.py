@@ -55,6 +55,7 @@ def _bar(snapshot: ProgressSnapshot) -> Node:
     fraction = 1.0 if snapshot.phase == "complete" else snapshot.fraction
     if snapshot.phase == "running" and fraction is None:
         return element("div", {**names, "aria-busy": "true"}, element("div", {"class": "sl-unknown"}))
+
     percent = round(100 * (1.0 if fraction is None else fraction))
     names |= {"aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": f"{percent}"}
     return element("div", names, element("div", {"style": f"width:{percent}%"}))
@@ -83,12 +84,15 @@ def _notices(snapshot: ProgressSnapshot) -> Node:
     """Draw skipped work and alerts; empty without any."""
     if not snapshot.notices:
         return ""
+
     items = []
     for severity, text in snapshot.notices[:_MAX_NOTICES]:
         kind = _SEVERITIES.get(severity, "info")
         items.append(element("li", {"class": f"sl-{kind}"}, element("b", {}, kind), f" {one_line(text, 400)}"))
+
     if len(snapshot.notices) > _MAX_NOTICES:
         items.append(element("li", {}, f"and {len(snapshot.notices) - _MAX_NOTICES} more"))
+
     return element("ul", {"class": "sl-notes tex2jax_ignore", "aria-label": "Skipped work and alerts"}, *items)
 
 

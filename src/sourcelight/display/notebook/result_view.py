@@ -63,6 +63,7 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
         rows += [
             {**_EMPTY, **{name: value for name, value in row.items() if name in _STANDARD_COLUMNS}} for row in part
         ]
+
     return rows
 
 
@@ -83,10 +84,12 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         # An item that makes the answer incomplete is a warning, even if the service calls it info.
         is_info = item.severity == "info" and text not in view.reasons
         yield ("info" if is_info else "warning"), f"skipped {text}{hint}"
+
     for alert in view.alerts:
         seen_texts |= {alert.text, f"alert: {alert.title}"}
         hints = "".join(f" \u2014 try {p.query}" for p in alert.proposed_queries[:3])
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(alert.text)}{hints}"
+
     for reason in view.reasons:
         if reason not in seen_texts and reason != view.status:
             is_requested = reason.endswith((LIMITED_BY_COUNT, LIMITED_BY_DISPLAY))
@@ -107,10 +110,13 @@ def location_text(row: dict[str, Any]) -> str:
     text = row["repository"] or ""
     if row["revision"]:
         text += f"@{row['revision']}"
+
     if row["path"]:
         text += f"/{row['path']}"
+
     if not row["line_number"]:
         return text
+
     cell = f" (cell {row['cell']}, line {row['cell_line']})" if row.get("cell") else ""
     return f"{text}:{row['line_number']}{cell}"
 
@@ -125,8 +131,10 @@ def result_text(view: ResultView) -> str:
         text = row_line(row).text if row["line"] is not None else row["message"]
         tail = f"  {text.strip()}" if text else ""
         parts.append(f"  {one_line(location_text(row) + tail, _WIDTH)}")
+
     if len(rows) < view.rows:
         parts.append(f"  {len(rows)} of {view.rows:,} rows")
+
     return "\n".join(parts)
 
 
@@ -216,6 +224,7 @@ def _services(view: ResultView) -> str:
     """Return the status of each service, if there are several."""
     if not view.services:
         return ""
+
     items = "".join(
         f'<li style="--sl-color:{_COLORS.get(service.status, "inherit")}">'
         f'<b class="sl-service">{escape(service.status)}</b> '
@@ -228,6 +237,7 @@ def _services(view: ResultView) -> str:
 def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
+
     columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
     classes = {"line_number": " class=sl-count", **dict.fromkeys(_TEXT, " class=sl-text")}
     classes |= {**dict.fromkeys(_CODE, " class=sl-code"), "path": ' class="sl-code sl-name"'}
@@ -249,9 +259,11 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
     if kinds <= {"commit", "diff"}:
         return first + [c for c in _OF_HISTORY if c not in _OF_LINES or "diff" in kinds]
+
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
     last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
     columns = [c for c in rows[0] if c not in hidden and c not in last_columns]
+
     # The line comes before its language, so that readers see it without scrolling.
     return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
 
@@ -268,6 +280,7 @@ def _cell(row: dict[str, Any], column: str, links: LinkResolver, row_links: tupl
         return f"{value:%Y-%m-%d\u00a0%H:%M}"
     if column not in {"path", "line_number", "commit"}:
         return escape(one_line(str(value), MAX_CHARS))
+
     text = str(value)[:10] if column == "commit" else str(value)
     html = with_breaks(_mark(row, column)) if column == "path" else escape(text)
     return _with_link(html, row_links, f"Open {text}")
@@ -303,6 +316,7 @@ def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
                 blocks.append(_gap(start - end))
             blocks.append(f'<pre tabindex="0">{"".join(_lines(lines))}</pre>')
             end = _end(lines, start)
+
     return "".join(blocks)
 
 
@@ -327,6 +341,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         if any(map(has_json_line, rows)):
             texts = dict(context_lines(numbered))
             numbered = [(n, texts.get(n, line)) for n, line in numbered if n in texts or n in matched_rows]
+
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         matched_row = matched_rows.get(number)
@@ -339,5 +354,6 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
         code_html = highlight(*cut_window(*line))
         yield f'<span class="sl-number">{number:>{width}}{":" if matched_row else "-"}</span> {code_html}\n'
+
     if rows[0]["truncated"]:
         yield '<span class="sl-number">(long lines are truncated)</span>\n'

@@ -255,6 +255,7 @@ class SearchState:
     def _notices(self) -> tuple[tuple[str, str], ...]:
         notices = [(item.severity, _note(item)) for item in self.skipped]
         notices += [(alert.kind or "info", join_lines(alert.text)) for alert in self.alerts]
+
         # Reasons of the status repeat skipped work and alerts; each is shown once.
         repeated = {f"{item.reason}: {item.title}" for item in self.skipped} | {text for _, text in notices}
         severity = {"failed": "error", "partial": "info"}.get(self.phase, "warning")
@@ -327,14 +328,17 @@ class IndexState:
         done, total = index.repositories_done, index.repositories_total
         step_text = index.repository
         fields = [("s", f"{elapsed:.1f}")]
+
         # A finished build without work found a current index; show that instead of "0 files".
         if done or total or self._phase != "complete":
             fields[:0] = [("files", f"{index.files:,}"), ("MB", f"{index.text_bytes / 1e6:,.1f}")]
         elif self._repositories:
             done = total = self._repositories
             fields[:0] = [("in the background", "indexing") if self._in_background else ("index", "current")]
+
         if isinstance(latest, CloneProgress):  # git's name for its step, with its count
             step_text = f"{latest.step} {latest.done:,} of {latest.total:,}"
+
         notices = [("error", self._reason)] if self._reason else []
         return ProgressSnapshot(
             title=f"{self.title}: {step_text}" if step_text and self._phase == "running" else self.title,

@@ -75,12 +75,14 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
         kind = node.type
         if not node.is_named or ((node.start_byte, node.end_byte) in function_spans and kind in FUNCTIONS | LAMBDAS):
             continue
+
         if kind in IFS:
             total.decisions += 1
             total.cognitive += 1 if visit.is_else_if else 1 + nesting
             total.nesting = max(total.nesting, nesting + 1)
             stack.extend(_if_parts(node, nesting, total))
             continue
+
         inner = nesting
         if kind in LOOPS or kind in CATCHES or kind in TERNARIES:
             # A loop without a condition (Rust's `loop`) counts too: it branches at its exit.
@@ -108,8 +110,10 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
         elif kind in CALLS and own_name and not is_recursive:
             is_recursive = _callee(node) == own_name
             total.cognitive += is_recursive
+
         total.nesting = max(total.nesting, inner)
         stack.extend(_Visit(child, inner) for child in reversed(node.children))
+
     return total
 
 
@@ -121,10 +125,12 @@ def _if_parts(node: Node, nesting: int, total: Complexity) -> Iterator[_Visit]:
             continue
         is_body = child == node.child_by_field_name("consequence")
         yield _Visit(child, nesting + is_body)
+
     for alternative in alternatives:
         inner = alternative
         if alternative.type == "else_clause" and alternative.named_children:
             inner = next((candidate for candidate in alternative.named_children if candidate.type in IFS), alternative)
+
         if inner.type in IFS:
             yield _Visit(inner, nesting, is_else_if=True)
         elif inner.type == "elif_clause":
@@ -178,8 +184,10 @@ def _callee(node: Node) -> bytes:
     target = node.child_by_field_name(CALLS[node.type])
     if target is None:
         return b""
+
     text = target.text or b""
     if node.type == "method_invocation":
         holder = node.child_by_field_name("object")
         return text if holder is None or holder.type == "this" else b""
+
     return text.removeprefix(b"self.").removeprefix(b"this.")

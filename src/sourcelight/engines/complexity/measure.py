@@ -65,6 +65,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
     if tree is None:
         measures.incomplete = measures.incomplete or "timed-out"
         return measures
+
     names: list[str] = []
     functions: list[tuple[Definition, str, Node]] = []
     for definition in table.definitions():
@@ -75,6 +76,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
         node = _function_at(tree, definition) if definition.kind in _KINDS and not definition.declaration else None
         if node is not None:
             functions.append((definition, names[-1], node))
+
     code, comments, docstrings = _kinds_of_lines(tree, data)
     comments |= docstrings
     separate_spans = frozenset((node.start_byte, node.end_byte) for _, _, node in functions)
@@ -91,6 +93,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
                 complexity.nesting,
             )
         )  # fmt: skip
+
     remaining: Complexity = complexity_of(tree.root_node, b"", separate_spans)
     measures.code_lines, measures.comment_lines = len(code), len(comments)
     measures.cyclomatic = remaining.decisions + sum(function.cyclomatic for function in measures.functions)
@@ -111,6 +114,7 @@ def _function_at(tree: Tree, definition: Definition) -> Node | None:
             value = node.child_by_field_name("value") or node.child_by_field_name("right")
             return value if value is not None and value.type in LAMBDAS else None
         node = node.parent
+
     return None
 
 
@@ -134,9 +138,11 @@ def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[in
             lines = code
         else:
             continue
+
         # A node counts for all its lines, except a last line in which it has no characters.
         last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
         lines.update(range(node.start_point[0], last + 1))
+
     blank = {number for number, line in enumerate(data.split(b"\n")) if not line.strip()}
     return code - blank, comments - blank, docstrings - blank
 
@@ -147,12 +153,15 @@ def _parameters(node: Node) -> int:
     while parameters is None and declarator is not None:
         parameters = declarator.child_by_field_name("parameters")
         declarator = declarator.child_by_field_name("declarator")
+
     if parameters is None:
         return int(node.child_by_field_name("parameter") is not None)
+
     count = 0
     for child in parameters.named_children:
         if "comment" in child.type or child.type in {"keyword_separator", "positional_separator", "self_parameter"}:
             continue
         # In Go, `a, b int` is one node with two names.
         count += max(len(child.children_by_field_name("name")), 1) if child.type == "parameter_declaration" else 1
+
     return count

@@ -35,6 +35,7 @@ def in_files_with_content(
     if not content:
         yield from search(targets)
         return
+
     languages = () if query.cells else query.languages  # lines of cells aren't lines of files
     content_query = TextQuery(And(tuple(content)), query.files, languages)
     for target in targets:
@@ -73,11 +74,13 @@ def parts_with_cells(
         nonlocal remaining
         if not target_of_file:
             target_of_file.update(((t.repository.info.name, t.revision), t) for t in targets)
+
         target = target_of_file[repository, revision]
         # Files that are in a cache count too, so that the same query always gives the same cells.
         data = store.read(target, path) if remaining > 0 else None
         if data is None:
             return None
+
         remaining -= len(data)
         return store.cells_of(target, path)
 

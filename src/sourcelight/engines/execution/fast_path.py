@@ -159,15 +159,18 @@ class FastPath:
         shape = None if parts is None else self._shapes.get(_key(request, parts[0], viewer))
         if parts is None or shape is None or not self._is_valid(shape):
             return None
+
         result = self._search(shape, parts[1], self._narrow(shape, request, limits))
         # Without a match, only the pipeline can advise the reader to ignore case.
         if result is None or not (result.matches or (shape.if_nothing is not None and result.absent_in_any_case)):
             return None
+
         matches = result.matches
         if matches is not None:
             matches = self._in_order(shape, request, parts[1], matches, limits)
             if matches is None:
                 return None
+
         return self._events(shape, matches, started_s)
 
     def _in_order(
@@ -183,9 +186,11 @@ class FastPath:
         # Cells are found by reading whole notebooks.
         if 0 <= request.display < total or (request.cells and have_notebooks(matches.paths)):
             return None
+
         limit = self._count_limit(shape, request)
         if limit is None:
             return matches
+
         return None if total >= limit or total > limits.ranked else self._rank(shape, words, matches)
 
     def _count_limit(self, shape: KnownShape, request: SearchRequest) -> int | None:
@@ -217,10 +222,12 @@ class FastPath:
     def _search(self, shape: KnownShape, words: Sequence[str], limits: SmallSearchLimits) -> SmallResult | None:
         searchable = self._repositories.store.open_corpus(shape.plan.targets)
         prepared = _with_words(shape, words)
+
         # Another corpus was opened after the index changed, so targets that the shape reports as skipped may be indexed
         # by now. A corpus that was closed is gone from the weak reference, which then gives None.
         if searchable is None or searchable[1] is not shape.corpus() or prepared is None:
             return None
+
         group, corpus = searchable
         selection = corpus.selection(prepared.query.files, prepared.query.languages)
         try:
@@ -236,15 +243,18 @@ class FastPath:
             tally.add_raw(matches)
             infos = [shape.infos[name] for name in matches.repositories if name in shape.infos]
             events.append(RawMatchBatch(matches, tuple(infos)))
+
         selection = shape.plan.selection
         filters = tally.filters(
             exhaustive=True, forks=len(selection.forks_left_out), archived=len(selection.archived_left_out)
         )
         if filters:
             events.append(Filters(filters))
+
         skipped = shape.skipped
         if shape.worktrees:
             skipped += tuple(skipped_items.changed_worktrees(self._repositories.changes.count(shape.worktrees)))
+
         events.append(
             Progress(
                 done=True,
@@ -256,6 +266,7 @@ class FastPath:
         )
         if matches is None and shape.if_nothing is not None and shape.if_nothing[0] is not None:
             events.append(shape.if_nothing[0])
+
         events.append(Done())
         return events
 
@@ -263,14 +274,17 @@ class FastPath:
         """Store the preparation of a complete search for later searches of its shape."""
         task, cached = source.task, source.cached_plan
         parts = _split(task.request)
+
         # Several plans find the same file more than once, and only the pipeline unites their results.
         if parts is None or cached is None or len(cached.plans) != 1 or not _is_answerable(cached.plans[0]):
             return
+
         plan = cached.plans[0]
         is_alternation = _is_alternation(plan, parts[1])
         shape: Query | None = task.query
         if not is_alternation:
             shape = parse_shape(parts[0], len(parts[1]), task.request.pattern_type, task.request.version)
+
         searchable = self._repositories.store.open_corpus(plan.targets)
         if (
             shape is None
@@ -280,13 +294,16 @@ class FastPath:
             or source.late_repositories()
         ):
             return
+
         # These notices depend on filters and parentheses, which all queries of a shape share. Those of this query were
         # made a moment ago.
         if notices.without_effect(task.query) is not None or notices.read_as_text(task.query) is not None:
             return
+
         prepared = _prepare(plan, shape, is_alternation=is_alternation)
         if prepared is None:
             return
+
         summary = source.summary
         self._shapes.put(
             _key(task.request, parts[0], task.viewer),
@@ -341,9 +358,11 @@ def _is_answerable(plan: Plan) -> bool:
     alternative = plan.alternative
     if alternative.pattern is None or not plan.targets or not can_vary(plan):
         return False
+
     leaves = list(patterns_of(alternative.pattern))
     if not is_brief(plan) and not (leaves[0].kind == "regexp" and alternative.case_sensitive()):
         return False
+
     in_names = finds_repositories(alternative)
     return (
         not alternative.select()
@@ -386,6 +405,7 @@ def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None
         if alternation is None:
             return None
         return replace(shape.prepared, terms=(FileTerm(alternation, term.content, term.path),))
+
     terms = []
     texts = set()
     for term in shape.prepared.terms:
@@ -397,6 +417,7 @@ def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None
         texts.add(text)
         pattern = compile_pattern(text, kind="literal", case_sensitive=pattern.case_sensitive)
         terms.append(FileTerm(pattern, term.content, term.path))
+
     # Equal terms would be one term, in a tree of another form than the shape's.
     return replace(shape.prepared, terms=tuple(terms)) if len(texts) == len(terms) else None
 

@@ -120,6 +120,7 @@ class LocalEngine(IndexedRepositories):
                 # The caller may cancel between two events, and then gets no more.
                 yield from itertools.takewhile(lambda _: not cancellation.cancelled, events)
                 return
+
         yield from self._execute(request, viewer, cancellation, started)
 
     def _execute(
@@ -127,9 +128,11 @@ class LocalEngine(IndexedRepositories):
     ) -> Iterator[Event]:
         read = self.queries.read(request, self.catalog.contexts)
         read_s = time.monotonic() - started
+
         # Parsing itself took too long; the number is the limit in seconds.
         if isinstance(read, float):
             return notices.late_to_read(read, read_s)
+
         task = SearchTask(*read, request, viewer, cancellation, started, read_s)
         source = LocalSource(self, self.plan_cache, task)
 
@@ -161,22 +164,27 @@ class LocalEngine(IndexedRepositories):
         query, scoped = self.queries.parse(request, self.catalog.contexts)
         if not _is_countable(query):
             return None
+
         self.refresh(cancellation)
         source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, cancellation))
         scoper = source.scoper
         scopes = scoper.resolve(scoped)
+
         # A number can't report missing parts, so incomplete counts are left to the stream.
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
+
         plan = make_plan(scopes[0])
         # Asked before the count, which may take long, and again after it: only then it is known what couldn't be read.
         if plan.repository_hits or source.missing_from_count(plan):
             return None
+
         parts: list[SearchPart] = []
         try:
             table = self._count(plan, by, cancellation, parts.append)
         except SearchIndexError:
             return None  # the stream names the repository that can't be searched
+
         return None if table is None or source.missing_from_count(plan, parts) else table
 
     def _count(
@@ -196,6 +204,7 @@ class LocalEngine(IndexedRepositories):
             return None
         if not all(self.store.symbols_current(target) for target in plan.targets):
             return None
+
         return self.store.count_symbols(plan.targets, plan.symbols, by, cancellation, note=note)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:

@@ -106,6 +106,7 @@ class LocalSource:
             self._cache(repositories)
         else:
             self.cached_plan, self.plans, self.summary = cached, cached.plans, cached.summary
+
         # Taken once, before the search: whether the result is complete depends on what was missing when it began.
         self._pending = frozenset(self.repositories.pending([target for plan in self.plans for target in plan.targets]))
 
@@ -120,12 +121,14 @@ class LocalSource:
                 plan = vary(similar.plans[0], scoped[0].alternative)
                 cached = CachedPlan([plan], similar.worktrees, similar.summary)
                 self.plan_cache.put(scoped, viewer, repositories, cached)
+
         return cached
 
     def batches(self, limit: int) -> Generator[Any, None, None]:
         """Yield matches, after what they need has been built in the background."""
         if self.late_to_plan:
             return
+
         # Raw matches can't be cut at a number of matches without making a record batch, so only complete results use
         # them.
         pipeline = self.make_pipeline(limit, self.note, raw_rows=sys.maxsize if self.task.request.display < 0 else 0)
@@ -135,6 +138,7 @@ class LocalSource:
             # With a limit too: the first that are there are not those that it would keep later.
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
+
         yield from pipeline.batches()
 
     def read_histories(self, newest: Callable[[], Iterator[Any]] = lambda: iter(())) -> Iterator[Any]:
@@ -146,6 +150,7 @@ class LocalSource:
             if "has.contributor" not in predicates:
                 self.commits.take_parts(with_changes, [(p.commits, p.history_commits) for p in self.plans if p.commits])
             yield from newest()
+
         yield from self.commits.histories.wait(with_changes, commits_alone)
 
     def under_way(self) -> Sequence[Skipped]:
@@ -198,6 +203,7 @@ class LocalSource:
         del matched_repositories  # a repository that is late here is named whether it has matches or not
         # After the limit was reached, the timeout isn't the reason for unsearched repositories.
         timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
+
         # Checked first: a notice about the first indexing replaces the notice of a failure.
         is_complete = not self._pending.intersection(self.failed)
         skipped = list(self.missing_work())
@@ -205,6 +211,7 @@ class LocalSource:
             cached = self.cached_plan
             at_head = self.scoper.at_head(self.summary.searched.values()) if cached is None else cached.worktrees
             skipped += skipped_items.changed_worktrees(self.repositories.changes.count(at_head))
+
         pipeline = self.pipeline
         return SourceReport(
             timed_out,
@@ -220,6 +227,7 @@ class LocalSource:
         """Return whether there is a match within the time limit; indexes, counts and reports nothing."""
         if self.repositories.indexing.is_running:
             self._look_at_query()
+
         repositories = self.repositories.catalog.repositories
         cached = self._plan_from_cache(repositories)
         if cached is None:
@@ -230,9 +238,11 @@ class LocalSource:
             self._cache(repositories)
         else:
             self.plans = cached.plans
+
         # While indexes are built, the pipeline reads unindexed files from their repository.
         if not self.repositories.indexing.is_running and all(map(_is_plain, self.plans)):
             return any(plan.repository_hits or self._has_file(plan, self.task.cancellation) for plan in self.plans)
+
         with closing(self.make_pipeline(1, lambda _: None, ranked=False).batches()) as batches:
             return any(batch.num_rows for batch in batches)
 
@@ -240,18 +250,22 @@ class LocalSource:
         """Return whether these plans may match if case is ignored; True if only another query can tell."""
         if self.repositories.indexing.is_running:
             return True
+
         cancellation = Cancellation(notices.TRY_S)
         for plan in self.plans:
             alternative = plan.alternative
             if not _is_plain(plan) or predicates_of(alternative):
                 return True
+
             filters = tuple(f for f in alternative.filters if not (isinstance(f, Filter) and f.name == "case"))
             try:
                 insensitive_plan = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
             except QueryError:
                 return True
+
             if insensitive_plan.repository_hits or self._has_file(insensitive_plan, cancellation):
                 return True
+
         return False
 
     def _has_file(self, plan: Plan, cancellation: Cancellation) -> bool:
@@ -259,9 +273,11 @@ class LocalSource:
         store, text = self.repositories.store, plan.text
         if text is None:
             return False
+
         matched = store.has_match(plan.targets, text, cancellation)
         if matched is not None:
             return matched
+
         options = SearchOptions(max_matches=1, lines=False)
         return any(part.files for part in store.search(plan.targets, text, options, cancellation))
 
@@ -281,6 +297,7 @@ class LocalSource:
         plans, undecided = self.plans, self.scoper.undecided
         if self.late_to_plan:
             return sorted({target.repository.info.name for plan in plans for target in plan.targets} | undecided)
+
         sources = [
             targets
             for plan in plans
@@ -317,6 +334,7 @@ class LocalSource:
                 INDEXING_EVERY_S,
             ):
                 yield notice.item()
+
         self.task.cancellation.check()
 
     def _make_plans(self, scopes: Sequence[Scope]) -> None:
@@ -335,6 +353,7 @@ class LocalSource:
         except DeadlineExceeded:
             self.late_to_plan = True
             self.plans = [unmade_plan(scope) for scope in scopes]
+
         self.summary = summary_of(self.plans)
 
     def _cache(self, repositories: tuple[Repository, ...]) -> None:
@@ -353,6 +372,7 @@ class LocalSource:
         if unread := self._pending.intersection(self.failed):
             yield repositories.indexing.missing(sorted(unread))
             self.failed = {name: reason for name, reason in self.failed.items() if name not in unread}
+
         yield from skipped_items.not_indexed(
             {n: reason for n, reason in (self.failed | failures).items() if n in targets}
         )
@@ -361,6 +381,7 @@ class LocalSource:
         if self.task.viewer.sees_private:
             yield from skipped_items.unreadable(repositories.catalog.skipped)
             yield from skipped_items.removed_repositories(repositories.removed_repositories)
+
         yield from skipped_items.named_only(self.unread_files(), self.missing_names(), self.unread_cells)
 
 

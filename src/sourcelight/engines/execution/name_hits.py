@@ -30,6 +30,7 @@ def repository_hits(
     """Return repositories whose name matches the pattern; the pattern ends at its first ``@``."""
     if _no_name_matches(alternative, targets):
         return ()
+
     matcher = _NameMatcher(alternative.case_sensitive())
     matches = []
     for target in targets:
@@ -38,6 +39,7 @@ def repository_hits(
         if name_spans is not None:
             in_characters = ((_characters(name[:start]), _characters(name[:end])) for start, end in name_spans)
             matches.append((target, tuple(disjoint_spans(in_characters))))
+
     return tuple(matches)
 
 
@@ -46,18 +48,22 @@ def _no_name_matches(alternative: Alternative, targets: Sequence[Target]) -> boo
     pattern = alternative.pattern
     if not isinstance(pattern, Pattern) or pattern.negated:
         return False
+
     if pattern.kind == "literal":
         text = "" if pattern.content else pattern.value.split("@", 1)[0]
         if not text:
             return True
         names = "\n".join([target.repository.info.name for target in targets])
         return text.isascii() and names.isascii() and text.lower() not in names.lower()
+
     if "@" in pattern.value:
         return False
+
     # The expression is compiled for files anyway; for names, where ^ and $ mean something else, only if they may match.
     names = "\n".join([target.repository.info.name for target in targets])
     if not names.isascii():
         return False
+
     required = compile_term(pattern, sensitive=alternative.case_sensitive()).required
     return not satisfies(required, names.lower().encode())
 
@@ -75,6 +81,7 @@ class _NameMatcher:
             return self._pattern_spans(node, name)
         if not isinstance(node, And | Or):
             return []
+
         arg_spans = [self.spans(arg, name) for arg in node.args]
         present_spans = [part for part in arg_spans if part is not None]
         enough = len(present_spans) == len(arg_spans) if isinstance(node, And) else bool(present_spans)
@@ -84,6 +91,7 @@ class _NameMatcher:
         text = "" if node.content else node.value.split("@", 1)[0]
         if not text:
             return None
+
         name_spans: list[tuple[int, int]] = []
         # A literal is checked by a plain search first: compiling a pattern for thousands of repositories costs more
         # than the match.
@@ -93,8 +101,10 @@ class _NameMatcher:
                 self._compiled[node] = self._compile(node, text)
             pattern = self._compiled[node]
             name_spans = [] if pattern is None else pattern.find(name)
+
         if node.negated:
             return None if name_spans else []
+
         return name_spans or None
 
     def _compile(self, node: Pattern, text: str) -> CompiledPattern | None:

@@ -110,6 +110,7 @@ def rank(
     for item in repositories.indexing.wait(cancellation):
         if observer is not None:
             observer(ToolProgress(item.title, 0, 0))
+
     queried_targets, failed = _filtered_targets(repositories, request, filters, viewer, cancellation)
     pending = set(repositories.pending([target for target, _ in queried_targets]))
     failed.update(dict.fromkeys(pending, "it is being indexed for the first time; ask again in a moment"))
@@ -126,12 +127,14 @@ def rank(
         except (SourcelightError, OSError) as exc:
             failed.setdefault(label_of(target), str(exc))
             continue
+
         open_terms.append(opened_terms)
         masks.append(mask)
         missing = opened_terms.snapshot.missing_count(mask)
         if missing:
             files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
             failed.setdefault(label_of(target), f"{files} not in this clone, or can't be read")
+
     cancellation.check()
     limits = RankLimits(request.limit, request.files, request.per_file)
     ranking = Ranker(scorers=request.scorers, exchange=request.exchange).rank(
@@ -175,6 +178,7 @@ def _filtered_targets(
             pair = queries_by_target.setdefault((target.repository.key, target.commit), (target, []))
             if text not in pair[1]:
                 pair[1].append(text)
+
     ordered = sorted(queries_by_target.values(), key=lambda pair: (pair[0].repository.name, pair[0].revision))
     failed = dict(scoper.unsearchable) | dict(scoper.invalid)
     return [(target, tuple(texts)) for target, texts in ordered], failed
@@ -222,4 +226,5 @@ def targets_of(
             failed[label_of(target)] = str(exc)
             continue
         targets.append(replace(target, commit=commit))
+
     return targets, failed

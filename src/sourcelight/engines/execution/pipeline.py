@@ -117,9 +117,11 @@ class ResultPipeline:
         searching = [plan for plan in self.plans if plan.searches]
         if not searching:
             return ()
+
         batches = self._search_plan(searching[0]) if len(searching) == 1 else self._unite(searching)
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
+
         target_of_file = {
             (target.repository.info.name, target.revision): target for plan in searching for target in plan.targets
         }
@@ -146,6 +148,7 @@ class ResultPipeline:
         for plan in self.plans:
             if plan.alternative.select() not in {(), ("repo",)}:
                 continue
+
             name_matches = [
                 (t, s)
                 for t, s in plan.repository_hits
@@ -153,6 +156,7 @@ class ResultPipeline:
             ]
             if not self._counts.is_separate:
                 self._yielded_files.update((t.repository.info.name, t.revision) for t, _ in name_matches)
+
             if name_matches:
                 yield from self._counts.within(plan.alternative, [repository_batch(name_matches)])
 
@@ -188,6 +192,7 @@ class ResultPipeline:
             if not commit_plan.repositories_only:
                 yield batch
                 continue
+
             # Two revisions of a query may resolve to one commit, which is one repository result.
             targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
@@ -197,8 +202,10 @@ class ResultPipeline:
                     (matching_target.repository.info.name, matching_target.revision)
                     for matching_target in matching_targets
                 )
+
             if matching_targets:
                 yield repository_batch([(target, ()) for target in matching_targets])
+
         self.ownership.later.update(self.histories.without_owners)
         self.ownership.missing.update(self.histories.unread_owners)
 
@@ -221,6 +228,7 @@ class ResultPipeline:
         """Yield batches of several plans, repository after repository, so that duplicate files merge."""
         targets = {(t.repository.key, t.revision, t.commit): t for plan in plans for t in plan.targets}
         selectors = [self._selector(plan) for plan in plans]
+
         # One target at a time, because the batches of all alternatives for a target are in memory together.
         for target in sorted(targets.values(), key=lambda t: (t.repository.info.name, t.revision)):
             file_batches = [
@@ -254,6 +262,7 @@ class ResultPipeline:
         ]
         if selector.path or by_people:
             return self._counts.within(plan.alternative, self._choose(plan, parts, targets, selector, by_people))
+
         return self._counts.within(plan.alternative, self._note_all(parts))
 
     def _note_all(self, parts: Iterable[SearchPart]) -> Iterator[Any]:
@@ -273,6 +282,7 @@ class ResultPipeline:
         owners = tuple(p for p in by_people if p.name == "has.owner")
         writers = tuple(p for p in by_people if p.name == "has.contributor")
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
+
         # Looked up only when needed: building the table costs more than the whole search of a small query.
         needs_target = bool(owners or writers or owning)
         target_of_file = {(t.repository.info.name, t.revision): t for t in targets} if needs_target else {}
@@ -289,15 +299,18 @@ class ResultPipeline:
                     filtered_batch = self.contributors.filter_rows(
                         filtered_batch, target, writers, case_sensitive=sensitive
                     )
+
                     # A history that can't be read leaves its rows out. Noted here, so that the result isn't called
                     # complete.
                     self.histories.failed.update(self.contributors.failed)
+
                 if owning is None:
                     selected = selector.apply(filtered_batch)
                 else:
                     selected = (
                         owning.of(filtered_batch, target) if target is not None and filtered_batch.num_rows else None
                     )
+
                 if selected is not None:
                     yield selected
                     if selector.first_only:
@@ -318,6 +331,7 @@ class ResultPipeline:
         )
         if plan.symbols is None and plan.text is not None and not plan.text.cells:
             return (self.direct or self.store).search(targets, plan.text, options, self.cancellation)
+
         return self._with_symbols(plan, targets, options)
 
     def _with_symbols(

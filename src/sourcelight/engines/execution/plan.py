@@ -84,12 +84,14 @@ def takes_a_moment(scopes: Sequence[Scope]) -> bool:
     """Return whether all patterns compile in a few milliseconds; counted repetitions and many terms take longer."""
     if len(scopes) > _FEW_ALTERNATIVES or any(structures_of(scope.alternative) for scope in scopes):
         return False
+
     texts = []
     for alternative in (scope.alternative for scope in scopes):
         if alternative.pattern is not None:
             texts += [leaf.value for leaf in patterns_of(alternative.pattern)]
         texts += [item.value for item in alternative.filters if isinstance(item, Filter) and item.value]
         texts += [str(value) for item in alternative.predicates("file") for value in item.args.values()]
+
     return sum(map(len, texts)) <= _FEW_CHARACTERS and not any("{" in text for text in texts)
 
 
@@ -121,12 +123,15 @@ def make_plan(scope: Scope) -> Plan:
     if types & {"file", "path"} and not only_repositories:
         # With ``cell:``, the patterns of predicates match anywhere in the file, so they are searched for separately.
         text = replace(_text_query(alternative, types, predicates=not cells), cells=cells)
+
     symbols = None
     if "symbol" in types and not only_repositories:
         symbols = _text_query(alternative, {"file"}, predicates=False)
+
     name_matches: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
     if ("repo" in types or only_repositories) and not cells and fields <= _REPOSITORY_FIELDS:
         name_matches = repository_hits(alternative, scope.targets)
+
     commits = asked_of(alternative)
     history_commits = (
         () if commits is None else history_commits_of(scope.targets, lambda r: scope.without.get(r.key, ()))
@@ -139,16 +144,19 @@ def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
     kinds = cell_kinds_of(alternative)
     if not kinds:
         return kinds
+
     item = alternative.first("cell")
     text = f"cell:{item.value}" if item is not None else "cell:"
     if structures_of(alternative):
         raise QueryError("structural patterns match files, not cells", query=text, hint="leave out cell:")
+
     if "commit" in types and "diff" not in types:
         raise QueryError(
             "cell: searches changed notebooks, but type:commit searches messages",
             query=text,
             hint="type:diff finds commits by the cells that they change",
         )
+
     if "symbol" in types or not types & {"file", "diff"}:
         raise QueryError(
             f"cell: searches the contents of files, which type:{'symbol' if 'symbol' in types else min(types)} "
@@ -156,6 +164,7 @@ def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
             query=text,
             hint="leave out one of the two",
         )
+
     return kinds
 
 
@@ -218,11 +227,13 @@ def _match_tree(
             return AnyOf(tuple(plans)) if len(plans) > 1 else plans[0]
         if isinstance(node, Pattern):
             return atom(node)
+
         raise TypeError(f"expected a pattern, And or Or, got {node!r}")
 
     parts = [] if alternative.pattern is None else [tree(alternative.pattern)]
     if predicates:
         parts += required_content(alternative)
+
     return (All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None), structures
 
 
@@ -262,12 +273,15 @@ def one_of_many(args: Sequence[Node]) -> list[Node]:
             texts.setdefault(arg.content, []).append(arg.value)
         else:
             nodes.append(arg)
+
     if sum(map(len, texts.values())) <= MANY_TERMS:
         return list(args)
+
     for content, values in texts.items():
         # RE2 takes the first alternative that matches, so the longest must come first to match whole words.
         longest_first = sorted(dict.fromkeys(values), key=len, reverse=True)
         nodes.append(Pattern("|".join(map(re.escape, longest_first)), "regexp", content=content))
+
     return nodes
 
 
@@ -298,6 +312,7 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
         (requests if needs_changes else commits_alone).extend(of_plan)
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
             requests += [history_commit.request for history_commit in history_commits_of(plan.targets, lambda _: ())]
+
     keys = {request.repository.key for request in requests}
     # Built once with changes, a history serves both: reading its commits alone as well would cost twice.
     requests += [request for request in commits_alone if request.repository.key in keys]

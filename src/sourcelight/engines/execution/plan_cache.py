@@ -75,6 +75,7 @@ def summary_of(plans: Sequence[Plan]) -> PlanSummary:
         infos = {**infos, **targets.infos} if infos else targets.infos
         if plan.searches:
             searched = {**searched, **targets.repositories} if searched else targets.repositories
+
     return PlanSummary(
         infos=infos,
         searched=searched,

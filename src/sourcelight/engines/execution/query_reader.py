@@ -53,6 +53,7 @@ class QueryReader:
         text = request.query
         if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
             return self.parse(request, contexts)
+
         # Its own `timeout:` is known only when it is read: seen here so, it may be in a quoted text as well.
         timeouts_s = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
         allowed_s = self._limits.timeout_s(max(timeouts_s[-1], 0.0) if timeouts_s else None, has_count=True)
@@ -68,16 +69,19 @@ class QueryReader:
         cached = self._read.get(query)
         if cached is not None:
             return cached
+
         # Queries of one shape share their filters (`core.query.shapes`), on which all checks of literals depend.
         filters = query.plan[0].filters if len(query.plan) == 1 else ()
         if filters and self._checked.get(filters):
             return query, (ScopedAlternative(query.plan[0]),)
+
         result = check_query(query, request), resolve_contexts(query, contexts)
         # Not cached if the meaning of a context may change.
         if len(request.query) <= _SHORT and [id(item.alternative) for item in result[1]] == [*map(id, query.plan)]:
             self._read.put(query, result)
             if filters and not _COMMITS.intersection(query.plan[0].types):
                 self._checked.put(filters, value=True)
+
         return result
 
     def clear(self) -> None:

@@ -66,8 +66,10 @@ class SearchExecution:
         source, cancellation = self.source, self.task.cancellation
         for item in source.prepare():
             yield self._progress(done=False, skipped=(item,))
+
         limit = self.task.match_limit(self.limits)
         allowed_s = self.task.allowed_s(self.limits)
+
         # Reading the query has used up part of the time limit already.
         # Set only now: `prepare` waits for the first indexing, which no time limit of a search should end.
         cancellation.limit(None if allowed_s is None else allowed_s - self.task.read_s)
@@ -76,10 +78,12 @@ class SearchExecution:
                 yield self._progress(done=False, skipped=(item,))
         except Cancelled:
             return
+
         self._last_progress_s = time.monotonic()
         yield from self._match_events(limit)
         if cancellation.cancelled:
             return
+
         yield from self._final_events(limit, allowed_s)
 
     def _match_events(self, limit: int) -> Iterator[Event]:
@@ -97,10 +101,12 @@ class SearchExecution:
             if isinstance(batch, Skipped):
                 yield self._progress(done=False, skipped=(batch,))
                 continue
+
             visible = batch
             if self.tally.matches + match_count(batch) >= limit:
                 visible = first_matches(batch, limit - self.tally.matches)
                 self._limit_hit = True
+
             self.tally.add(visible)
             remaining = visible_limit - self._displayed_matches
             if remaining > 0:
@@ -109,8 +115,10 @@ class SearchExecution:
                     yield from self._filters(exhaustive=False)
                 self._displayed_matches += match_count(visible_part)
                 yield MatchBatch(visible_part, self._infos_of(visible_part))
+
             if self._limit_hit:
                 return
+
             yield from self._periodic_progress()
 
     def _raw_matches(self, matches: RawMatches) -> Iterator[Event]:
@@ -146,6 +154,7 @@ class SearchExecution:
         if not done:
             under_way = () if skipped else self.source.under_way()
             skipped = (*skipped, *under_way, *self._excluded_items())
+
         return Progress(
             done=done,
             match_count=self.tally.matches,
@@ -163,14 +172,17 @@ class SearchExecution:
     def _final_events(self, limit: int, allowed_s: float | None) -> Iterator[Event]:
         cancellation = self.task.cancellation
         report = self.source.report(self.tally.repositories, limit_hit=self._limit_hit)
+
         # `unsent_repositories` has repositories that an engine thread had still in hand when the deadline passed.
         timed_out = sorted(cancellation.unsent_repositories.union(report.late_repositories))
         skipped = report.skipped
         capped = limit if self._limit_hit else report.capped
         if capped:
             skipped.append(match_limit(capped))
+
         if timed_out and self.tally.matches:
             skipped.append(protocol.timed_out(timed_out, allowed_s, cancellation.unsent_repositories))
+
         skipped += self._excluded_items()
         # Only then are the counts of filters exact, and only then is "no match" a statement about the code.
         exhaustive = not (capped or timed_out) and report.is_complete
@@ -179,8 +191,10 @@ class SearchExecution:
         alert = self._alert(report, timed_out, allowed_s)
         if alert is None:
             alert = self._hint(report, exhaustive=exhaustive)
+
         if alert is not None:
             yield alert
+
         yield Done()
 
     def _excluded_items(self) -> Iterator[Skipped]:
@@ -200,6 +214,7 @@ class SearchExecution:
             return notices.read_as_text(query)
         if report.advice:
             return report.advice[0]
+
         # Variants of the query are tried within `TRY_S`. The answer is cached with the plan only if none was cut off by
         # that.
         started_s = time.monotonic()
@@ -207,6 +222,7 @@ class SearchExecution:
         if report.advice is not None and time.monotonic() - started_s < notices.TRY_S:
             # No variant timed out, so no other notice covers these repositories.
             report.advice.append(alert)
+
         return alert
 
     def _alert(self, report: SourceReport, timed_out: list[str], allowed_s: float | None) -> Alert | None:
@@ -214,10 +230,12 @@ class SearchExecution:
             return notices.timed_out(self.task.query, timed_out, allowed_s)
         if report.scope_alert is not None:
             return report.scope_alert
+
         if not any(plan.targets for plan in self.source.plans):
             # Forks, archived repositories or a context may be the reason that nothing is left to search; the alert
             # names it.
             context = next((item.context for item in self.task.scoped if item.context), "")
             forks, archived = bool(self.source.summary.forks), bool(self.source.summary.archived)
             return notices.no_repositories(self.task.query, forks=forks, archived=archived, context=context)
+
         return None

@@ -62,6 +62,7 @@ class SearchTask:
         if request_timeout_s is not None:
             # A request may shorten the time that its query asks for, but never lengthen it.
             longest = request_timeout_s if longest is None else min(longest, request_timeout_s)
+
         # A query with an explicit number of matches gets more time, wherever the number is given.
         has_count = self.request.default_matches is not None or any(a.first("count") is not None for a in plan)
         return limits.timeout_s(longest, has_count=has_count)

@@ -69,6 +69,7 @@ def languages_of(alternative: Alternative) -> tuple[str, ...]:
                 query=item.value,
                 hint=f"supported languages: {languages_text}",
             )
+
     names = list(dict.fromkeys(name for name, item in filters if not item.negated))
     left_out = {name for name, item in filters if item.negated}
     languages = tuple(names[:1]) or tuple(name for name in LANGUAGES if name not in left_out)
@@ -77,6 +78,7 @@ def languages_of(alternative: Alternative) -> tuple[str, ...]:
             "the query excludes every language that structural search supports",
             hint=f"supported: {', '.join(LANGUAGES)}",
         )
+
     return languages
 
 
@@ -102,6 +104,7 @@ def structure_pattern(pattern: Pattern, alternative: Alternative) -> StructurePa
             query=pattern.value,
             hint=_HINT,
         )
+
     return StructurePattern(
         pattern.value,
         tuple((name, readings[name].texts) for name in usable),
@@ -144,6 +147,7 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
                 message=f"`{text}` was searched in files of {', '.join(pattern.languages)}. It isn't a complete "
                 f"pattern of code in\n{reason_list}\nUse `lang:` to choose the language.",
             )
+
         for name, reason in doubtful:
             yield Skipped(
                 # The answer may lack intended matches, so it is not complete.

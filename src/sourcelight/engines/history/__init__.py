@@ -39,12 +39,15 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.history import history
 
         return getattr(history, name)
+
     if name in {"ALL_REFS", "HEAD_ONLY", "HistoryProgress", "HistoryReport", "HistoryStore"}:
         from sourcelight.engines.history import model
 
         return getattr(model, name)
+
     if name == "LocalHistoryStore":
         from sourcelight.engines.history.store import store
 
         return getattr(store, name)
+
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -58,6 +58,7 @@ def follow_files(
     file_of = np.array([number_of.get(name, -1) for name in layout.names] or [-1], np.int64)
     changes = history.changes
     renames = np.flatnonzero((changes.status == RENAMED) & commits[changes.commit])
+
     # No rename led to most files, so their changes are their path's.
     is_renamed = np.zeros(len(file_of), np.bool_)
     is_renamed[layout.path[renames]] = True
@@ -74,6 +75,7 @@ def follow_files(
             of_file = names.changes_of(path, rows_by_path, changes.commit)
             files.append(np.full(len(of_file), file_of[path], np.int64))
             numbers.append(of_file)
+
     file, change = np.concatenate(files), np.concatenate(numbers)
     order = np.lexsort((change, file))
     return FileChanges(file[order], change[order])
@@ -89,6 +91,7 @@ def _rows_by_path(layout: Layout, rows: Int64Array, paths: Iterable[int]) -> dic
         for name in {path, old}:
             if name in selected:
                 selected[name].append(row)
+
     return {path: np.array(of_path, np.int64) for path, of_path in selected.items()}
 
 
@@ -143,6 +146,7 @@ class _FileNames:
         by_path: dict[int, list[tuple[int, int]]] = {}
         for path, commit, old in pairs:
             by_path.setdefault(path, []).append((commit, old))
+
         sources: dict[int, list[tuple[int, int]]] = {}
         pending = list(paths)
         while pending:
@@ -150,6 +154,7 @@ class _FileNames:
             if path not in sources:
                 sources[path] = by_path.get(path, [])
                 pending += [old for _, old in sources[path]]
+
         renaming = sorted({commit for of_path in sources.values() for commit, _ in of_path})
         bits = {commit: 1 << index for index, commit in enumerate(renaming)}
         behind, ahead = _order(history, commits, bits, cancellation)
@@ -180,6 +185,7 @@ class _FileNames:
                 return
             else:
                 of_name[-1].without &= without
+
             for commit, old in self.sources[name]:
                 # The newest rename first: it may hide older ones to the same name.
                 heapq.heappush(pending, (-commit, name, len(of_name) - 1, old))
@@ -192,6 +198,7 @@ class _FileNames:
             if self._includes(scope, commit):
                 scope.ended_by |= self.bits[commit]
                 add(old, scope.without | self.bits[commit])
+
         return scopes
 
     def _includes(self, scope: _NameScope, commit: int) -> bool:
@@ -204,19 +211,24 @@ def _order(
     """Return, for each commit, the bits of its ancestors and itself, and the bits of its descendants."""
     starts, parents = history.commits.parent_starts.tolist(), history.commits.parents.tolist()
     behind, ahead = [0] * len(commits), [0] * len(commits)
+
     # Parents have lower numbers than their children.
     numbers = np.flatnonzero(commits).tolist()
     for step, commit in enumerate(numbers):
         if step % _CHECK_EVERY == 0:
             cancellation.check()
+
         result = 0
         for parent in parents[starts[commit] : starts[commit + 1]]:
             # A parent that a shallow clone lacks is -1.
             if parent >= 0 and behind[parent] is not result:
                 result = behind[parent] if not result else result | behind[parent]
+
         if commit in bits:
             result |= bits[commit]
+
         behind[commit] = result
+
     for step, commit in enumerate(reversed(numbers)):
         if step % _CHECK_EVERY == 0:
             cancellation.check()
@@ -224,4 +236,5 @@ def _order(
         for parent in parents[starts[commit] : starts[commit + 1]]:
             if parent >= 0 and ahead[parent] is not result:
                 ahead[parent] = result if not ahead[parent] else ahead[parent] | result
+
     return behind, ahead

@@ -68,13 +68,16 @@ class _PathWalk:
         commits, pending = self._history.commits, {tip: names}
         starts, parents = commits.parent_starts, commits.parents
         selected: list[int] = []
+
         # Parents have lower numbers than their children, so all children of a commit are done before it.
         for commit in range(tip, -1, -1):
             if commit % _CHECK_EVERY == 0:
                 self._cancellation.check()
+
             current = pending.pop(commit, None)
             if current is None:
                 continue
+
             changes = self._changes_of(commit, current)
             # Merges have none of their own: names pass through them to every parent, as `git log --follow` has it.
             selected += changes
@@ -83,6 +86,7 @@ class _PathWalk:
                 # A parent that a shallow clone lacks is -1. Two children may know a parent's file by two names.
                 if parent >= 0:
                     pending[parent] = pending[parent] | before if parent in pending else before
+
         numbers = np.array(selected, np.int64)
         changed_in = self._history.changes.commit[numbers].astype(np.int64)
         order = np.lexsort((numbers, -changed_in, -commits.commit_time[changed_in]))
@@ -92,6 +96,7 @@ class _PathWalk:
         first, end = self._history.commits.change_starts[commit : commit + 2].tolist()
         if first == end:
             return []
+
         new, old = self._layout.path[first:end], self._layout.old_path[first:end]
         if names.directories:
             # A file that leaves the directory is a change of it, too, so either name will do.
@@ -99,10 +104,12 @@ class _PathWalk:
             mask = inside[new] | inside[old]
         else:
             mask = np.zeros(end - first, np.bool_)
+
         # Most commits change a few files: sets answer sooner than a search in a sorted array.
         if names.files:
             pairs = zip(new.tolist(), old.tolist(), strict=True)
             mask |= np.array([path in names.files or other in names.files for path, other in pairs], np.bool_)
+
         return [first + index for index in np.flatnonzero(mask).tolist()]
 
     def _inside_of(self, directories: frozenset[bytes]) -> BoolArray:
@@ -119,6 +126,7 @@ class _PathWalk:
         renames = [(old, new) for old, new in self._renames(changes) if self._is_named(new, names)]
         if not renames:
             return names
+
         # Of a file that left one of the directories for another, the directory's own name covers the past.
         moved_from = self._directories_before(commit, renames, names) - names.directories
         directories = names.directories | moved_from
@@ -146,6 +154,7 @@ class _PathWalk:
                     sources = moved.setdefault(directory, {})
                     source = old_name[: len(old_name) - len(remaining)]
                     sources[source] = sources.get(source, 0) + 1
+
         renamed = set()
         # Two directories can be merged into one: only the source of most of the files was renamed. What is left
         # behind keeps the old name, so that this is no rename; git's merge looks for renames likewise.
@@ -153,4 +162,5 @@ class _PathWalk:
             source, count = max(sources.items(), key=lambda item: (item[1], item[0]))
             if 2 * count > sum(sources.values()) and not self._has_directory(commit, source):
                 renamed.add(source)
+
         return frozenset(renamed)

@@ -119,6 +119,7 @@ def git_chunks(
             raise
         except RepositoryError as error:
             raise GitFailed(["git", *map(_to_text, arguments)], 128, str(error)) from error
+
         # A thread reads the pipe, so that the consumer can check for cancellation while git is silent. Another one
         # writes the input: git may fill its output before it has read all of it.
         chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS_AHEAD)
@@ -127,8 +128,10 @@ def git_chunks(
         if stdin:
             blocks = (stdin,) if isinstance(stdin, bytes) else stdin
             threads.append(threading.Thread(target=_write_input, args=(process.stdin, blocks, stopped), daemon=True))
+
         for thread in threads:
             thread.start()
+
         try:
             while chunk := _next_chunk(chunks, cancellation):
                 yield chunk
@@ -140,6 +143,7 @@ def git_chunks(
             end_process(process)
             for thread in threads:
                 thread.join(5)
+
         if status:
             raise GitFailed(["git", *map(_to_text, arguments)], status, _read_tail(stderr_file))
 
@@ -182,10 +186,12 @@ def _read_output(stream: IO[bytes], chunks: queue.Queue[bytes], stopped: threadi
                 chunk = os.read(stream.fileno(), _CHUNK_BYTES)
             except OSError:
                 chunk = b""
+
             while not stopped.is_set():
                 with contextlib.suppress(queue.Full):
                     chunks.put(chunk, timeout=_CHECK_S)
                     break
+
             if stopped.is_set():
                 return
 

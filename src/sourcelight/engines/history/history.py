@@ -340,6 +340,7 @@ class History:
             if segment.blocks
         ]
         removed = _concatenate(removed_counts, np.int64)
+
         # Blocks cover all rows without a gap, so one ends where the next begins.
         ends = np.append(row[1:], self.bases.rows[-1])
         return Blocks(
@@ -372,11 +373,13 @@ class History:
         tip = self.position(oid)
         if tip is None:
             raise KeyError(oid)
+
         if tip not in self._masks:
             if len(self._masks) >= _MAX_MASKS:
                 # Dictionaries keep insertion order, so this drops the oldest mask. A mask is a byte per commit.
                 self._masks.pop(next(iter(self._masks)))
             self._masks[tip] = ancestors(self.commits.parent_starts, self.commits.parents, tip)
+
         return self._masks[tip]
 
     def unread(self, within: BoolArray) -> UnreadCommits:
@@ -445,10 +448,12 @@ def ancestors(parent_starts: Int64Array, parents: NDArray[np.int32], tip: int) -
     mask = bytearray(len(parent_starts) - 1)
     mask[tip] = 1
     starts, flat_parents = parent_starts[: tip + 2].tolist(), parents.tolist()
+
     # Parents have lower numbers than children, so one pass downwards reaches all ancestors.
     for commit in range(tip, -1, -1):
         if mask[commit]:
             for parent in flat_parents[starts[commit] : starts[commit + 1]]:
                 if parent >= 0:
                     mask[parent] = 1
+
     return np.frombuffer(mask, np.bool_)

@@ -30,6 +30,7 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
     mapped = list(people)
     if not positions:
         return mapped
+
     try:
         stdin = lines.encode("utf-8", "surrogateescape")
         answer = git_bytes(
@@ -37,12 +38,14 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
         )
     except GitFailed:
         return mapped
+
     answer_lines = answer.decode("utf-8", "replace").splitlines()
     # With any other number of lines, answers can't be assigned to people, so none is mapped.
     if len(answer_lines) == len(positions):
         for position, line in zip(positions, answer_lines, strict=True):
             name, _, email = line.rpartition(" <") if " <" in line else ("", "", line[1:])
             mapped[position] = name, email.removesuffix(">")
+
     return mapped
 
 
@@ -87,14 +90,17 @@ def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
     for line in text_lines:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(f"invalid mailmap line {line!r}; expected 'Name <address> Name <address>'")
+
         name, email, commit_name, commit_email = (field or "" for field in match.groups())
         if match[4] is None:
             mailmap.add(name, "", "", email)
         else:
             mailmap.add(name, email, commit_name, commit_email)
+
     return mailmap
 
 
@@ -177,6 +183,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
             if reason == _LOGIN and not any(_NOREPLY.fullmatch(people[position].email.strip()) for position in members):
                 continue
             groups.join(members, reason)
+
     shared_groups = groups.with_several()
     shared_groups.sort(key=lambda members: -sum(people[position].commits for position in members))
     suggestions = []
@@ -187,6 +194,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
             IdentitySuggestion(number, people[position], proper, groups.reasons.get(position, ""))
             for position in members
         ]
+
     return suggestions
 
 
@@ -261,10 +269,12 @@ def _login(usage: IdentityUsage) -> Iterator[str]:
     match = _NOREPLY.fullmatch(usage.email.strip())
     if match:
         yield match[1].lower()
+
     # Without a noreply address, a login may be a one-word name, or the local part of the address.
     parts = usage.name.split()
     if len(parts) == 1 and parts[0].lower() not in _PLACEHOLDER_NAMES:
         yield parts[0].lower()
+
     local = _local(usage)
     if local and not match:
         yield local

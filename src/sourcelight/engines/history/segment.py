@@ -105,11 +105,13 @@ class Segment:
         oids = self["oid"].reshape(-1, 20)
         order = self["oid_order"]
         position = int(np.searchsorted(self.keys, key))
+
         # Several ids may share eight bytes, so all commits with this key are compared in full.
         while position < len(order) and self.keys[position] == key:
             if oids[order[position]].tobytes() == oid:
                 return int(order[position])
             position += 1
+
         return None
 
 

@@ -80,6 +80,7 @@ def _layout(history: History, repository: Repository, commit: str, cancellation:
     moved = np.zeros(len(changes), np.bool_)
     if not prefixes:
         return Layout(history.paths, path, old_path, moved)
+
     names, numbers = list(history.paths), dict(history.paths.numbers)
 
     def number_of(name: bytes) -> int:
@@ -94,6 +95,7 @@ def _layout(history: History, repository: Repository, commit: str, cancellation:
             path[change] = number_of(prefix + history.paths[path[change]])
             old_path[change] = number_of(prefix + history.paths[old_path[change]])
             moved[change] = True
+
     return Layout(names, path, old_path, moved)
 
 
@@ -109,12 +111,15 @@ def _prefixes(
         for number in reached
     }
     roots = [number for number in reached if not parents[number]]
+
     # Only a second root can have been merged as a subtree.
     if len(roots) < 2:
         return {}
+
     first = reached[-1] if history.position(commit) is None else history.position(commit)
     while first is not None and parents[first]:
         first = parents[first][0]
+
     main_line: set[int] = set()
     merges: list[tuple[int, int]] = []
     for done, number in enumerate(reached):
@@ -123,6 +128,7 @@ def _prefixes(
         if number == first or any(parent in main_line for parent in parents[number]):
             main_line.add(number)
             merges += [(number, parent) for parent in parents[number] if parent not in main_line]
+
     prefixes: dict[int, bytes] = {}
     visited: set[int] = set()
     with ObjectReader(repository) as reader:
@@ -130,6 +136,7 @@ def _prefixes(
         for merge, parent in merges:
             if cancellation is not None:
                 cancellation.check()
+
             prefix = None
             pending = [parent]
             while pending:
@@ -142,6 +149,7 @@ def _prefixes(
                 if prefix:
                     prefixes[number] = prefix
                 pending += parents[number]
+
     return prefixes
 
 
@@ -151,12 +159,15 @@ def _directory(reader: ObjectReader, merge: CommitId, parent: CommitId) -> bytes
         merge_tree, parent_tree = reader.tree(merge), reader.tree(parent)
     except (RepositoryError, RevisionNotFound):  # too large, or missing from the clone: its paths stay unchanged
         return b""
+
     paths_by_blob: defaultdict[bytes, list[bytes]] = defaultdict(list)
     for index, path in enumerate(parent_tree.paths):
         paths_by_blob[parent_tree.blob_id(index)].append(path)
+
     votes: Counter[bytes] = Counter()
     for index, path in enumerate(merge_tree.paths):
         for parent_path in paths_by_blob.get(merge_tree.blob_id(index), ()):
             if path == parent_path or path.endswith(b"/" + parent_path):
                 votes[path[: len(path) - len(parent_path)]] += 1
+
     return min(votes, key=lambda prefix: (-votes[prefix], len(prefix), prefix), default=b"")

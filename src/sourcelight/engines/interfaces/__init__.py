@@ -23,6 +23,7 @@ def is_public_file(path: str) -> bool:
     """Return whether a file can have public definitions: a known language, and no test, tool or private directory."""
     if language_of(path) not in LANGUAGES or is_test(path) or is_tooling(path):
         return False
+
     from sourcelight.engines.interfaces import go, python
 
     match language_of(path):
@@ -30,6 +31,7 @@ def is_public_file(path: str) -> bool:
             return python.is_public_path(path)
         case "Go":
             return go.is_public_path(path)
+
     return True
 
 
@@ -57,8 +59,10 @@ def public_symbols(path: str, data: bytes) -> tuple[Sequence[PublicSymbol], str]
     if language == "Python":
         module, incomplete = read_module(path, data)
         return [symbol for _, symbol in PythonExports({path}, lambda _: module).public_symbols(path)], incomplete
+
     root, incomplete = parse(language, data)
     if root is None:
         return [], incomplete
+
     readers = {"Go": go, "Java": java, "TypeScript": typescript, "TSX": typescript}
     return readers[language].read(path, root, data), incomplete

@@ -66,6 +66,7 @@ def _receiver(node: Node, data: bytes) -> str:
             return text_of(current, data)
         if current.type != "identifier":
             pending += current.named_children
+
     return ""
 
 
@@ -82,6 +83,7 @@ def _type(module: str, spec: Node, data: bytes) -> Iterator[PublicSymbol]:
     name, kind = spec.child_by_field_name("name"), spec.child_by_field_name("type")
     if name is None or kind is None or not _is_exported(text_of(name, data)):
         return
+
     type_name = text_of(name, data)
     head = f"type {type_name}{text_of(spec.child_by_field_name('type_parameters'), data)}"
     if kind.type == "struct_type":
@@ -106,12 +108,14 @@ def _fields(module: str, type_name: str, struct: Node, data: bytes) -> Iterator[
             kind = field.child_by_field_name("type")
             if field.type != "field_declaration" or kind is None:
                 continue
+
             names = field.children_by_field_name("name")
             text = one_line(text_of(kind, data))
             for name in names:
                 if _is_exported(text_of(name, data)):
                     label = text_of(name, data)
                     yield PublicSymbol(module, f"{type_name}.{label}", "field", f"{label} {text}", line_of(name))
+
             # An embedded type is a field of its own name, without package, pointer and arguments.
             label = text.lstrip("*").partition("[")[0].rpartition(".")[2]
             if not names and _is_exported(label):

@@ -48,10 +48,12 @@ def _type(module: str, container: str, node: Node, data: bytes, depth: int, *, i
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if node.type not in _TYPES or name is None or depth > MAX_DEPTH or not (is_open or _is_public(node, data)):
         return
+
     qualified = f"{container}{text_of(name, data)}"
     yield PublicSymbol(module, qualified, _TYPES[node.type], _declaration(node, body, data), line_of(name))
     if body is None:
         return
+
     inside_interface = _TYPES[node.type] == "interface"
     members = [
         inner
@@ -110,5 +112,6 @@ def _declaration(node: Node, end: Node | None, data: bytes) -> str:
         words = [text_of(child, data) for child in modifiers.children if child.type in _MODIFIERS]
         words.sort(key=_MODIFIERS.index)
         text = " ".join([*words, span_text(node, data, modifiers.end_byte, end_byte)])
+
     head, opening, parameters = one_line(text).removesuffix("default").rstrip().partition("(")
     return f"{head}{opening}{_FINAL.sub('', parameters)}"

@@ -103,6 +103,7 @@ def is_public(name: str) -> bool:
 def _imports(node: Node, data: bytes, depth: int) -> Iterator[ImportedName]:
     if depth > MAX_DEPTH:
         return
+
     for child in node.named_children:
         if child.type == "if_statement" and "TYPE_CHECKING" in text_of(child.child_by_field_name("condition"), data):
             for branch in child.children_by_field_name("alternative"):
@@ -145,9 +146,11 @@ def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
             continue
         if text_of(assignment.child_by_field_name("left"), data) != "__all__":
             continue
+
         value = assignment.child_by_field_name("right")
         if value is None or value.type not in {"list", "tuple"}:
             return None
+
         names = {} if names is None or assignment.type == "assignment" else names
         for item in value.named_children:
             if item.type == "string":
@@ -155,6 +158,7 @@ def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
                 names[text_of(content, data)] = line_of(item)
             elif item.type != "comment":
                 return None
+
     return names
 
 
@@ -164,6 +168,7 @@ def _members(
     """Yield definitions in the statements of a module or class, including branches."""
     if depth > MAX_DEPTH:
         return
+
     for child in node.named_children:
         definition, decorators = child, list[str]()
         if child.type == "decorated_definition":
@@ -176,6 +181,7 @@ def _members(
                 for decorator_node in child.named_children
                 if decorator_node.type == "decorator"
             ]
+
         if definition.type in _BLOCKS:
             yield from _members(module, container, definition, data, depth + 1, bases)
         elif definition.type == "function_definition":
@@ -206,6 +212,7 @@ def _class(
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None:
         return
+
     qualified = f"{container}{text_of(name, data)}"
     signature = one_line(before_body(node, data)).rstrip(":").rstrip()
     yield PublicSymbol(module, qualified, "class", signature, line_of(name))
@@ -226,6 +233,7 @@ def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator
     for _ in range(MAX_DEPTH):
         if assignment is None or assignment.type != "assignment":
             return
+
         left, kind = assignment.child_by_field_name("left"), assignment.child_by_field_name("type")
         names = _assigned_names(left)
         for name in names:
@@ -236,6 +244,7 @@ def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator
                 yield PublicSymbol(module, f"{container}{text}", symbol_kind, signature, line_of(name))
                 if container and text == "__slots__":
                     yield from _slots(module, container, assignment.child_by_field_name("right"), data)
+
         # ``a = b = 1`` is an assignment whose value is one.
         assignment = assignment.child_by_field_name("right")
 

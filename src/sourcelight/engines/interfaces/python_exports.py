@@ -54,6 +54,7 @@ class PythonExports:
         self._paths = frozenset(paths)
         self._read = read
         self._chain = 0
+
         # Each is computed once: modules that import each other by several stars would multiply otherwise.
         self._modules: dict[str, Module] = {}
         self._symbols: dict[str, dict[str, list[PublicSymbol]]] = {}
@@ -80,9 +81,11 @@ class PythonExports:
                 symbols.append((path, PublicSymbol(module, name, "variable", name, line, is_resolved=False)))
             else:
                 exported += self._rename(definition, name, module)
+
             if len(exported) > MAX_SYMBOLS:
                 self.limited.add(path)
                 break
+
         return symbols + exported[:MAX_SYMBOLS]
 
     def sources(self, path: str) -> set[str]:
@@ -91,6 +94,7 @@ class PythonExports:
         for source in tuple(files):
             aliased = (self._follow_alias(source, name) for name in self._module(source).aliases)
             files |= {definition.path for definition in aliased if definition is not None}
+
         pending = [path]
         while pending:
             current = pending.pop()
@@ -99,6 +103,7 @@ class PythonExports:
             }
             pending += [source for source in starred if source is not None and source not in files]
             files |= {source for source in starred if source is not None}
+
         return files
 
     def _module(self, path: str) -> Module:
@@ -121,6 +126,7 @@ class PythonExports:
         definition = self._follow_alias(path, name)
         if definition is None:
             return items
+
         return [
             replace(items[0], kind=item.kind, signature=f"{name} = {item.signature}")
             for item in self._symbols_of(definition.path)[definition.name]
@@ -139,27 +145,32 @@ class PythonExports:
                 is_alias = definition != _Definition(path, name)
                 return definition if is_alias and items and items[0].kind in {"class", "function"} else None
             definition = self._resolve(definition.path, target) if target != definition.name else None
+
         return None
 
     def _exports_of(self, path: str) -> dict[str, int]:
         """Return the names that a module exports, and the lines that export them."""
         if path in self._exported:
             return self._exported[path]
+
         self._exported[path] = {}  # what a module that imports itself in a circle sees of itself
         if self._chain >= MAX_CHAIN:
             self.limited.add(path)
             return {}
+
         self._chain += 1
         try:
             self._exported[path] = self._compute_exports(path)
         finally:
             self._chain -= 1
+
         return self._exported[path]
 
     def _compute_exports(self, path: str) -> dict[str, int]:
         module = self._module(path)
         if module.exports is not None:
             return dict(module.exports)
+
         names = {name: items[0].line for name, items in self._symbols_of(path).items() if is_public(name)}
         for item in module.imports:
             source = self._file_of(path, item.module)
@@ -171,6 +182,7 @@ class PythonExports:
             # In a stub, a plain import is for its own use, in a package too.
             elif is_public(item.name) and (item.is_export or path.endswith("__init__.py")):
                 names.setdefault(item.name, item.line)
+
         return names
 
     def _follow_import(self, path: str, name: str) -> _Definition | None:
@@ -178,10 +190,12 @@ class PythonExports:
         key = _Definition(path, name)
         if key in self._definitions:
             return self._definitions[key]
+
         self._definitions[key] = None
         if self._chain >= MAX_CHAIN:
             self.limited.add(path)
             return None
+
         self._chain += 1
         try:
             candidates = (
@@ -193,6 +207,7 @@ class PythonExports:
             self._definitions[key] = next((definition for definition in candidates if definition is not None), None)
         finally:
             self._chain -= 1
+
         return self._definitions[key]
 
     def _resolve(self, path: str, name: str) -> _Definition | None:
@@ -214,9 +229,11 @@ class PythonExports:
         definition = self._follow_alias(alias.path, alias.name)
         if definition is None:
             return []
+
         listed_in = self._listing_of(definition)
         if listed_in and not with_public:
             return []
+
         members = self._take_symbols(definition, name, module, without=())
         members += self._list_inherited(definition, name, module, with_public=with_public)
         return _mark(members, listed_in)
@@ -248,15 +265,18 @@ class PythonExports:
                 parent = self._resolve(current.path, base)
                 if parent is None or parent in visited:
                     continue
+
                 base_listing = self._listing_of(parent)
                 # A public base, or another package's: its members are not listed again.
                 if base_listing and not with_public:
                     continue
+
                 visited.add(parent)
                 public_base = listed_in or base_listing
                 pending.append((parent, public_base))
                 members_of_bases += _mark(self._take_symbols(parent, name, module, without=members), public_base)
                 members |= self._members(parent)
+
         return members_of_bases
 
     def _members(self, class_: _Definition) -> set[str]:
@@ -279,6 +299,7 @@ class PythonExports:
             # Absolute names begin where packages end: `from json import …` in a package isn't its own `json.py`.
             above = (directories[:count] for count in range(len(directories), -1, -1))
             roots = [root for root in above if not self._paths & {"/".join([*root, init]) for init in _INIT}]
+
         parts = name.split(".") if name else []
         endings = (".pyi", ".py") if path.endswith(".pyi") else (".py", ".pyi")
         for root in roots:
@@ -289,6 +310,7 @@ class PythonExports:
             for candidate in candidates:
                 if candidate in self._paths and candidate != path:
                     return candidate
+
         return None
 
 

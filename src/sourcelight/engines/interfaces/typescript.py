@@ -48,18 +48,22 @@ def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -
         inner = _declaration(child)
         for symbol_name in _names(inner, data):
             local.setdefault(symbol_name, []).append(inner)
+
     for statement in node.named_children:
         if statement.type != "export_statement":
             continue
+
         declaration = statement.child_by_field_name("declaration")
         if declaration is not None:
             is_default = any(child.type == "default" for child in statement.children)
             yield from _symbols_of(module, container, declaration, data, depth, "default" if is_default else "")
             continue
+
         source, value = statement.child_by_field_name("source"), statement.child_by_field_name("value")
         if value is not None:
             targets = local.get(text_of(value, data), []) if value.type == "identifier" else []
             yield from _alias(module, container, "default", value, targets, data, depth)
+
         yield from _clause_exports(module, container, statement, {} if source is not None else local, data, depth)
 
 
@@ -75,19 +79,23 @@ def _clause_exports(
             alias_text = text_of(namespace, data)
             signature = f"* as {alias_text}{origin}"
             yield PublicSymbol(module, f"{container}{alias_text}", "namespace", signature, line_of(namespace))
+
         if clause.type != "export_clause":
             continue
+
         for item in clause.named_children:
             name = item.child_by_field_name("name")
             alias = item.child_by_field_name("alias") or name
             if name is None or alias is None:
                 continue
+
             if source is not None:
                 text = _one_line(f"{text_of(item, data)}{origin}")
                 yield PublicSymbol(module, f"{container}{text_of(alias, data)}", "variable", text, line_of(alias))
             else:
                 targets = local.get(text_of(name, data), [])
                 yield from _alias(module, container, text_of(alias, data), name, targets, data, depth)
+
     if source is not None and not any(
         c.type in {"export_clause", "namespace_export"} for c in statement.named_children
     ):
@@ -104,6 +112,7 @@ def _alias(
     """Yield the symbols of a name that is exported separately from its declarations, under that name."""
     if not targets:
         yield PublicSymbol(module, f"{container}{name}", "variable", name, line_of(node))
+
     own_name = text_of(node, data)
     for target in targets:
         for symbol in _symbols_of(module, container, target, data, depth, ""):
@@ -135,6 +144,7 @@ def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int
     """Yield the symbols of a declaration; `alias` replaces its name, as in a default export."""
     if depth > MAX_DEPTH:
         return
+
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     label = f"{container}{alias or text_of(name, data)}"
     line = line_of(name if name is not None else node)
@@ -177,9 +187,11 @@ def _member(module: str, container: str, node: Node, data: bytes) -> Iterator[Pu
         text = text_of(node.child_by_field_name("name") or node, data)
         yield PublicSymbol(module, f"{container}{text}", "enummember", text, line_of(node))
         return
+
     name = node.child_by_field_name("name")
     if name is None or name.type == "private_property_identifier" or _is_hidden(node, data):
         return
+
     label = f"{container}{text_of(name, data)}"
     if node.type in _METHODS:
         yield PublicSymbol(module, label, "method", _one_line(before_body(node, data)), line_of(name))

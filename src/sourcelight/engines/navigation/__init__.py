@@ -31,16 +31,20 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.navigation import language
 
         return getattr(language, name)
+
     if name in {"Document", "How", "Occurrence", "Project", "ResolvedDefinition"}:
         from sourcelight.engines.navigation import model
 
         return getattr(model, name)
+
     if name == "Navigator":
         from sourcelight.engines.navigation import navigator
 
         return getattr(navigator, name)
+
     if name in {"TimeBudget", "Workspace"}:
         from sourcelight.engines.navigation import workspace
 
         return getattr(workspace, name)
+
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

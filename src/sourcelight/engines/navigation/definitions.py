@@ -51,12 +51,15 @@ def resolve_in_file(
     shown_name = name.decode(errors="replace")
     if not any(definition.name == shown_name for definition in outline):
         return []
+
     text = document.text
     line = line_of(text, occurrence.start)
     is_on_self = text[: occurrence.start].endswith(_SELF_RECEIVERS)
+
     # A member of another object: without types the class is unknown, so the scopes of this file can't decide.
     if occurrence.role == "attribute" and not is_on_self:
         return []
+
     in_scope: list[tuple[int, Definition]] = []
     for definition in outline:
         if definition.name != shown_name:
@@ -64,12 +67,15 @@ def resolve_in_file(
         if definition.offset == occurrence.start:
             in_scope = [(0, definition)]
             break
+
         holders = list(_holders(outline, definition))
         if not all(holder.begin_line <= line <= holder.end_line for holder in holders):
             continue
+
         is_member = bool(holders) and holders[0].kind in _HOLDERS and definition.kind in _MEMBERS
         if is_member if is_on_self else not (is_member and document.language in _MEMBERS_NEED_SELF):
             in_scope.append((len(holders), definition))
+
     # The innermost scope hides outer ones of the same name.
     in_scope.sort(key=lambda pair: -pair[0])
     return [
@@ -128,6 +134,7 @@ def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Oc
     occurrences = occurrences_in(query.document, query.name.encode(), workspace)
     if query.line_number is None:
         return occurrences
+
     document = query.document
     content = document.content
     spans = file_spans(document, [(occurrence.start, occurrence.end) for occurrence in occurrences])
@@ -140,6 +147,7 @@ def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Oc
         ]
         if covering:
             return covering[:1]
+
     line_start, line_end = offset_of(content, query.line_number, 0), offset_of(content, query.line_number + 1, 0)
     return [
         o
@@ -183,12 +191,15 @@ def resolve_by_rank(
     if (document.key, occurrence.start) in workspace.outside:
         workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
         return []
+
     candidates = rank_definitions(document, occurrence, name, workspace)
     if document.language in LANGUAGES or candidates:
         return candidates
+
     occurrence_in_text = next(plain_occurrences(document.text, name), None)
     if occurrence_in_text is None:
         return []
+
     reason = f"first occurrence; {document.language or 'this kind of file'} has no grammar here"
     return [
         ResolvedDefinition(document, occurrence_in_text.start, occurrence_in_text.end, "string", "text", 0.1, reason)
@@ -206,9 +217,11 @@ def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDef
             return _definitions_of(query, workspace)
         except TimeSpent:
             pass
+
     workspace.notice("time", _TIME_NOTICE.format(query.document.shown_path, "definitions are ranked by name"))
     name = query.name.encode()
     any_occurrence = next(plain_occurrences(query.document.text, name), Occurrence(0, 0))
+
     # Ranking by name reads tables only, so half of the time is enough for an answer that isn't empty.
     with time_limit(MAX_RESOLVE_S / 2):
         try:
@@ -222,18 +235,22 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
     voters = queried_occurrences(query, workspace)
     if not voters:
         return _rank_absent_name(query, workspace)
+
     if len(voters) > MAX_VOTERS:
         workspace.notice(
             "voters", f"{query.name} occurs {len(voters):,} times here; the first {MAX_VOTERS} were resolved."
         )
+
     ballot = _Ballot()
     unresolved: Occurrence | None = None
+
     # Bounded: a generated file may have a name a hundred thousand times, and each vote resolves a scope.
     for occurrence in voters[:MAX_VOTERS]:
         workspace.budget.check()
         if workspace.budget.is_spent:
             workspace.notice("time", "The time limit ended before every occurrence was resolved.")
             break
+
         try:
             check_time()
             answers = precise_definitions(query.document, occurrence, workspace) or resolve_by_rules(
@@ -246,10 +263,12 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
                 "time", _TIME_NOTICE.format(query.document.shown_path, "not every occurrence was resolved")
             )
             break
+
         if answers:
             ballot.add(occurrence, answers)
         else:
             unresolved = unresolved or occurrence
+
     ordered = ballot.by_votes()
     if unresolved is not None and len(ordered) < MAX_CANDIDATES:
         ordered += [
@@ -257,8 +276,10 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
             for answer in resolve_by_rank(query.document, unresolved, name, workspace)
             if answer.key not in ballot.answers
         ]
+
     if query.column is None and len(ordered) > 1:
         ordered = [_share_score(answer, ballot.votes) for answer in ordered]
+
     return _bodies_first(ordered[:MAX_CANDIDATES], workspace)[:MAX_CANDIDATES]
 
 
@@ -338,6 +359,7 @@ def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[Resolved
             paths.append("…")
             break
         paths.append(document.shown_path)
+
     scope = f"line {query.line_number} of " if query.line_number is not None else ""
     if query.line_number is not None and occurrences_in(query.document, name, workspace):
         document = query.document
@@ -348,5 +370,6 @@ def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[Resolved
         location = f"in this repository it occurs in {', '.join(paths)}"
     else:
         location = "nor anywhere else in this repository"
+
     workspace.notice("absent", f"{query.name} does not occur in {scope}{query.document.shown_path}; {location}.")
     return list(rank_definitions(query.document, Occurrence(0, 0), name, workspace, limit=MAX_CANDIDATES))

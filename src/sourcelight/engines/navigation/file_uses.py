@@ -53,6 +53,7 @@ def uses_of_file(document: Document, workspace: Workspace, is_user: Callable[[st
     """
     if resolver_of(document.language) is None:
         return
+
     definitions = [
         row
         for row in outline_of(document, workspace)
@@ -63,9 +64,11 @@ def uses_of_file(document: Document, workspace: Workspace, is_user: Callable[[st
     for number, path in enumerate(project.paths):
         if number == document.number or not is_user(path.decode("utf-8", "replace")):
             continue
+
         other = project.document_at(number)
         if resolver_of(other.language) is None or family(other.language) != family(document.language):
             continue
+
         workspace.budget.check()
         text = other.text
         lines = {name: _first_line(other, document, name, workspace) for name in names if name.encode() in text}

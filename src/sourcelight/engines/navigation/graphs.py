@@ -82,15 +82,19 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 if count > MAX_CALLS:
                     workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
                     return
+
                 yield CallSite(
                     level, caller, call.document, call.occurrence, search.definitions[0], call.rule, call.score
                 )
                 # `seen` also ends recursion: a function that calls itself is followed once.
                 if caller is None or level >= depth or (caller.document.key, caller.start) in seen:
                     continue
+
                 seen.add((caller.document.key, caller.start))
                 pending.append((_query_of(caller), level + 1))
+
         left_out += search.left_out
+
     _note_left_out(left_out, workspace)
 
 
@@ -105,24 +109,29 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
         if body is not None:
             pending.append((body, 1))
             seen.add((body.document.key, body.start))
+
     count = left_out = 0
     while pending:
         caller, level = pending.pop(0)
         for occurrence in calls_in(caller, workspace):
             workspace.budget.check()
             name = caller.document.text[occurrence.start : occurrence.end]
+
             # A call has one target: the further answers are less likely alternatives.
             answers = resolve(caller.document, occurrence, name, workspace)[:1]
             if not answers or _is_guess(answers[0].rule, caller.document):
                 left_out += len(answers)
                 continue
+
             definition = _implementation(answers[0], workspace)
             if _converts(definition):
                 continue
+
             count += 1
             if count > MAX_CALLS:
                 workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
                 return
+
             body = body_of(definition, workspace)
             yield CallSite(
                 level, caller, caller.document, occurrence, body or definition, definition.rule, definition.score
@@ -136,8 +145,10 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 or (body.document.key, body.start) in seen
             ):
                 continue
+
             seen.add((body.document.key, body.start))
             pending.append((body, level + 1))
+
     _note_left_out(left_out, workspace)
 
 
@@ -214,6 +225,7 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
     tree = parse_tree(document.language, text, time.monotonic() + 2.0) if document.language in LANGUAGES else None
     if tree is None:
         return []
+
     occurrences = []
     # An explicit stack: generated code is nested deeper than Python's recursion limit.
     pending = [tree.root_node]
@@ -223,11 +235,13 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
         # Children lie within their parent, so a node outside of the lines of the definition needs no visit.
         if node.end_point[0] < first or node.start_point[0] > last:
             continue
+
         pending += reversed(node.named_children)
         if "call" not in node.type and "invocation" not in node.type and node.type != "new_expression":
             continue
         if node.start_point[0] < first:
             continue
+
         callee = next(
             (
                 named_child
@@ -240,10 +254,12 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
         while callee is not None and callee.type not in _IDENTIFIERS:
             inner = [child for child in callee.named_children if "argument" not in child.type]
             callee = inner[-1] if inner and callee.type not in {"call", "call_expression"} else None
+
         if callee is not None and callee.start_byte >= definition.end:
             is_member = text[callee.start_byte - 1 : callee.start_byte] in {b".", b">", b":"}
             role: Role = "attribute" if is_member else "name"
             occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, is_called=True))
+
     return sorted(occurrences, key=lambda occurrence: occurrence.start)
 
 
@@ -275,6 +291,7 @@ def imports_in(project: Project, workspace: Workspace) -> Iterator[list[FileImpo
                     targets[key] = resolver.import_target(document, statement.module, statement.member, workspace)
                 target = targets[key]
             file_imports.append(FileImport(document, statement, target))
+
         if file_imports:
             yield file_imports
 
@@ -291,6 +308,7 @@ def _importing_documents(project: Project, workspace: Workspace) -> Iterator[Doc
             if document.language in LANGUAGES:
                 yield document
         return
+
     numbers: list[int] = []
     for shard, table in enumerate(tables):
         if table is not None:
@@ -298,6 +316,7 @@ def _importing_documents(project: Project, workspace: Workspace) -> Iterator[Doc
             # Files with equal content share a document, so the mask of documents becomes one of files.
             importing_documents = table.importing[placement.documents]
             numbers += placement.files[importing_documents].tolist()
+
     for number in sorted(numbers):
         yield project.document_at(number)
 
@@ -323,6 +342,7 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
             for file_import in file_imports:
                 if file_import.target is not None and file_import.target.project.key == project.key:
                     continue
+
                 # Without a target, a relative import still means a file of this project, not another package.
                 top = top_module(file_import.document.language, file_import.statement.module)
                 is_relative = file_import.statement.module.startswith((".", '"', "/")) or (
@@ -333,10 +353,12 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
                     continue
                 if file_import.target is None and not top:
                     continue
+
                 target = file_import.target.project.name if file_import.target is not None else top
                 key = target, top, file_import.target is None
                 files[key].add(file_import.document.number)
                 counts[key] += 1
+
         edges = [
             Edge(project.name, target, module, external, len(files[target, module, external]), count)
             for (target, module, external), count in counts.items()
@@ -356,4 +378,5 @@ def top_module(language: str, module: str) -> str:
         return module
     if language in {"Java", "Kotlin", "Scala", "C#"}:
         return ".".join(module.split(".")[:2])
+
     return module.split(_SEPARATORS.get(language, "."), maxsplit=1)[0]

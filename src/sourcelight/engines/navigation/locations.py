@@ -72,6 +72,7 @@ def cells_at(document: Document, offsets: Sequence[int]) -> list[tuple[int, int]
         return [code.program.cell_at(offset) for offset in offsets]
     if not is_script(document.shown_path) or b"%%" not in (text := document.text):
         return [(None, None)] * len(offsets)
+
     cells = read_cells(document.shown_path, text)
     texts = (cells.text_at(offset) for offset in offsets)
     return [
@@ -116,6 +117,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
             line_start = text.rfind(b"\n", 0, start) + 1
             line_end = text.find(b"\n", end)
             line_end = len(text) if line_end < 0 else line_end
+
         start_byte, end_byte = line_start, line_end
         if end_byte - start_byte > MAX_LINE_BYTES:
             start_byte, end_byte = (
@@ -127,6 +129,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
                 start_byte += 1
             while end_byte > end and end_byte < line_end and text[end_byte] & 0xC0 == 0x80:
                 end_byte -= 1
+
         line = text[start_byte:end_byte].removesuffix(b"\r")
         before = text[start_byte:start].decode(errors="replace")
         name = text[start:end].decode(errors="replace")
@@ -134,6 +137,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
         locations.append(
             SourceLocation(number, len(before), len(before) + len(name), line.decode(errors="replace"), is_cut)
         )
+
     return locations
 
 
@@ -144,6 +148,7 @@ def offset_of(text: bytes, line_number: int, column: int) -> int | None:
         line_start = text.find(b"\n", line_start) + 1
         if not line_start:
             return None
+
     line_end = text.find(b"\n", line_start)
     line = text[line_start : len(text) if line_end < 0 else line_end].decode(errors="replace")
     return line_start + len(line[:column].encode()) if column <= len(line) else None
@@ -166,6 +171,7 @@ class LineTable:
             end = starts[number] - 1 if number < len(starts) else len(self._text)
             part = self._text[starts[number - 1] : min(end, starts[number - 1] + MAX_LINE_BYTES)]
             lines.append(part.decode(errors="replace").removesuffix("\r"))
+
         return lines
 
 
@@ -184,10 +190,12 @@ def signature_of(lines: list[str], kind: str) -> str:
                 depth -= 1
             elif depth <= 0 and (sign == "{" or (sign == ":" and _ends_head(line, index, kind))):
                 return _fold_blanks(text + " " + line[:index])
+
         text += " " + line
         # A backslash or comma continues the head on the next line.
         if depth <= 0 and not line.rstrip().endswith(("\\", ",")):
             break
+
     return _fold_blanks(text)
 
 
@@ -208,6 +216,7 @@ def documentation_of(language: str, lines: LineTable, definition: Definition) ->
     """Return the documentation of a definition: a docstring in Python, else the comment above it; cut at 50 lines."""
     if language == "Python":
         return _docstring("\n".join(lines.between(definition.line, definition.end_line)))
+
     comment_lines: list[str] = []
     number = definition.begin_line - 1
     while number > 0 and len(comment_lines) < MAX_DEFINITION_LINES:
@@ -216,6 +225,7 @@ def documentation_of(language: str, lines: LineTable, definition: Definition) ->
             break
         comment_lines.append(_MARKS.sub("", line))
         number -= 1
+
     return "\n".join(reversed(comment_lines)).strip()
 
 
@@ -241,6 +251,7 @@ def signature_end(text: str) -> int:
             depth -= 1
         elif sign == ":" and depth <= 0:
             return index
+
     return -1
 
 
@@ -299,6 +310,7 @@ def definition_rows(
                 "reason": definition.reason,
             }
         )
+
     return rows
 
 
@@ -335,6 +347,7 @@ def reference_rows(
             role = "definition"
         elif reference.occurrence.is_called:
             role = "call"
+
         rows.append(
             {
                 **columns,
@@ -353,6 +366,7 @@ def reference_rows(
                 "reason": reference.reason,
             }
         )
+
     return rows
 
 
@@ -390,4 +404,5 @@ def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -
                 "end_line": file_line(document, definition.end_line),
             }
         )
+
     return symbols

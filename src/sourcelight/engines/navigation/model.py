@@ -276,8 +276,10 @@ class Project:
             if shard == NO_SHARD:
                 return b""
             return self.snapshot.shards[shard].text(int(self.snapshot.view.document[number]))
+
         with ObjectReader(self.target.repository) as reader:
             text = reader.read(self.blob_id(number), _MAX_TEXT_BYTES) or b""
+
         return b"" if b"\0" in text else text
 
     def notebook(self, number: int, cell_format: str) -> NotebookCode:
@@ -296,6 +298,7 @@ class Project:
                 if key not in self._cache:
                     self._cache[key] = make()
                 value = self._cache[key]
+
         return value
 
 
@@ -379,6 +382,7 @@ class ParsedFile:
             path.append(node)
             if len(path) % _STEPS == 0:
                 check_time()
+
         return path
 
 

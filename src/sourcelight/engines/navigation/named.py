@@ -33,6 +33,7 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
     if project.snapshot is None:
         workspace.notice("not-indexed", f"{project.name} has no index, so its files can't be searched.")
         return
+
     atoms = tuple(
         FileTerm(compile_pattern(text.decode(errors="replace"), kind="literal", case_sensitive=True), path=False)
         for text in (word, *also)
@@ -125,10 +126,12 @@ def definitions_named(project: Project, name: bytes, workspace: Workspace) -> li
     if any(table is None for table in tables):
         workspace.notice("symbols-pending", f"The definition tables of {project.name} are not complete yet.")
         return list(_parse_candidates(project, name, workspace))
+
     definitions: list[NamedDefinition] = []
     for shard, table in enumerate(tables):
         if table is not None:
             definitions += _table_definitions(project, shard, table, name)
+
     return sorted(definitions, key=lambda definition: (definition.document.number, definition.start))
 
 
@@ -137,6 +140,7 @@ def _table_definitions(project: Project, shard: int, table: SymbolTable, name: b
     rows = table.rows_of(name)
     if snapshot is None or not len(rows):
         return
+
     placement = snapshot.placement(shard)
     documents = table.documents_of(rows)
     containers = table.texts(table.container[rows])
@@ -149,6 +153,7 @@ def _table_definitions(project: Project, shard: int, table: SymbolTable, name: b
                 # The table has offsets in the notebook file, navigation needs offsets in the code of its cells.
                 notebooks[number] = project.document_at(number)
                 continue
+
             yield NamedDefinition(
                 project.document_at(number),
                 start,
@@ -160,6 +165,7 @@ def _table_definitions(project: Project, shard: int, table: SymbolTable, name: b
                 int(table.end_line[row]),
                 bool(table.flags[row]),
             )
+
     for notebook in notebooks.values():
         yield from _in_notebook(notebook, name)
 
@@ -206,6 +212,7 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
         workspace.note_unreadable(document)
         code = document.code
         return [] if code is None else list(code.definitions.definitions())
+
     entry = _table_with(document, workspace)
     file_definitions = (
         definitions(document.language, document.text) if entry is None else entry[0].definitions(entry[1])
@@ -238,6 +245,7 @@ def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] |
     complete_tables = [table for table in tables_of(project, workspace) if table is not None]
     if len(complete_tables) != len(project.snapshot.shards if project.snapshot is not None else [None]):
         return None
+
     # The key has the identity of the tables. The value holds the tables themselves, so that no later table can get the
     # same identity.
     modules = project.remember(
@@ -259,6 +267,7 @@ def enclosing_definitions(
     text = document.text
     newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
     lines = np.searchsorted(newlines, np.array(offsets, dtype=np.int64)) + 1
+
     # Smallest first: then the first definition around an offset is the innermost one.
     outline.sort(key=lambda definition: (definition.end_line - definition.begin_line, -definition.offset))
     start_lines, end_lines, name_offsets = (
@@ -275,4 +284,5 @@ def enclosing_definitions(
         smallest.append(
             to_named_definition(document, outline[first_enclosing]) if outline and encloses[first_enclosing] else None
         )
+
     return smallest

@@ -35,9 +35,11 @@ def rank_definitions(
             candidates += definitions_named(other, name, workspace)
             if len(candidates) >= MAX_RANKED:
                 break
+
     if len(candidates) > MAX_RANKED:
         workspace.notice("ranked", f"Only {MAX_RANKED} of {len(candidates):,} definitions of the name were ranked.")
         candidates = candidates[:MAX_RANKED]
+
     imported = frozenset(_imported_files(document, workspace))
     same_language = [
         candidate for candidate in candidates if family(candidate.document.language) == family(document.language)
@@ -90,17 +92,22 @@ def _rank_score(
             score += 1.5
         elif candidate.is_variable:
             score -= 1.0
+
     if occurrence.is_called and candidate.kind in {"function", "method"}:
         score += 1.0
+
     candidate_is_test, is_in_test = is_test(candidate.document.path), is_test(document.path)
     is_same_file = candidate.document == document
+
     # Code seldom uses definitions of tests; another test file may share a helper.
     if candidate_is_test and not is_in_test:
         score -= 4.0
     elif candidate_is_test and not is_same_file:
         score -= 1.5
+
     if is_same_file:
         score += 1.0 if occurrence.role == "attribute" else 4.0
+
     return score - 0.25 * candidate.declaration
 
 

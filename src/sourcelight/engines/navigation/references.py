@@ -87,6 +87,7 @@ class References:
         bindings: list[ResolvedDefinition] = []
         meanings: list[ResolvedDefinition] = []
         resolver = resolver_of(document.language)
+
         for occurrence in queried_occurrences(self.query, workspace):
             workspace.budget.check()
             answers = self._meaning_of(resolve(document, occurrence, self.name, workspace))
@@ -96,24 +97,29 @@ class References:
                 if definition.document == document and definition.start == occurrence.start
             ]
             (bindings if definitions_here else meanings).extend(answers)
+
         # A query may name the definition or a use of it; both must find the same references. So bindings in the file
         # come first, and the meaning of uses counts only without one.
         selected = bindings or meanings
         if any(definition.kind not in _LOCAL for definition in selected) and self.query.line_number is None:
             selected = [definition for definition in selected if definition.kind not in _LOCAL]
+
         # Without a line the uses in the file may mean different definitions; the first is the most likely.
         if not bindings and self.query.line_number is None:
             selected = selected[:1]
+
         by_key: dict[DeclarationKey, ResolvedDefinition] = {}
         for definition in selected:
             language = resolver_of(definition.document.language) or resolver
             for binding in language.bindings(definition, workspace) if language is not None else [definition]:
                 by_key.setdefault(binding.key, binding)
+
         self.definitions = list(by_key.values())
         self._keys = set(by_key) | self._replaced_parameters
         self._names = list(
             dict.fromkeys([*(name for definition in self.definitions for name in _names(definition)), self.name])
         )
+
         # A call through an interface reaches every implementation, so uses of the overridden member count.
         self._overridden_keys = {top.key for definition in self.definitions for top in self._overridden(definition)}
 
@@ -123,9 +129,11 @@ class References:
         if first is not None and first.kind == "parameter" and first.document == self.query.document:
             parameter = Occurrence(first.start, first.end)
             answers = resolve(first.document, parameter, self.name, self.workspace)
+
         # For a pytest parameter the answers are the fixture, then the parameter; uses of both mean the fixture.
         if len(answers) > 1 and answers[1].kind == "parameter" and answers[0].kind != "parameter":
             self._replaced_parameters.add(answers[1].key)
+
         return list(answers[:1])
 
     def _overridden(self, definition: ResolvedDefinition) -> Sequence[ResolvedDefinition]:
@@ -147,6 +155,7 @@ class References:
         self.prepare()
         if not self.definitions:
             return
+
         # With few definitions of a name, a use after an unknown receiver probably means one of them.
         self._accepts_any_receiver = self._has_few_namesakes()
         seen: set[tuple[str, str, bytes]] = set()
@@ -159,6 +168,7 @@ class References:
             rows = list(self._uses_in(document))
             if rows:
                 yield rows
+
         yield from self._uses_of_new_names()
 
     def _is_over_budget(self) -> bool:
@@ -175,6 +185,7 @@ class References:
         projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
         read = 0
+
         # `_new_names` grows during the loop: a file that imports a new name may rename it again.
         while new_names := [name for name in self._new_names if name not in done]:
             name = new_names[0]
@@ -183,6 +194,7 @@ class References:
                 for document in files_with(project, name, self.workspace):
                     if (document.key, name) in self._searched or family(document.language) not in self._families:
                         continue
+
                     if read >= MAX_RENAMED_FILES:
                         self.complete = False
                         self.workspace.notice(
@@ -191,9 +203,11 @@ class References:
                             f"search read the first {MAX_RENAMED_FILES}.",
                         )
                         return
+
                     read += 1
                     if self._is_over_budget():
                         return
+
                     # Only uses that rules resolve: the new name may mean something else in this file.
                     rows = list(self._uses_of_name(document, name, renamed=True))
                     if rows:
@@ -218,15 +232,18 @@ class References:
         for definition in self.definitions:
             yield definition.document
             projects.setdefault(definition.document.project.key, definition.document.project)
+
         # A local name has no uses in other files, so no other file is searched.
         local = all(
             definition.kind in _LOCAL and _is_local(definition, self.workspace) for definition in self.definitions
         )
         if local:
             return
+
         query_project = self.query.document.project
         for project in {**projects, query_project.key: query_project}.values():
             yield from self._candidates(project)
+
         for definition in self._exporters():
             for other in self.workspace.other_projects(definition.document.project):
                 if other.key in projects or other.key == query_project.key:
@@ -247,9 +264,11 @@ class References:
             for document in self._candidates(other, root.encode()):
                 seen_numbers.add(document.number)
                 yield document
+
         for document in self._candidates(other):
             if document.number in seen_numbers:
                 continue
+
             if self._unlikely_count >= MAX_UNLIKELY_FILES:
                 self.complete = False
                 self.workspace.notice(
@@ -258,6 +277,7 @@ class References:
                     f"module, the search read only the first {MAX_UNLIKELY_FILES}.",
                 )
                 return
+
             self._unlikely_count += 1
             yield document
 
@@ -277,6 +297,7 @@ class References:
         resolver = resolver_of(definition.document.language)
         if resolver is None:
             return [self.query.name]
+
         # A prefix counts only if this repository provides a package of that name; `utils` alone would match every
         # repository.
         provided = resolver.exports(definition.document.project)
@@ -287,12 +308,14 @@ class References:
         """Return whether a repository may use a module: by its import tables, then by a text search for both names."""
         if resolver_of(definition.document.language) is None:
             return True
+
         if family(definition.document.language) in _IMPORT_BY_NAME:
             # The table of imports answers without reading a file. None means that it isn't built yet; then only the
             # text search below decides.
             modules = imported_modules(other, self.workspace)
             if modules is not None and not any(root in module for module in modules):
                 return False
+
         return any(contains(other, root.encode(), self.workspace, name) for name in self._names)
 
     def _uses_in(self, document: Document) -> Iterator[Reference]:
@@ -306,6 +329,7 @@ class References:
         model = self.workspace.parsed_file(document) if resolver is not None else None
         if resolver is None or model is None:
             return
+
         done = set(names)
         for occurrence in resolver.renames_of(model, names):
             name = document.text[occurrence.start : occurrence.end]
@@ -322,6 +346,7 @@ class References:
         """Yield the uses of a name in a file; for an imported name, only uses that rules resolve."""
         if (document.key, name) in self._searched:
             return
+
         self._searched.add((document.key, name))
         # A compiler's index file knows symbols by their own names, so it can't answer for a name that an import gives.
         precise = None if renamed else precise_symbols_at(document, self.definitions, name, self.workspace)
@@ -331,10 +356,12 @@ class References:
                 rule = next(definition.rule for definition in self.definitions if definition.key == key)
                 yield Reference(document, occurrence, rule, SCORES[rule], "the definition", is_definition=True)
                 continue
+
             if precise is not None and occurrence.start in precise:
                 if precise[occurrence.start]:
                     yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
                 continue
+
             answers: Sequence[ResolvedDefinition] = resolve_by_rules(document, occurrence, self.workspace)
             target = next((matching for answer in answers[:2] if (matching := self._match(answer)) is not None), None)
             if target is not None:
@@ -352,6 +379,7 @@ class References:
             # A plain name that no rule resolves isn't a use. A member may be one: the type of its receiver is unknown.
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
+
             # In another repository a member of the same name most likely belongs to a class of that repository.
             is_same_repository = any(
                 definition.document.project.key == document.project.key for definition in self.definitions
@@ -365,7 +393,9 @@ class References:
                 yield Reference(document, occurrence, "name", SCORES["name"], reason)
             else:
                 self.left_out += 1
+
             return
+
         candidates = rank_definitions(document, occurrence, name, self.workspace, limit=1)
         if candidates and candidates[0].key in self._keys:
             yield Reference(document, occurrence, "name", candidates[0].score, candidates[0].reason)

@@ -50,11 +50,13 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
         # A file takes at least two lines: its path and one definition.
         if remaining < 2:
             break
+
         workspace.budget.check()
         document = project.document_at(number)
         rows = [definition for definition in outline_of(document, workspace) if definition.kind in _CODE]
         if not rows:
             continue
+
         share = max(3, int(budget_lines * weights[number] * 2))
         scored = sorted(
             ((definition, weights[number] * _weigh_definition(definition, rows)) for definition in rows),
@@ -62,6 +64,7 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
         )[: min(share, remaining - 1)]
         selected[number] = scored
         remaining -= 1 + len(scored)
+
     lines: list[MapLine] = []
     for number in sorted(selected):
         document = project.document_at(number)
@@ -73,6 +76,7 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
             )
             indent = "    " if definition.parent >= 0 or definition.container else "  "
             lines.append(MapLine(document, definition, indent + signature[:_MAX_LINE_CHARS], score))
+
     return lines
 
 
@@ -81,10 +85,13 @@ def _weigh_definition(definition: Definition, rows: list[Definition]) -> float:
     weight = 1.0 if definition.parent < 0 else 0.4
     if definition.kind in {"class", "struct", "interface", "enum"}:
         weight *= 1.5
+
     if definition.name.startswith("_"):
         weight *= 0.3
+
     if definition.declaration:
         weight *= 0.5
+
     member_count = sum(1 for other in rows if 0 <= other.parent < len(rows) and rows[other.parent] is definition)
     return float(weight * (1.0 + np.log1p(definition.end_line - definition.begin_line) / 10 + member_count / 50))
 
@@ -96,10 +103,12 @@ def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
         for file_import in file_imports:
             if file_import.target is not None and file_import.target.project.key == project.key:
                 targets[file_import.document.number][file_import.target.number] += 1
+
     counts = _definition_counts(project, workspace)
     files = sorted({*counts, *targets, *(target for by_target in targets.values() for target in by_target)})
     if not files:
         return {}
+
     positions = {number: index for index, number in enumerate(files)}
     base = np.array([np.sqrt(1.0 + counts.get(number, 0)) for number in files])
     base[[index for index, number in enumerate(files) if is_test(project.paths[number])]] *= 0.05
@@ -114,6 +123,7 @@ def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
         # Files that import nothing pass on no weight. It is spread over all files, so that the sum stays 1.
         next_weight += (1.0 - next_weight.sum()) * base
         weight = next_weight
+
     return {number: round(float(weight[index]), 6) for number, index in positions.items()}
 
 
@@ -122,6 +132,7 @@ def _definition_counts(project: Project, workspace: Workspace) -> dict[int, int]
     counts_by_file: dict[int, int] = {}
     if snapshot is None:
         return counts_by_file
+
     for shard, table in enumerate(tables_of(project, workspace)):
         if table is None:
             continue
@@ -130,4 +141,5 @@ def _definition_counts(project: Project, workspace: Workspace) -> dict[int, int]
         counts = np.diff(table.doc_first.astype(np.int64))[placement.documents]
         nonzero = np.flatnonzero(counts)
         counts_by_file.update(zip(placement.files[nonzero].tolist(), counts[nonzero].tolist(), strict=True))
+
     return counts_by_file

@@ -184,6 +184,7 @@ class ProjectCache:
             cache_bytes, weigh=lambda entry: entry.source_bytes
         )
         self.answers = ReferenceCache()
+
         # The weight of a project is its number of paths: they fill its memory, while file contents are read on demand.
         self._projects: LruCache[tuple[str, str], Project] = LruCache(
             MAX_PATHS, weigh=lambda project: len(project.paths)
@@ -211,6 +212,7 @@ class ProjectCache:
             target = Target(repository, revision, resolve(repository, revision))
         else:
             target = self._target_of(repository)
+
         key = repository.key, target.commit
         project = self._projects.get(key)
         if project is None:
@@ -218,6 +220,7 @@ class ProjectCache:
             # A project without an index reads from git. It isn't cached, so the next call can find the index.
             if project.snapshot is not None:
                 self._projects.put(key, project)
+
         return project
 
     def forget_project(self, project: Project) -> None:
@@ -235,6 +238,7 @@ class ProjectCache:
             with ObjectReader(target.repository) as reader:
                 tree = reader.tree(target.commit)
             return Project(target, tree.paths, None, tree.blob_ids)
+
         view = snapshot.view
         # Copied: a mapped view would be unusable once the index is replaced, while a project lives as long as its cache
         # entry.
@@ -322,6 +326,7 @@ class Workspace:
                 project = self._open(repository, "")
                 if project.snapshot is not None:
                     targets.setdefault((project.key, project.commit), project.target)
+
         self._note_missing(list(targets.values()))
 
     def _note_missing(self, targets: Sequence[Target], below: bytes = b"") -> None:
@@ -333,6 +338,7 @@ class Workspace:
                 continue  # the calls that need the index add the notice
             if count:
                 counts[target.repository.name] = max(count, counts.get(target.repository.name, 0))
+
         if counts:
             total, names = sum(counts.values()), ", ".join(sorted(counts)[:_MAX_LISTED_NAMES])
             files = count_of(total, "missing or unreadable file")
@@ -361,6 +367,7 @@ class Workspace:
         parser = self.navigator.parser_of(document.language)
         if parser is None:
             return None
+
         key = document.blob_id, document.language
         entry = self.navigator.parsed_files.get(key)
         if entry is None:
@@ -369,14 +376,18 @@ class Workspace:
             if len(text) > MAX_PARSED_BYTES:
                 self.unparsed[document] = "too-large"
                 return None
+
             self._facts_bytes += len(text)
             # The shared cache of parsed files can't free trees that inferred values of this call still refer to.
             if self._facts_bytes > self.navigator.cache_bytes:
                 self._cache.clear()
                 self._facts_bytes = 0
+
             # 256 bytes more: an empty file takes memory for its tree and cache entry, too.
             entry = ParsedEntry(parser.parse(document.language, text), len(text) + 256)
             self.navigator.parsed_files.put(key, entry)
+
         if entry.parsed is None:
             self.unparsed[document] = "timed-out"
+
         return entry.parsed

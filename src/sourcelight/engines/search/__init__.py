@@ -51,12 +51,15 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.search import model
 
         return getattr(model, name)
+
     if name == "IndexReport":
         from sourcelight.engines.storage.index_update import IndexReport
 
         return IndexReport
+
     if name == "IndexStore":
         from sourcelight.engines.search import store
 
         return getattr(store, name)
+
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

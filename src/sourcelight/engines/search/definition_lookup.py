@@ -112,10 +112,12 @@ class RankedDefinitions:
         stale = frozenset(snapshot.remember(("stale", tuple(tables)), lambda: stale_shards(snapshot, tables)))
         if stale and not parses:
             return None
+
         view = snapshot.view
         path_indexes, file_numbers = _find_files(view, paths)
         shards = view.shard[file_numbers]
         files, names_by_shard = [_empty()], list[_Names]()
+
         # By shard, because each has its own table. The order of names is that of the shards, and `files` follows the
         # same order.
         for number in np.unique(shards[shards != NO_SHARD]).tolist():
@@ -130,8 +132,10 @@ class RankedDefinitions:
                 names = self._parse(shard, zip(blob_ids, documents.tolist(), codes, strict=True))
             else:
                 names = _names_of(table, documents)
+
             files.append(np.repeat(path_indexes[selected], names.lengths))
             names_by_shard.append(names)
+
         names = _join_names(names_by_shard)
         return DefinitionPositions(np.concatenate(files), names.start, names.end, names.kind)
 
@@ -144,6 +148,7 @@ class RankedDefinitions:
             find = partial(_parse, shard, document, PARSED_LANGUAGES[code - 1])
             # By blob id, so that other revisions and copies of the file are not parsed again.
             parsed.append(_PARSED.get_or_make((blob_id, code), find) if code else _NO_DEFINITIONS)
+
         return _join_names(parsed)
 
 
@@ -158,6 +163,7 @@ def _names_of(table: SymbolTable, documents: Int64Array) -> _Names:
     rows = np.arange(int(lengths.sum())) + np.repeat(first_rows - (np.cumsum(lengths) - lengths), lengths)
     name = table.name[rows].astype(np.int64)
     start = table.offset[rows].astype(np.int64)
+
     # Names are one text with a newline after each; the 1 is for this newline.
     end = start + table.name_start[name + 1] - table.name_start[name] - 1
     return _Names(lengths, start, end, table.kind[rows].astype(np.int64))
@@ -192,6 +198,7 @@ def _find_files(view: CommitView, paths: Sequence[str]) -> tuple[Int64Array, Int
             path_indexes.append(index)
             offsets.append(offset + 1)
             position = offset
+
     starts = np.array(offsets, dtype=np.uint32)
     return np.array(path_indexes, dtype=np.int64), np.searchsorted(view.path_start, starts).astype(np.int64)
 
@@ -208,6 +215,7 @@ def count_missing_definitions(store: IndexStore, target: Target, directory: byte
         return 0
     if not directory:
         return len(missing_files(view))
+
     pattern = compile_pattern(
         f"^{re.escape(directory.decode(errors='replace'))}(?:/|$)", kind="regexp", case_sensitive=True, whole_text=True
     )

@@ -39,6 +39,7 @@ def build_table(
         languages = document_languages(folder, manifest, shard)
     except FileNotFoundError:
         return None
+
     builder = TableBuilder()
     parsed = _fill(builder, shard, languages, DEFINITIONS.previous(folder), options)
     return parsed if DEFINITIONS.store(folder, options, builder) else None
@@ -63,9 +64,11 @@ def _fill(
                 if language in {"", previous_table.language(position)}:
                     builder.add(key, previous_table.language(position), previous_table.definitions(position))
                     continue
+
             text = shard.text(document) if language else b""
             builder.add(key, language, definitions(language, text))
             progress.add(len(text), files=int(bool(language)))
+
     return progress.files, progress.bytes
 
 
@@ -79,6 +82,7 @@ def document_languages(folder: TextIndexFolder, manifest: IndexManifest, shard: 
             is_unset = codes_of_documents[documents] == 0
             documents, codes = documents[is_unset], codes[is_unset]
             codes_of_documents[documents[::-1]] = codes[::-1]
+
     return codes_of_documents
 
 

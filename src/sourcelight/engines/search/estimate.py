@@ -54,15 +54,18 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
     for target in targets:
         if cancellation.stopped:
             break
+
         try:
             snapshot, _ = open_target(target)
         except (SourcelightError, OSError):
             sums.without_index.append(target.repository.name)
             continue
+
         try:
             search = CorpusSearch(Corpus((snapshot,)), prepared, lambda: cancellation.stopped)
         except ScanStopped:
             break
+
         sums.repositories += 1
         files = snapshot.view.files
         sums.files += files
@@ -71,10 +74,13 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
         for filter_index, file_filter in enumerate(query.files):
             mask = snapshot.passing_files((file_filter,), ())
             sums.file_filters[filter_index] += 0 if mask is None else int(mask.sum())
+
         for filter_index, language in enumerate(query.languages):
             mask = snapshot.passing_files((), (language,))
             sums.language_filters[filter_index] += 0 if mask is None else int(mask.sum())
+
         _add(sums, search)
+
     return sums
 
 
@@ -83,12 +89,14 @@ def _add(sums: Estimate, search: CorpusSearch) -> None:
     sizes = corpus.unit_end - corpus.unit_start
     sums.units += corpus.units
     sums.size_bytes += int(sizes.sum())
+
     # Shares are of the pattern alone: filters are counted beside them.
     everything = corpus.selection((), ())
     units_by_term = [search.candidates_of(atom, everything) for atom in range(len(search.prepared.terms))]
     for share, candidates in zip(sums.candidates, units_by_term, strict=True):
         share.units += len(candidates)
         share.size_bytes += int(sizes[candidates].sum())
+
     to_read = search.units_to_read(units_by_term)
     sums.to_read.units += len(to_read)
     sums.to_read.size_bytes += int(sizes[to_read].sum())

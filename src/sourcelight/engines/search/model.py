@@ -274,6 +274,7 @@ class PreparedQuery:
         """Return for which of `files` files the tree holds, from the mask of each term."""
         if self.tree is None:
             return np.ones(files, dtype=np.bool_)
+
         matching: BoolArray = fold(
             self.tree,
             values.__getitem__,
@@ -314,15 +315,18 @@ def prepare(query: TextQuery) -> PreparedQuery:
             return And(tuple(convert(arg, positive=positive) for arg in node.args))
         if isinstance(node, Or):
             return Or(tuple(convert(arg, positive=positive) for arg in node.args))
+
         number = numbers.setdefault(node, len(numbers))
         if positive and node.visible:
             visible.add(number)
+
         return number
 
     tree = None if query.tree is None else convert(query.tree, positive=True)
     # A query of one term takes a shorter way through the scan, so it must not hide in nodes of one argument.
     while isinstance(tree, And | Or) and len(tree.args) == 1:
         tree = tree.args[0]
+
     return PreparedQuery(query, tuple(numbers), frozenset(visible), tree)
 
 

@@ -106,11 +106,13 @@ def open_targets(
     for target in targets:
         if cancellation.stopped:
             return
+
         try:
             snapshot, commit = open_target(target)
         except (SourcelightError, OSError) as error:
             group.failed[target.repository.name] = error.reason if isinstance(error, SearchIndexError) else str(error)
             continue
+
         group.targets.append(target)
         group.commits.append(commit)
         group.snapshots.append(snapshot)
@@ -118,6 +120,7 @@ def open_targets(
         if len(group.targets) >= max_members or files >= _MAX_FILES:
             yield group
             group, files = OpenedTargets(), 0
+
     if group.targets or group.failed:
         yield group
 
@@ -139,11 +142,14 @@ def open_loose(repository: Repository, view: CommitView) -> LooseShard:
     blob_by_document: dict[int, bytes] = {}
     for file in np.flatnonzero(view.shard == number).tolist():
         blob_by_document.setdefault(int(documents[file]), ids[file])
+
     with ObjectReader(repository) as reader:
         texts = list(reader.blobs(blob_by_document[document] for document in sorted(blob_by_document)))
+
     contents = [(blob_id, text) for blob_id, text in texts if text is not None]
     if len(contents) < len(texts):
         raise SearchIndexError(str(view.file.path), "the repository no longer has a file of this revision")
+
     return LooseShard(view.shards[number], DocumentBuffer.of(contents))
 
 
@@ -186,6 +192,7 @@ class OpenCommits:
             if cached is not None:
                 self._commits.move_to_end((key, name))
                 return cached
+
         # Commits of one repository share shards: an open one is reused, with its checked sections.
         shards = {shard.name: shard for open_commit in self.of_repository(key) for shard in open_commit.shards}
         # Without the lock: mapping a file may wait for the disk, and loose documents are read from git. If two threads
@@ -206,6 +213,7 @@ class OpenCommits:
                 _, oldest = self._commits.popitem(last=False)
                 files -= 1 + len(oldest.shards)
                 loose -= loose_bytes(oldest)
+
         return snapshot
 
     def close(self, key: RepositoryKey, keep: Collection[str] = ()) -> None:
@@ -225,6 +233,7 @@ def delete_old_views(folder: TextIndexFolder) -> None:
         shard_names = {name for entry in views for name in CommitView(folder.path / entry.name).shards}
     except (IndexDamaged, FileNotFoundError):
         return
+
     shards = tuple(shard for shard in manifest.shards if shard.name in shard_names)
     folder.replace_manifest(replace(manifest, views=tuple(views), shards=shards))
 
@@ -264,6 +273,7 @@ def retry_without_damaged(
             key, reason = on_damage(error), error.reason
         else:
             return
+
         unfinished = [target for target in targets if target.repository.name not in finished]
         damaged = [target for target in unfinished if target.repository.key == key]
         remaining = [target for target in unfinished if target.repository.key != key]
@@ -271,9 +281,11 @@ def retry_without_damaged(
         if matched or not damaged:
             failed |= {t.repository.name: "it was searched beside a damaged index; ask again" for t in remaining}
             remaining = []
+
         yield SearchPart(failed=failed)
         if not remaining:
             return
+
         targets = remaining
 
 
@@ -305,6 +317,7 @@ class CheckedManifests:
                     return False
         except OSError:
             return False
+
         return True
 
     @property

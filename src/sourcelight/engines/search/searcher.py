@@ -73,6 +73,7 @@ def search(
             yield from loop.parts(group)
         if loop.is_finished:
             break
+
     if loop.pending.has_notes:
         yield loop.pending.take()
 
@@ -95,6 +96,7 @@ def has_match(
                 return matched
     except ScanStopped:
         return None
+
     return False
 
 
@@ -127,6 +129,7 @@ class SearchLoop:
         except ScanStopped:
             self.is_finished = True
             return
+
         collector = MatchCollector(
             BatchSource(corpus, search, group.targets, group.commits, group.locations), self.options
         )
@@ -138,6 +141,7 @@ class SearchLoop:
             except ScanStopped:
                 self.is_finished = True
                 step = None
+
             if step is None:
                 collector.release_all()
                 self.matches += collector.released
@@ -147,17 +151,20 @@ class SearchLoop:
                 if collector.has_batch:
                     yield self.pending.take(collector.take_batch())
                 return
+
             if isinstance(step, _FlushRequest):
                 # When the deadline passes during the next step, the caller abandons this generator: send all now.
                 if collector.has_batch:
                     yield self.pending.take(collector.take_batch())
                 continue
+
             matches = collector.add(step)
             finished.report(self.pending, step.finished_up_to)
             if self._reaches_limit(collector, search, matches):
                 self.is_finished = True
                 yield self.pending.take(collector.take_batch())
                 return
+
             due = self.pending.is_batch_due or (self.sizer.has_many and not self.pending.has_sent)
             if collector.is_full or (collector.has_batch and due) or self.pending.is_overdue:
                 yield self.pending.take(collector.take_batch())
@@ -175,10 +182,12 @@ class SearchLoop:
             return False
         if self._has_enough(self.matches + collector.released):
             return True
+
         if matches and self.options.in_path_order:
             last_file = collector.last_needed(self.options.max_matches - self.matches)
             if last_file is not None:
                 search.skip_above(last_file)
+
         return False
 
     def _steps(self, search: CorpusSearch) -> Iterator[FileMatches | _FlushRequest]:
@@ -188,10 +197,12 @@ class SearchLoop:
         name_only_matches = FileMatches(NO_SPANS, FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), name_only, 0)
         if in_path_order and len(name_only):
             yield name_only_matches
+
         # Before all others: where files wait for those before them, these take their places.
         for twin in search.twins:
             for matches in twin.file_matches(self.sizer):
                 yield replace(matches, finished_up_to=0)
+
         # A step with a regular expression can't be interrupted, and may exceed the time limit.
         is_risky = self.cancellation.remaining_s is not None and self.prepared.has_regexp
         long_units = search.corpus.long_units if is_risky else _EMPTY
@@ -202,6 +213,7 @@ class SearchLoop:
             yield search.evaluate(batch)
             if is_slow:
                 yield _FlushRequest()
+
         if not in_path_order and len(name_only):
             yield name_only_matches
 
@@ -224,12 +236,14 @@ class _FinishedRepositories:
         end = len(targets) if finished_up_to is None else int(file_base[1:].searchsorted(finished_up_to, side="right"))
         if end <= self._reported:
             return
+
         unread = self._search.unread_counts()
         if not self._reported and end == len(targets) and not unread:
             # All at once, as most searches end: the notes of a whole group depend on its files alone.
             pending.add_group(self._search.corpus.group_notes(self._search.selection, self._group.names))
             self._reported = end
             return
+
         skipped = self._search.corpus.skipped_counts(self._search.selection)
         missing_files = (
             self._search.corpus.missing_files(self._search.selection)
@@ -242,6 +256,7 @@ class _FinishedRepositories:
             pending.add_skipped(name, skipped[index] | (unread[index] if unread else {}))
             if missing_files and missing_files[index]:
                 pending.missing[name] = missing_files[index]
+
         self._reported = end
 
 
@@ -324,6 +339,7 @@ def count(
     for group in open_targets(opening, targets, cancellation):
         if errors:
             raise errors[0]
+
         try:
             corpus = corpus_cache.get(group.snapshots)
             search = CorpusSearch(corpus, prepared, lambda: cancellation.stopped, limits=batch_limits)
@@ -332,12 +348,14 @@ def count(
                 for files, matches, by_path in language_search.counts(sizer):
                     counts.add(language_search.corpus, group.targets, files, matches)
                     counts.add(language_search.corpus, group.targets, by_path, None)
+
             if on_notes is not None:
                 pending = PendingPart()
                 _FinishedRepositories(group, search).report(pending, None)
                 on_notes(pending.take())
         except ScanStopped:
             raise Cancelled("stopped before all was counted") from None
+
     cancellation.check()
     return counts.table()
 
@@ -353,6 +371,7 @@ class MatchCounts:
         """Add files and the match count of each; None: one match each."""
         if not len(files):
             return
+
         keys, key_index = self._keys(corpus, targets, files)
         file_counts = np.bincount(key_index, minlength=len(keys)).tolist()
         match_sums = (
@@ -376,6 +395,7 @@ class MatchCounts:
                 codes = codes + corpus.language[files]
             _, first_indexes, key_index = np.unique(codes, return_index=True, return_inverse=True)
             first_files, members = FileNumbers(files[first_indexes]), members[first_indexes]
+
         keys = []
         for file, member in zip(first_files.tolist(), members.tolist(), strict=True):
             commit = corpus.members[member].view.commit
@@ -385,6 +405,7 @@ class MatchCounts:
             if "path" in self._by:
                 values["path"] = corpus.members[member].view.path(file - int(corpus.file_base[member]))
             keys.append(tuple(values[column] for column in self._by))
+
         return keys, key_index
 
     def table(self) -> Any:

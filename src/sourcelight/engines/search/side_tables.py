@@ -108,17 +108,21 @@ class SideTable(Generic[T]):
             current = folder.manifest()
             if options.shard not in current.names:
                 return False
+
             name = write_sections(folder.path, self.kind, content.metadata(), content.sections())
             path = folder.path / name
             if options.budget_bytes is not None and path.stat().st_size > options.budget_bytes:
                 path.unlink(missing_ok=True)
                 raise IndexWriteFailed(str(folder.path), "the index has reached its size limit (max_bytes)")
+
             tables = {**folder.side_tables(self.kind), options.shard: name}
             # Tables of dropped shards stay until every shard has its own: until then, a build can take over from them.
             if current.shard_names <= set(tables):
                 tables = {shard: table for shard, table in tables.items() if shard in current.shard_names}
+
             folder.replace_side_tables(self.kind, tables)
             folder.discard_unneeded()
+
         return True
 
 

@@ -104,13 +104,16 @@ class SmallSearch:
         pattern = term.pattern
         if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
             return self._search_tree()
+
         # A file whose path matches is a result even without a match in its text, so paths need the whole tree.
         in_paths = term.path and self.corpus.paths.may_match(pattern)
         if in_paths and self.corpus.path_spans(pattern, never).has_matches:
             return self._search_tree()
+
         units = self._candidates(term, pattern)
         if units is None:
             return None
+
         spans = find_spans(self.corpus, pattern, units, never)
         if len(spans):
             source = BatchSource(self.corpus, None, self.group.targets, self.group.commits, self.group.locations)
@@ -121,6 +124,7 @@ class SmallSearch:
                 return None
             collector.add(self._search_term(spans, documents))
             return self._result(collector, int(copies.max()))
+
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
         return _ABSENT if is_absent else _NOT_SO_SPELLED
@@ -139,9 +143,11 @@ class SmallSearch:
             return True
         if pattern.kind == "regexp":
             return False
+
         insensitive = pattern.in_any_case
         if not insensitive.lowered:
             return False
+
         offsets = find_lowered(
             self.corpus.buffers,
             insensitive.lowered,
@@ -154,12 +160,14 @@ class SmallSearch:
         """Return the files with spans of the only term, which matches no path, in the order of their paths."""
         selection = self.selection
         matching = DocumentNumbers(unique_sorted(documents_of_spans))
+
         # One document may be the content of several files: each becomes a separate match.
         positions = runs(selection.first_position[matching], self._copies(matching))
         files, documents = selection.files[positions], selection.documents[positions]
         if not selection.is_ordered:
             order = np.argsort(files, kind="stable")
             files, documents = files[order], documents[order]
+
         return FileMatches(spans, FileNumbers(files), DocumentNumbers(documents), _NO_FILES, self.corpus.files)
 
     def _copies(self, documents: DocumentNumbers) -> Int64Array:
@@ -174,12 +182,15 @@ class SmallSearch:
         search = CorpusSearch(self.corpus, self.prepared, never, among=self.selection)
         if any(spans is not None and len(spans.file) > self.limits.matches for spans in search.path_spans):
             return None
+
         candidates = search.candidates()
         if candidates is not None and len(search.units_to_read(candidates)) > self.limits.units:
             return None
+
         name_only = search.name_only_matches()
         source = BatchSource(self.corpus, search, group.targets, group.commits, group.locations)
         collector = MatchCollector(source, _OPTIONS)
+
         # Files without content match by their paths; they wait there for those before them.
         collector.add(FileMatches(NO_SPANS, _NO_FILES, DocumentNumbers(_EMPTY), name_only, 0))
         rows, max_copies = len(name_only), 1
@@ -191,9 +202,11 @@ class SmallSearch:
                 return None
             max_copies = max(max_copies, int(copies.max(initial=1)))
             collector.add(matches)
+
         collector.release_all()
         if collector.has_batch:
             return self._result(collector, max_copies)
+
         sensitive = any(
             isinstance(term.pattern, CompiledPattern) and term.pattern.case_sensitive for term in search.prepared.terms
         )

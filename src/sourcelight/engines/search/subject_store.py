@@ -43,10 +43,12 @@ class SubjectStore:
         """Return the table of a target's commit; None when there is none that can be read."""
         if not has_subjects(target):
             return None
+
         commit = _commit_of(target)
         name = folder.side_tables(_KIND).get(commit, "")
         if not name:
             return self._unwritten.get((str(folder.path), commit))
+
         return self._open.get_or_make(
             (str(folder.path), name), lambda: _read(folder, name), keep=lambda table: table is not None
         )
@@ -65,6 +67,7 @@ class SubjectStore:
         """
         if not has_subjects(target) or self.open(folder, target) is not None:
             return
+
         commit = _commit_of(target)
         metadata, sections = subject_sections(
             read_subjects(target.repository, commit, cancellation), cancellation.check
@@ -76,6 +79,7 @@ class SubjectStore:
                 return
         except IndexWriteFailed:
             pass
+
         table = SubjectTable(MemorySections(_KIND, metadata, sections))
         self._unwritten.put((str(folder.path), commit), table)
 

@@ -48,6 +48,7 @@ class SymbolCorpus:
         self.row_base = _sums([len(table) for table in self._tables])
         self._name_base = _sums([len(table.name_start) - 1 for table in self._tables])
         sizes = _sums([len(table.names) for table in self._tables])
+
         # One text for all names: a pattern runs once, instead of once per shard, which cost 21 ms without a match.
         self._names = b"".join([table.names for table in self._tables])
         bases = sizes.tolist()
@@ -58,6 +59,7 @@ class SymbolCorpus:
             first_document = int(corpus.doc_base[shard_index])
             # Documents without a table keep 0, so their range of rows is empty.
             counts[first_document : first_document + table.documents] = np.diff(table.doc_first.astype(np.int64))
+
         self.doc_first = np.zeros(corpus.documents + 1, dtype=np.int64)
         np.cumsum(counts, out=self.doc_first[1:])
         no_codes = np.zeros(0, dtype=np.uint8)
@@ -84,6 +86,7 @@ class SymbolCorpus:
         for table_index, start, end in _runs(names, self._name_base):
             row_lists.append(self._tables[table_index].rows_of_names(names[start:end] - self._name_base[table_index]))
             row_lists[-1] += self.row_base[table_index]
+
         rows = np.concatenate(row_lists)
         defining: Int64Array = rows[self._defining[rows]]
         return defining
@@ -146,6 +149,7 @@ def symbol_batch(rows: SymbolRows, corpus: Corpus, symbols: SymbolCorpus, source
     definitions = _read_tables(symbols, rows.row[order])
     doc_start = corpus.doc_start[rows.document[order]]
     name_offset = doc_start + definitions.offset
+
     # Several definitions may be on one line; its text is read once.
     lines, of_row = np.unique(corpus.lines_of(name_offset), return_inverse=True)
     line_starts, line_ends = corpus.line_bounds(LineNumbers(lines))
@@ -209,6 +213,7 @@ def _read_tables(symbols: SymbolCorpus, rows: Int64Array) -> _Definitions:
         name_bytes[batch_rows] = table.name_start[name + 1] - table.name_start[name] - 1
         names += table.texts(name)
         containers += table.texts(table.container[table_rows])
+
     return _Definitions(offset, line, kind, name_bytes, names, containers)
 
 

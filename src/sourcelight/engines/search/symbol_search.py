@@ -76,11 +76,13 @@ class _SymbolSearch:
         self.search = CorpusSearch(self.corpus, prepare(_query_names(query)), stopped)
         self._member_tables = tables
         self.tables = [tables[member][number] for member, number in self.corpus.member_shards]
+
         # The joined names are cached with the text corpus. Tables appear while definitions are built, so the cache is
         # checked against the tables of this search.
         symbol_corpus = self.corpus.symbol_corpus
         if not isinstance(symbol_corpus, SymbolCorpus) or not symbol_corpus.has_tables(self.tables):
             self.corpus.symbol_corpus = SymbolCorpus(self.corpus, self.tables)
+
         self.symbols: SymbolCorpus = self.corpus.symbol_corpus
 
     def definitions(self, kinds: Collection[str]) -> SymbolRows:
@@ -94,28 +96,35 @@ class _SymbolSearch:
                 check_stopped(self.stopped)
                 if isinstance(atom.pattern, CompiledPattern):  # names of definitions have no structure
                     rows_by_term.append(symbols.rows_named(atom.pattern))
+
             # A required term without any definition ends the search before files are looked at.
             if not prepared.may_match(lambda atom: len(rows_by_term[atom]) > 0):
                 return _NO_ROWS
+
             visible_rows = [rows_by_term[term_index] for term_index in sorted(prepared.visible)]
             rows = visible_rows[0] if len(visible_rows) == 1 else np.unique(np.concatenate([_EMPTY, *visible_rows]))
             if not prepared.is_single:
                 # Several terms: the tree holds for a document, not for a name, as in a text search.
                 rows = rows[self._matching_documents(rows_by_term)[symbols.documents_of(rows)]]
+
         if kinds:
             codes = [code for kind in kinds if (code := kind_code(kind)) is not None]
             rows = symbols.of_kinds(rows, np.array(codes, dtype=np.uint8))
+
         document = symbols.documents_of(rows)
         first_positions = selection.first_position[document]
         file_counts = selection.first_position[document + 1] - first_positions
+
         # One document may be the content of several files; its definitions are repeated for each.
         file = selection.files[runs(first_positions, file_counts)]
         rows, document = np.repeat(rows, file_counts), np.repeat(document, file_counts)
+
         # Documents are numbered in path order unless they were added by later commits; then, and without copies, rows
         # are sorted already.
         if not selection.is_ordered or not bool((file_counts <= 1).all()):
             order = np.argsort(file, kind="stable")
             file, document, rows = file[order], document[order], rows[order]
+
         return SymbolRows(FileNumbers(file), DocumentNumbers(document), rows)
 
     def _matching_documents(self, documents_by_name: list[Int64Array]) -> BoolArray:
@@ -158,6 +167,7 @@ class _SymbolSearch:
                 counts[INCOMPLETE] += int(
                     np.count_nonzero(is_incomplete if mask is None else is_incomplete & mask[placement.files])
                 )
+
         return {reason: count for reason, count in counts.items() if count}
 
 
@@ -178,6 +188,7 @@ def search(
             pending.failed.update(group.failed)
             if symbol_search is None:
                 continue
+
             definitions, skipped, reported = symbol_search.definitions(kinds), symbol_search.skipped_counts(), 0
             search = symbol_search.search
             source = BatchSource(search.corpus, search, group.targets, group.commits, group.locations)
@@ -204,13 +215,16 @@ def search(
                 yield pending.take(CollectedBatches((batch,), len(rows), len(np.unique(rows.file))))
                 if options.max_matches is not None and matches >= options.max_matches:
                     return
+
                 position, batch_rows = end, min(batch_rows * _GROWTH, _MAX_BATCH_ROWS)
+
             check_stopped(symbol_search.stopped)
             _report(pending, symbol_search, skipped, reported, len(group.targets))
             if pending.is_overdue:
                 yield pending.take()
     except ScanStopped:
         pass
+
     if pending.has_notes:
         yield pending.take()
 
@@ -272,6 +286,7 @@ def count(
             if errors:
                 # A count must not leave out a repository silently, so the first error is raised.
                 raise errors[0]
+
             if symbol_search is not None:
                 files, sums = np.unique(symbol_search.definitions(kinds).file, return_counts=True)
                 counts.add(symbol_search.corpus, group.targets, FileNumbers(files), sums)
@@ -281,6 +296,7 @@ def count(
                     on_notes(pending.take())
     except ScanStopped:
         raise Cancelled("stopped before all was counted") from None
+
     cancellation.check()
     return counts.table()
 

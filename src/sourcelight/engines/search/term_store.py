@@ -70,11 +70,13 @@ class TermStore:
         report = self.store.update_symbols(targets, progress=progress, cancellation=cancellation)
         if report.cancelled:
             return report
+
         report = update_tables(self.store, _TermTables(self), targets, progress, cancellation)
         for target in targets if not report.cancelled else ():
             if target.repository.name not in report.failures:
                 folder = self.store.repository_folder(target.repository.key)
                 self._subjects.update(folder, target, cancellation, self.store.budget_bytes())
+
         return report
 
 

@@ -117,11 +117,13 @@ def update_text(
                 pending.append((target, commit_of(target)))
         except (SourcelightError, OSError) as error:
             update.fail(target.repository.name, error)
+
     are_few = len(pending) <= _MAX_INSPECTED
     for target, commit in pending:
         may_inspect = are_few or target.revision not in PROTECTED
         rebuild = target.repository.key in damaged
         update.add(target.repository.name, [_TextJob(store, target, commit, may_inspect, rebuild)])
+
     return update.run(), changed_keys
 
 
@@ -183,12 +185,14 @@ class _TextJob:
                 # Without an index, checking a few directories is enough; with one, all files must be compared with it.
                 if not views and has_more_blobs(reader, self.commit, max_files):
                     return None
+
                 tree = reader.tree(self.commit)
                 new_blobs = {
                     tree.blob_ids[offset : offset + 20] for offset in range(0, len(tree.blob_ids), 20)
                 } - indexed
                 if len(new_blobs) > max_files:
                     return None
+
                 limit = self.store.max_file_size
                 sizes = (reader.size(blob_id) or 0 for blob_id in new_blobs)
                 return tree if sum(size for size in sizes if size <= limit) <= max_bytes else None
@@ -210,6 +214,7 @@ def has_more_blobs(reader: ObjectReader, commit: CommitId, limit: int) -> bool:
         inner = {object_id for mode, _, object_id in entries if mode in FOLDER_MODES} - folders
         folders |= inner
         pending += inner
+
     return len(blobs) > limit
 
 
@@ -282,6 +287,7 @@ def update_tables(
             continue
         existing |= {(key, shard.name) for shard in stale}
         update.add(name, [_TableJob(store, kind, key, shard) for shard in stale])
+
     return update.run()
 
 

@@ -64,9 +64,11 @@ def is_built(folder: TextIndexFolder, commit: str, max_file_size: int, revision:
         manifest = folder.manifest()
     except (SearchIndexError, OSError):
         return False
+
     view = manifest.view_of(commit)
     if view is None or manifest.max_file_size != max_file_size:
         return False
+
     return view.protected or revision not in PROTECTED
 
 

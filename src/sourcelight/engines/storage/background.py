@@ -87,6 +87,7 @@ class BackgroundUpdater(Generic[K, W]):
                 self._tried_s[key] = now
                 self._failures.pop(key, None)
                 self._queue[key] = item
+
         if self._queue and not self._running:
             self._running = True
             threading.Thread(target=self._run, name=f"sourcelight-{self._name}", daemon=True).start()
@@ -147,6 +148,7 @@ class BackgroundUpdater(Generic[K, W]):
                     self._running = False
                     self._changed.notify_all()
                     return
+
             failures = self._try(active, cancellation)
             with self._changed:
                 self._failures.update(failures)

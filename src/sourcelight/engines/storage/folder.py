@@ -60,14 +60,17 @@ def read_manifest(path: Path) -> Any:
         if os.fstat(file.fileno()).st_size > _MAX_MANIFEST_BYTES:
             raise IndexDamaged(str(path), "it is too large to be a manifest")
         text = file.read()
+
     try:
         parsed = json.loads(text)
         content = parsed["content"]
         is_intact = parsed["checksum"] == _checksum(content)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise IndexDamaged(str(path), f"it can't be read ({error})") from error
+
     if not is_intact:
         raise IndexDamaged(str(path), "it is damaged")
+
     return content
 
 
@@ -90,6 +93,7 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         is_full = error.errno in _FULL  # no place of this machine is named: callers read it
         return f"no room left on the disk ({error.strerror})" if is_full else error.strerror
+
     return f"{type(error).__name__}: {error}"
 
 
@@ -127,16 +131,19 @@ class ManifestFile(Generic[M]):
         stamp = self.current_stamp()
         if stamp is None:
             return None
+
         # One attribute, replaced as a whole: a reader in another thread gets a stamp and the manifest that belongs to
         # it, without a lock.
         cached = self._cached
         if cached is not None and cached[0] == stamp:
             return cached[1]
+
         try:
             # The stamp is older than the content: a manifest that is replaced in between is read again next time.
             manifest = self._parse(Path(self.path), read_manifest(Path(self.path)))
         except (FileNotFoundError, NotADirectoryError):
             return None
+
         self._cached = stamp, manifest
         return manifest
 
@@ -217,6 +224,7 @@ class IndexFolder(Generic[M]):
         for file in self.path.iterdir():
             if file.name in names or file.name in {MANIFEST, LOCK}:
                 continue
+
             with contextlib.suppress(OSError):
                 if file.is_dir():
                     if file.name.startswith(_TEMPORARY):
@@ -225,6 +233,7 @@ class IndexFolder(Generic[M]):
                 size = file.stat().st_size
                 file.unlink()
                 freed += size
+
         return freed
 
     def remove(self) -> None:
@@ -254,5 +263,6 @@ class IndexFolder(Generic[M]):
             file = open_private(self.path / LOCK, "a+b")
         except OSError as error:
             raise write_failed(self.path, error, self.SUBJECT) from error
+
         with file, lock_file(file, check_stopped):
             yield

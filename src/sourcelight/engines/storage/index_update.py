@@ -92,6 +92,7 @@ def run_jobs(
     for job in jobs:
         if cancellation.cancelled:
             return False
+
         try:
             # Starting a worker takes longer than building a small repository.
             build = job.local_build()
@@ -118,6 +119,7 @@ def run_jobs(
         requests = [large[number].worker_job(str(number)) for number in group]
         if requests and not worker_pool.run(module, requests, workers, on_worker_event, is_cancelled, done=done):
             return False
+
     return True
 
 
@@ -209,6 +211,7 @@ class IndexUpdate(Generic[J]):
                     self._counts[job] = files, size
                     self._built[repository] = None
                 self._on_success(job)
+
         if self._on_progress is not None:
             names = {*self._remaining, *self._failures}
             unfinished = sum(1 for count in self._remaining.values() if count)

@@ -93,6 +93,7 @@ def write_sections(
         raise write_failed(folder, error, "history" if kind == "history" else "index") from error
     finally:
         temporary.unlink(missing_ok=True)
+
     return name
 
 
@@ -107,6 +108,7 @@ def _write(
         checksum = xxhash.xxh3_64()
         for array in section_arrays:
             checksum.update(_bytes_of(array))
+
         table[section] = [
             offset,
             length,
@@ -114,17 +116,20 @@ def _write(
             checksum.intdigest(),
         ]
         offset += length + (-length) % _ALIGNMENT
+
     all_facts = {**metadata, "name": name} if name else dict(metadata)
     text = json.dumps({"facts": all_facts, "sections": table}, separators=(",", ":"), sort_keys=True).encode()
     text += b" " * ((-len(text) - _HEAD.size) % _ALIGNMENT)
     file.write(_HEAD.pack(_MAGIC[kind], FORMAT, len(text), zlib.crc32(text), 0))
     file.write(text)
+
     for section_arrays in arrays.values():
         length = 0
         for array in section_arrays:
             file.write(_bytes_of(array))
             length += array.nbytes
         file.write(b"\0" * ((-length) % _ALIGNMENT))
+
     file.write(b"\0" * TAIL)
     return name or _content_name(kind, text)
 
@@ -165,6 +170,7 @@ class SectionFile:
             if self.size < _HEAD.size + TAIL:
                 raise self._damage_error("the file ends inside its header")
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
         # The time of a view's file is its last use, and doesn't describe its content.
         self.identity = (info.st_ino, info.st_size, 0 if kind == "view" else info.st_mtime_ns)
         self._checked: set[str] = set()
@@ -173,13 +179,16 @@ class SectionFile:
             raise self._damage_error(f"not a {kind} file")
         if version != FORMAT:
             raise IndexDamaged(str(path), f"its format is {version}; this version reads {FORMAT}")
+
         text = self.map[_HEAD.size : _HEAD.size + min(length, _MAX_TABLE_BYTES)]
         if len(text) != length or zlib.crc32(text) != crc:
             raise self._damage_error("the table of sections is damaged")
+
         table = json.loads(text)
         self.metadata: dict[str, Any] = table["facts"]
         if path.name != self.metadata.get("name", _content_name(kind, text)):
             raise self._damage_error("another file has this name")
+
         self._sections: dict[str, list[Any]] = table["sections"]
         self._body = _HEAD.size + length
         end = max((entry[0] + entry[1] + (-entry[1]) % _ALIGNMENT for entry in self._sections.values()), default=0)

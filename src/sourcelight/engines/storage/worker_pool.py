@@ -95,6 +95,7 @@ def start_process(module: str) -> subprocess.Popen[bytes]:
     if _thread.is_background and hasattr(os, "setpriority"):
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, process.pid) + _NICE)
+
     return process
 
 
@@ -150,14 +151,17 @@ class _Worker:
     def end(self, *, kill: bool) -> None:
         if kill:
             self._process.kill()
+
         with contextlib.suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
+
         try:
             self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(_GRACE_S)
+
         self._listener.join(_GRACE_S)
         if self._process.stdout is not None:
             self._process.stdout.close()
@@ -201,14 +205,18 @@ def run(
                 running_workers[started] = _Worker(module, done, started, events)
                 running_workers[started].send(pending.popleft())
                 started += 1
+
             if stopped():
                 return False
+
             for worker in running_workers.values():
                 worker.check()
+
             try:
                 number, event = events.get(timeout=_SLICE_S)
             except queue.Empty:
                 continue
+
             worker = running_workers[number]
             worker.heard_s = time.monotonic()
             job = worker.job
@@ -217,13 +225,16 @@ def run(
                 event = {"event": "failed", "reason": worker.fate()}
                 _remember_death(job, event["reason"])
                 worker.end(kill=True)
+
             if job is None:
                 continue
+
             on_event(job.key, event)
             if event["event"] != "progress":
                 worker.job = None
                 if number in running_workers and pending:
                     worker.send(pending.popleft())
+
         # A flag and no return value: in `finally`, an exception and an ordinary end look the same.
         finished = True
         return True

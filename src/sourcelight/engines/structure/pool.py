@@ -110,6 +110,7 @@ class _Process:
         with contextlib.suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
+
         self._listener.join(1.0)
         if self._process.stdout is not None:
             self._process.stdout.close()
@@ -140,8 +141,10 @@ class StructurePool:
                 language: PatternReading(reading.problem, reading.has_errors, tuple(reading.texts))
                 for language, reading in readings.items()
             }
+
         if len(languages) == 1:
             return {languages[0]: PatternReading("ast-grep fails on it")}
+
         # One of them ended the process: parse each alone to find it.
         return {
             name: reading for language in languages for name, reading in self.read(pattern, [language], stopped).items()
@@ -191,8 +194,10 @@ class StructurePool:
                     running[process] = deque(order)
                     language, data = texts[order[0]].language, [texts[index].data for index in order]
                     process.send(worker.FindOrder(pattern, language, data), events)
+
                 for process in [item for item in running if time.monotonic() - item.heard_s > MAX_TEXT_S]:
                     fail(process, "timed-out")
+
                 with contextlib.suppress(queue.Empty):
                     process, data_or_end = events.get(timeout=_SLICE_S)
                     if process not in running:
@@ -200,6 +205,7 @@ class StructurePool:
                     if data_or_end is None:
                         fail(process, "failed")
                         continue
+
                     process.heard_s = time.monotonic()
                     results[running[process].popleft()] = _spans_of(data_or_end)
                     if not running[process]:
@@ -208,6 +214,7 @@ class StructurePool:
         finally:
             for process in running:
                 self._release(process, reusable=False)
+
         return [results[index] for index in range(len(texts))]
 
     def _known_problems(
@@ -238,8 +245,10 @@ class StructurePool:
             stale = [item for item in self._idle if item.rests_since_s < since]
             self._idle = [item for item in self._idle if item.rests_since_s >= since]
             process = self._idle.pop() if self._idle else None
+
         for item in stale:
             item.end()
+
         try:
             return process or _Process()
         except BaseException:
@@ -277,6 +286,7 @@ def _orders(indexes: Sequence[int], texts: Sequence[SourceText]) -> Iterator[lis
     by_language: dict[str, list[int]] = {}
     for index in indexes:
         by_language.setdefault(texts[index].language, []).append(index)
+
     for group in by_language.values():
         order: list[int] = []
         size = 0

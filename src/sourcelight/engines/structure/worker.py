@@ -139,9 +139,11 @@ def rule_of(pattern: str, language: str) -> PatternRule:
     root = SgRoot(_parsed_text(pattern, language), name).root()
     match = root.find(pattern=pattern)
     plain_rule = PatternRule(pattern, node=None if match is None else root, has_errors=_has_errors(root, language))
+
     # What ends as a statement does is read as one by itself, and may be a declaration, which means less in a function.
     if language not in _CONTEXTS or (language in _ENDS_STATEMENTS and pattern.rstrip().endswith((";", "}"))):
         return plain_rule
+
     before, after = _CONTEXTS[language]
     context = f"{before}{pattern.strip()}{after}"
     tree = SgRoot(_parsed_text(context, language), name).root()
@@ -152,9 +154,11 @@ def rule_of(pattern: str, language: str) -> PatternRule:
     if match is not None and _shape(match) == _shape(node):
         # The same code: only its surroundings were missing.
         return replace(plain_rule, node=node, has_errors=False)
+
     first = tree.find(kind=node.kind())
     if first is None or first.range() != node.range():
         return plain_rule  # the context holds such a node itself, which ast-grep would take
+
     rule = PatternRule(pattern, context, node.kind(), node)
     return rule if rule.find_all(tree) else plain_rule
 
@@ -169,8 +173,10 @@ def _node_at(root: SgNode, start: int, end: int) -> SgNode | None:
         if not inner:
             return None
         node = inner[0]
+
     while len(children := node.children()) == 1:
         node = children[0]
+
     return node
 
 
@@ -219,11 +225,13 @@ def read_pattern(pattern: str, language: str) -> Reading:
     except BaseException as error:  # noqa: BLE001 - a panic of native code isn't an Exception
         # ast-grep quotes a pattern as it parses it.
         return Reading(problem=_reason(error) if sign in pattern else _reason(error).replace(sign, "$"))
+
     code = () if rule.node is None else _code(rule.node, language)
     leaves = [node for node in code if node.is_leaf()]
     texts = dict.fromkeys(node.text() for node in leaves if node.is_named())
     if language not in _ANY_CASE and not rule.has_errors:
         texts |= dict.fromkeys(node.text() for node in leaves if _is_keyword(node))
+
     # ast-grep looks for its own sign within a longer text, which no file has.
     required = [text.encode() for text in texts if text.strip() and sign not in text]
     return Reading(has_errors=rule.has_errors, texts=required)
@@ -246,6 +254,7 @@ def _parsed_text(pattern: str, language: str) -> str:
     expando = expando_of(language)
     if expando == "$":
         return pattern
+
     parts: list[str] = []
     dollars = 0
     for char in [*pattern, ""]:
@@ -255,6 +264,7 @@ def _parsed_text(pattern: str, language: str) -> str:
         is_variable = (len(char) == 1 and ("A" <= char <= "Z" or char == "_")) or dollars == 3
         parts.append((expando if is_variable else "$") * dollars + char)
         dollars = 0
+
     return "".join(parts)
 
 
@@ -269,6 +279,7 @@ def find_spans(pattern: str, language: str, data: bytes) -> tuple[Int64Array, In
     offsets = None if text.isascii() else _byte_offsets(text)
     if offsets is not None and not _is_unicode(text):
         text = "".join(_REPLACEMENT if _SURROGATES <= ord(char) < _SURROGATES_END else char for char in text)
+
     # The syntax tree lives as long as its root: kept until the ranges are read.
     root = SgRoot(text, LANGUAGES[language])
     ranges = [node.range() for node in rule_of(pattern, language).find_all(root.root())]
@@ -276,6 +287,7 @@ def find_spans(pattern: str, language: str, data: bytes) -> tuple[Int64Array, In
     ends = np.array([span_range.end.index for span_range in ranges], dtype=np.int64)
     if offsets is not None:
         starts, ends = offsets[starts], offsets[ends]
+
     spans = np.unique(np.stack((starts, -ends), axis=1), axis=0)
     spans = spans[spans[:, 0] < -spans[:, 1]]
     return spans[:, 0], -spans[:, 1]
@@ -334,6 +346,7 @@ def _answer(order: ReadOrder | FindOrder, output: IO[bytes]) -> None:
         readings = {language: read_pattern(order.pattern, language) for language in order.languages}
         write_message(output, msgspec.msgpack.encode(readings))
         return
+
     for data in order.texts:
         try:
             starts, ends = find_spans(order.pattern, order.language, data)

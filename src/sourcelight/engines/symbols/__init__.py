@@ -38,20 +38,25 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.symbols import file_definitions
 
         return getattr(file_definitions, name)
+
     if name in {"Definition", "FileDefinitions", "parse_tree"}:
         from sourcelight.engines.symbols import definition_parser
 
         return getattr(definition_parser, name)
+
     if name in {"CELL_FORMATS", "LANGUAGES", "PARSED_LANGUAGES", "version"}:
         from sourcelight.engines.symbols import grammars
 
         return getattr(grammars, name)
+
     if name == "Import":
         from sourcelight.engines.symbols import import_parser
 
         return getattr(import_parser, name)
+
     if name in {"SymbolTable", "TableBuilder"}:
         from sourcelight.engines.symbols import table
 
         return getattr(table, name)
+
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

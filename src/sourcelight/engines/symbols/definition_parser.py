@@ -135,6 +135,7 @@ def text_definitions(language: str, data: bytes, *, max_seconds: float = MAX_SEC
         return FileDefinitions()
     if len(data) > MAX_FILE_BYTES:
         return FileDefinitions(incomplete="too-large")
+
     language = language_for(language, data)
     data = mask_script(data, language)
     deadline = time.monotonic() + max_seconds
@@ -143,6 +144,7 @@ def text_definitions(language: str, data: bytes, *, max_seconds: float = MAX_SEC
         return FileDefinitions(incomplete="timed-out")
     if len(data) > _MAX_UNCHECKED_BYTES and tree.root_node.has_error and _is_unparsable(tree):
         return FileDefinitions(incomplete="unparsable")
+
     nodes: list[Node] = []
     ordered = _order_definitions(_capture(language, tree, data, nodes), GRAMMARS[language].constructor)
     file_definitions = _to_rows(ordered, data, "unparsable" if tree.root_node.is_error else "")
@@ -175,8 +177,10 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
         started_s = time.monotonic()
         parser = _parsers.by_language[language] = Parser(load_grammar(language)[0])
         deadline += time.monotonic() - started_s
+
     if time.monotonic() >= deadline:
         return None
+
     timed_out = False
 
     def has_timed_out(*_: object) -> bool:
@@ -191,6 +195,7 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
     except ValueError:  # the parser raises it when the callback stops it
         parser.reset()
         return None
+
     return tree
 
 
@@ -223,6 +228,7 @@ def _capture(language: str, tree: Tree, data: bytes, imported: list[Node]) -> li
     roots = [tree.root_node]
     if language == "Python":
         roots = _python_parts(tree.root_node, data, by_place, outer)
+
     # No progress_callback here: with one, tree-sitter 0.26.1 for Python crashes the process. Size bounds the time.
     for pattern, captures in chain.from_iterable(map(cursor.matches, roots)):
         names = captures.pop("name", None)
@@ -234,29 +240,37 @@ def _capture(language: str, tree: Tree, data: bytes, imported: list[Node]) -> li
                 start, end = nodes[0].byte_range
                 unnamed.append((start, -end, start, kind, b"", b""))
             continue
+
         container = captures.pop("container", None) if len(captures) > 1 else None
         if not captures:
             continue
+
         kind, nodes = captures.popitem()
         name_start, name_end = names[0].byte_range
         if kind == "outer":
             outer[name_start] = nodes[0].start_byte
             continue
+
         # Several patterns of the query may capture one name; the first pattern in the query wins.
         if name_start in by_place and by_place[name_start][0] <= pattern:
             continue
+
         name = _first_line(data[name_start:name_end])
         if not name:
             continue
+
         container_name = b""
         if container is not None:
             start, end = container[0].byte_range
             container_name = _first_line(data[start:end])
+
         start, end = nodes[0].byte_range
         by_place[name_start] = pattern, (start, -end, name_start, kind, name, container_name)
+
     entries = [entry for _, entry in by_place.values()]
     if outer:
         entries = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in entries]
+
     return entries + unnamed
 
 
@@ -279,6 +293,7 @@ def _python_parts(
             kind = node.type
             if kind in _SIMPLE:
                 continue
+
             definition = node.child_by_field_name("definition") if kind == "decorated_definition" else node
             captured = _PYTHON_DEFINITIONS.get(definition.type) if definition is not None else None
             name = definition.child_by_field_name("name") if captured is not None and definition is not None else None
@@ -286,18 +301,22 @@ def _python_parts(
             if captured is None or definition is None or name is None or body is None or name.type != "identifier":
                 remaining.append(node)
                 continue
+
             start, end = definition.byte_range
             if captured == "function" and definition.has_error:
                 remaining.append(node)
                 continue
+
             name_start, name_end = name.byte_range
             name_bytes = _first_line(data[name_start:name_end])
             if not name_bytes:
                 remaining.append(node)
                 continue
+
             # A decorated definition begins with its decorator, as editors show it.
             if definition is not node:
                 outer[start] = node.start_byte
+
             # -1 comes before every pattern of the query, so the query can't replace this entry.
             by_place[name_start] = -1, (start, -end, name_start, captured, name_bytes, b"")
             if captured == "class":
@@ -306,6 +325,7 @@ def _python_parts(
             # the time.
             elif _HOLDS_NAMES.search(data, body.start_byte, end):
                 remaining.append(body)
+
     return remaining
 
 
@@ -343,29 +363,35 @@ def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Or
         # The first entry is a sentinel that never ends: everything without another holder is in the file.
         while len(stack) > 1 and stack[-1].end <= start:
             stack.pop()
+
         holder = stack[-1]
         if captured in _UNTITLED:
             named_holder = _Holder(end, captured, 0, name) if captured == "scope" else _nearest_named(stack)
             stack.append(_Holder(end, captured, named_holder.position, named_holder.name))
             continue
+
         # In ``typedef struct node {…} node_t`` the struct isn't a member of the typedef: both have the same container.
         if holder.kind == "typedef" and captured in _NAMED_BY_TYPEDEF:
             holder = stack[-2]
+
         kind = _kind_within(captured, holder.kind)
         if constructor and name == constructor and kind == "method":
             kind = "constructor"
+
         named_parent = _nearest_named(stack) if holder.kind == "local" else holder
         if kind in _VALUES:
             # Local variables are dropped, and of several assignments to one name only the first defines it.
             if holder.kind in _FUNCTIONS or (named_parent.position, name) in values:
                 continue
             values.add((named_parent.position, name))
+
         flags = DECLARATION if captured == "declaration" else 0
         entries.append(
             (start, end, name_start, named_parent.position, _CODES[kind], flags, name, container or named_parent.name)
         )
         if kind in _HOLDERS and not flags:
             stack.append(_Holder(end, kind, len(entries), name))
+
     return entries
 
 
@@ -385,10 +411,12 @@ def _to_rows(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefin
     """Turn byte ranges into lines."""
     if not ordered:
         return FileDefinitions(incomplete=incomplete)
+
     starts, ends, name_starts, parents, kinds, flags, names, containers = zip(*ordered, strict=True)
     # All byte offsets become line numbers by one binary search: counting newlines per definition is quadratic in large
     # files.
     newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
+
     # An end is exclusive: the last byte decides the last line. An empty node has no last byte, so its start counts.
     last_bytes = np.maximum(np.array(ends) - 1, np.array(starts))
     lines = np.searchsorted(newlines, np.concatenate((name_starts, starts, last_bytes))) + 1

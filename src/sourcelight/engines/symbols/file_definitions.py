@@ -81,10 +81,12 @@ def definitions(language: str, data: bytes, *, max_seconds: float = MAX_SECONDS)
         return text_definitions(language, data, max_seconds=max_seconds)
     if not data.strip():
         return FileDefinitions()
+
     try:
         programs = read_programs(language, data, max_seconds=max_seconds)
     except UnreadableNotebook:
         return FileDefinitions(incomplete="unparsable")
+
     return _join([_to_file(program.program, program.definitions) for program in programs])
 
 
@@ -131,6 +133,7 @@ def _find_definitions(program: Program, deadline: float) -> ProgramDefinitions:
         remaining_s = max(0.0, deadline - time.monotonic())
         of_cell = text_definitions(program.language, program.text[start:end], max_seconds=remaining_s)
         parts.append(_shift(of_cell, start, program.line_at(start)))
+
     return ProgramDefinitions(visible, _join(parts))
 
 
@@ -139,6 +142,7 @@ def _open_cells(program: Program, deadline: float) -> list[int]:
     tree = parse_tree(program.language, program.text, deadline)
     if tree is None or not tree.root_node.has_error:
         return []
+
     numbers = []
     for number, (start, end) in enumerate(program.spans):
         text = program.text[start:end]
@@ -147,6 +151,7 @@ def _open_cells(program: Program, deadline: float) -> list[int]:
             break
         if tree.root_node.has_error and not _is_closed(tree.root_node, len(text) + 1):
             numbers.append(number)
+
     return numbers
 
 
@@ -155,6 +160,7 @@ def _is_closed(root: Node, sentinel: int) -> bool:
     last = root.named_children[-1] if root.named_children else None
     if last is None or last.type != "expression_statement" or last.start_byte != sentinel:
         return False
+
     # The parser recovers from errors: it may skip an unclosed quote or bracket and read the rest as code.
     pending = [root]
     while pending:
@@ -164,6 +170,7 @@ def _is_closed(root: Node, sentinel: int) -> bool:
             if any(types.count(opening) > types.count(closing) for opening, closing in _BRACKETS.items()):
                 return False
         pending += [child for child in node.children if child.has_error]
+
     return True
 
 
@@ -190,6 +197,7 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
     """Return the definitions of several parts of a file in the order of their names."""
     if len(parts) == 1:
         return parts[0]
+
     names: list[bytes] = []
     containers: list[bytes] = []
     tables = [FileDefinitions().rows]
@@ -200,8 +208,10 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
         tables.append(rows)
         names += part.names
         containers += part.containers
+
     rows = np.concatenate(tables)
     order = np.argsort(rows[:, _OFFSET], kind="stable")
+
     # A parent is the index of its row plus one, and 0 for none. Sorting moves the rows, so parents are renumbered.
     new_places = np.zeros(len(order) + 1, dtype=np.uint32)
     new_places[order + 1] = np.arange(1, len(order) + 1)

@@ -69,6 +69,7 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
     reader = _READERS.get(language)
     if reader is None:
         return []
+
     imports = []
     for node in sorted(nodes, key=lambda node: node.start_byte):
         line = node.start_point[0] + 1
@@ -80,6 +81,7 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
                 and b"\n" not in module + member + alias
             ):
                 imports.append(Import(_to_text(module), _to_text(member), _to_text(alias), line))
+
     return imports
 
 
@@ -98,6 +100,7 @@ def _python(node: Node, data: bytes) -> Iterator[_Part]:
     if simple is None or any(len(words) > 1 and (len(words) != 3 or words[1] != b"as") for words in parts):
         yield from _python_nodes(node, data)
         return
+
     module = simple[1]
     for words in parts:
         if words:
@@ -144,12 +147,14 @@ def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:
         first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
         yield _unquote(first, data), b"", b""
         return
+
     module = _unquote(source, data)
     clause = next((child for child in node.named_children if child.type in {"import_clause", "export_clause"}), None)
     if clause is None:
         star = next((child for child in node.named_children if child.type == "namespace_export"), None)
         yield module, b"*" if node.type == "export_statement" else b"", _last(star, data)
         return
+
     parts = clause.named_children if clause.type == "import_clause" else [clause]
     for part in parts:
         if part.type == "identifier":
@@ -176,16 +181,19 @@ def _dotted_parts(node: Node, data: bytes) -> Iterator[_Part]:
     words = text.split(b" ")
     while words and words[0] in {b"import", b"static", b"using", b"global", b"unsafe"}:
         words.pop(0)
+
     text = b" ".join(words)
     alias = b""
     if b" as " in text:
         text, _, alias = text.partition(b" as ")
     elif b" = " in text:
         alias, _, text = text.partition(b" = ")
+
     text = text.replace(b" ", b"")
     if node.type == "using_directive":
         yield text, b"", alias.strip()
         return
+
     module, _, member = text.rpartition(b".")
     yield (module, member, alias.strip()) if module else (member, b"", alias.strip())
 
@@ -225,9 +233,11 @@ def _rust(node: Node, data: bytes) -> Iterator[_Part]:
         # `mod name;` includes the file of a submodule, which `use self::name` would name.
         yield b"self", _text(node.child_by_field_name("name"), data), b""
         return
+
     if node.type == "extern_crate_declaration":
         yield _text(node.child_by_field_name("name"), data), b"", _text(node.child_by_field_name("alias"), data)
         return
+
     argument = node.child_by_field_name("argument")
     # Lists can be nested: `use a::{b, c::{d, e}}`. Each pending part has the path before it. A stack, not recursion:
     # the file decides the depth.

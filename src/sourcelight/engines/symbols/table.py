@@ -55,10 +55,12 @@ def unpack(data: memoryview) -> Array:
     size, ascending = data[:2] if len(data) > 1 else (0, 0)
     if size not in {1, 2, 4}:
         raise ValueError(f"a damaged array: numbers of {size} bytes")
+
     try:
         body = np.frombuffer(zlib.decompress(data[2:]), np.uint8)
     except zlib.error as error:
         raise ValueError(f"a damaged array: {error}") from error
+
     # Bytes are stored by significance, all lowest ones first: zlib compresses runs of equal bytes far better.
     values: Array = np.ascontiguousarray(body.reshape(size, -1).T).view(f"u{size}").reshape(-1)
     # Differences wrap at 2^32, so a column that falls at the start of each document is exact, too.
@@ -108,6 +110,7 @@ class TableBuilder:
         self._names: list[int] = []
         self._containers: list[int] = []
         self._rows: list[NDArray[np.uint32]] = []
+
         # Number 0 is the empty text, so a zero in the column of aliases means that there is no alias.
         self._texts: dict[str, int] = {"": 0}
         self._imports: list[tuple[int, int, int, int]] = []
@@ -137,11 +140,13 @@ class TableBuilder:
         self._counts.append(len(definitions))
         texts = self._texts
         self._import_counts.append(len(definitions.imports))
+
         for entry in definitions.imports:
             module, member, alias = (
                 texts.setdefault(text, len(texts)) for text in (entry.module, entry.member, entry.alias)
             )
             self._imports.append((module, member, alias, entry.line))
+
         if definitions.names:
             self._names += [ids.setdefault(name, len(ids)) for name in definitions.names]
             self._containers += [ids.setdefault(name, len(ids)) for name in definitions.containers]
@@ -224,15 +229,18 @@ def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> 
     # that matches the empty text matches every line.
     if pattern.whole_text or pattern.multi_line or pattern.matches_empty:
         return np.flatnonzero(pattern.match_many(names, starts, name_start[1:] - 1))
+
     # One scan over all names as lines finds the few that can match; the others are never looked at one by one.
     offsets = pattern.lines(names, np.array([[0, len(names)]], dtype=np.int64))
     matching = starts.searchsorted(offsets, side="right") - 1
+
     # Offsets ascend, so equal numbers are adjacent.
     matching = matching[np.append(True, matching[1:] != matching[:-1])] if len(matching) else matching
     if pattern.exact:
         return matching
     if len(matching) > _MAX_CHECKED:
         return np.flatnonzero(pattern.match_many(names, starts, name_start[1:] - 1))
+
     return matching[np.unique(pattern.spans(names, starts[matching], name_start[matching + 1] - 1)[0])]
 
 
@@ -250,6 +258,7 @@ class SymbolTable:
         metadata = source.metadata
         if metadata.get("table_format") != FORMAT:
             raise ValueError(f"a table of format {metadata.get('table_format')}, this version reads {FORMAT}")
+
         self.source = source
         self.documents: int = metadata["documents"]
         self.rules: str = metadata["rules"]
@@ -328,6 +337,7 @@ class SymbolTable:
         ends = np.cumsum(lengths)
         if not len(ends) or not ends[-1]:
             return np.zeros(0, dtype=np.int64)
+
         # Joins the ranges of all names without a loop: `ends - lengths` is where a range begins in the output, and each
         # of its places is shifted from there to the first row of the name.
         positions = np.arange(int(ends[-1])) + np.repeat(first_rows - (ends - lengths), lengths)

@@ -90,9 +90,11 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
                 chunks.report(event)
             elif isinstance(event, Alert):
                 chunks.notices.append(f"{event.title}: {event.description}".rstrip(": "))
+
     context.cancellation.check()
     if not context.served:
         return chunks.all_as_table(text)
+
     return shortened_answer(
         text, chunks.chunks(), chunks.notices, is_complete=chunks.is_complete and chunks.files <= MAX_FILES
     )
@@ -135,6 +137,7 @@ def _with_cell_text(batch: Any) -> Any:
     rows = MatchRows(batch)
     if not any(is_jupyter(path or "") for path in rows.column("path").dictionary.to_pylist()):
         return batch
+
     files = zip(*(rows.texts(name) for name in _FILE_KEY), strict=True)
     first_lines = rows.column("chunk_start_line").to_pylist()
     keys = list(zip(files, first_lines, strict=True))
@@ -148,21 +151,26 @@ def _with_cell_text(batch: Any) -> Any:
             line_of_cell = None if cell is None or line is None else cell_text(line, starts or (), ends or ())
             if line_of_cell is not None:
                 lines[number] = line_of_cell.text
+
     for row, key in enumerate(keys):
         if key not in lines_by_chunk:
             continue
+
         lines = lines_by_chunk[key]
         text = texts[row]
         if not lines or text is None:
             texts[row] = None
             continue
+
         around = dict(context_lines(enumerate(text.split("\n"), first_lines[row]))) | lines
         first_lines[row] = min(around)
         texts[row] = "\n".join(around.get(number, "") for number in range(min(around), max(around) + 1))
+
     schema = batch.schema
     for name, column in (("chunk", texts), ("chunk_start_line", first_lines)):
         index = schema.get_field_index(name)
         batch = batch.set_column(index, schema.field(index), pa.array(column, schema.field(index).type))
+
     return batch
 
 
@@ -175,6 +183,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
     rows = MatchRows(batch)
     if not len(rows):
         return
+
     heads = chunk_heads(rows).tolist()
     locations = list(zip(*(rows.texts(name, heads) for name in _FILE_KEY), strict=True))
     firsts, texts = rows.numbers("chunk_start_line"), rows.texts("chunk", heads)
@@ -186,6 +195,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
         if text is None:
             yield ResultChunk(repository, revision, commit, path)
             continue
+
         match_starts: dict[int, int] = {}
         terms: set[str] = set()
         for row in range(start, end):
@@ -194,6 +204,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
                 match_starts[lines[row]] = spans[0][0]
                 # The first 20 spans are enough to distinguish terms; a line of a megabyte may have a million spans.
                 terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
+
         yield ResultChunk(
             repository,
             revision,
@@ -242,6 +253,7 @@ def shortened_answer(
         if files == MAX_FILES:
             is_complete = False
             break
+
         files += 1
         # Chunks with more different terms come first, then chunks with more matches.
         of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
@@ -250,13 +262,17 @@ def shortened_answer(
         for chunk in best:
             _cut_chunk(chunk, characters)
             chunk.left_out = len(of_file) - len(best)
+
         best_chunks += best
+
     messages = list(notices)
     if cut_notice or (not is_complete and files == MAX_FILES):
         default = f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others."
         messages.append(cut_notice or default)
+
     if left_out:
         messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
+
     attributes = {"query": query, "matches": sum(chunk.matches or 0 for chunk in best_chunks), "files": files}
     is_cut = left_out > 0 or any(chunk.truncated for chunk in best_chunks)
     return ToolResult(
@@ -280,6 +296,7 @@ def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
         if remaining < 0 and cut_lines:
             break
         cut_lines.append(shortened_line)
+
     text = "\n".join(cut_lines)
     chunk.truncated = text != chunk.text
     chunk.text = text
@@ -343,17 +360,21 @@ def render_chunks(answer: ToolResult, context: ToolContext) -> tuple[dict[str, A
         score = of_file[0]["score"]
         if score is not None:
             block["score"] = round(score, 6)
+
         heading = f"# {repository} – {path}\n"  # noqa: RUF001 - the dash that readers of these texts look for
         chunk_rows = [row for row in of_file if row["chunk"] is not None]
         chunks = [_chunk_payload(row) for row in chunk_rows]
         if len({row["score"] for row in chunk_rows}) > 1:
             for chunk, row in zip(chunks, chunk_rows, strict=True):
                 chunk["score"] = round(row["score"], 6)
+
         block["chunks"] = chunks or None
         if of_file[0]["chunks_left_out"]:
             block["chunksLeftOut"] = of_file[0]["chunks_left_out"]
+
         blocks.append(block)
         text.append(heading + "".join(chunk["content"] for chunk in chunks))
+
     # A ranked search counts no matches.
     counts = [row["match_count"] for row in rows if row["match_count"] is not None]
     count = {"matchCount": sum(counts)} if counts or not rows else {}

@@ -59,6 +59,7 @@ def _render_answer(answer: ToolResult, context: ToolContext) -> Rendered:
     attributes = _with_places(answer.attributes, context)
     status, url = attributes.get("status", "completed"), attributes.get("url", "")
     token = attributes.get("read_token", "")
+
     # An address of a conversation ends with its token.
     extra = {} if url.endswith(f"/{token}") else {"readToken": token}
     payload: dict[str, Any] = {"url": url, **extra, "status": status}
@@ -71,6 +72,7 @@ def _render_answer(answer: ToolResult, context: ToolContext) -> Rendered:
     else:
         payload |= {"title": attributes.get("title", ""), "answer": attributes.get("answer", ""), **_beside(attributes)}
         text += f"{attributes.get('answer', '').rstrip()}\n{_source_lines(attributes)}"
+
     return payload | tail(answer), with_notices(text, answer)
 
 
@@ -78,13 +80,16 @@ def _with_places(value: Any, context: ToolContext) -> Any:
     """Return attributes of a conversation with locations instead of links, for readers without pages."""
     if context.has_pages:
         return value
+
     if isinstance(value, Mapping):
         return {
             name: place_text(item) if name == "link" and isinstance(item, str) else _with_places(item, context)
             for name, item in value.items()
         }
+
     if isinstance(value, list | tuple):
         return [_with_places(item, context) for item in value]
+
     return _LINK.sub(lambda link: f"]({place_text(link[1])})", value) if isinstance(value, str) else value
 
 
@@ -154,6 +159,7 @@ def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
     for question in questions:
         reply = question["answer"].rstrip() or f"({question['status']}: there is no answer yet)"
         parts.append(f"# {_one_line(question['question'])}\n\n{reply}\n{_source_lines(question)}")
+
     return payload, with_notices("\n".join(parts), answer)
 
 

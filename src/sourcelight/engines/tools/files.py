@@ -47,8 +47,10 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
             raise ToolError(_too_large(path, f"the file has {size:,} bytes"), tool="read_file", argument="startLine")
         # Streamed: a file of gigabytes is read up to the requested lines, and never held in memory.
         selected = read_lines(reader, entry.object_id, start, last, context.cancellation)
+
     if selected is None:
         raise _unreadable(target, path, size)
+
     _check_lines(selected, path, size, start, last, MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES)
     texts = [line.decode("utf-8", "replace") for line in selected.lines]
     table = table_of(
@@ -114,6 +116,7 @@ def _check_lines(
             tool="read_file",
             size_bytes=size or 0,
         )
+
     total = selected.total_lines
     # Line 1 of an empty file exists as an empty answer, so that reading a whole file never fails.
     if start > max(total, 1):
@@ -122,6 +125,7 @@ def _check_lines(
             tool="read_file",
             argument="startLine",
         )
+
     if selected.range_bytes > max_bytes:
         problem = f"lines {start} to {min(last or total, total)} have {selected.range_bytes:,} bytes"
         message = _too_large(path, problem, selected.lines, start, limit=max_bytes)
@@ -138,9 +142,11 @@ def _too_large(
         if size_bytes > limit:
             break
         fitting += 1
+
     fits = f" (lines {start} to {start + fitting - 1} fit)" if fitting else ""
     if lines is not None and not fitting:
         fits = f" (line {start} alone is longer: find a part of it with keyword_search)"
+
     return (
         f"read_file: {path} is too large to be read at once: {problem}, and the limit is {limit:,}; "
         f"ask for a smaller part with startLine and endLine{fits}"
@@ -179,6 +185,7 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
                 f"list_files: {path} is a {entry.kind}; read_file reads it", tool="list_files", argument="path"
             )
         entries = list_folder(reader, target.commit, entry, target.revision)
+
     total = len(entries)
     start = _position(arguments.after, target.commit, total)
     end = min(total, start + _MAX_ENTRIES) if context.served else total
@@ -186,6 +193,7 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
     notices: tuple[str, ...] = ()
     if end < total:
         notices = (f"Entries {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.",)
+
     folders = [item.kind in {"directory", "submodule"} for item in entries]
     table = table_of(
         "files",
@@ -205,6 +213,7 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
         "total": total,
         "end_cursor": encode_cursor(f"{target.commit}:{end}") if end < total else None,
     }
+
     # A reader of pages stops at the page without a next one, so that page is complete even if others came before it.
     return ToolResult("files", table, attributes, not notices and (context.served or not start), notices)
 
@@ -214,6 +223,7 @@ def _position(cursor: str | None, commit: str, total: int) -> int:
     name = decode_cursor(cursor, "after", "list_files")
     if name is None:
         return 0
+
     cursor_commit, _, number = name.partition(":")
     # Entries are numbered within one commit: in another, the number would skip or repeat some.
     if cursor_commit != commit or not number.isdecimal() or int(number) > total:
@@ -223,6 +233,7 @@ def _position(cursor: str | None, commit: str, total: int) -> int:
             tool="list_files",
             argument="after",
         )
+
     return int(number)
 
 

@@ -68,8 +68,10 @@ class PartialResult:
             merged.omissions += part.omissions
             for revision, count in part.missing_revisions.items():
                 merged.missing_revisions[revision] = merged.missing_revisions.get(revision, 0) + count
+
         merged.results = {name: results[name] for name in repositories if name in results}
         order = {name: position for position, name in enumerate(repositories)}
+
         # Workers answer in any order; the notices of an answer must not depend on it.
         merged.omissions.sort(key=lambda omission: (_STAGES.index(omission.stage), order.get(omission.repository, -1)))
         return merged

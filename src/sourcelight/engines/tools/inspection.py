@@ -57,6 +57,7 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
     by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
     text = arguments.query if arguments.exhaustive is False else _any_match(arguments.query)
     request = SearchRequest(text, pattern_type="keyword")
+
     # Counted by commit as well, so that the answer can name what it read, whatever revisions the query asks for.
     groups: tuple[GroupBy, ...] = (*by, *(name for name in _READ if name not in by))
     table = context.engine.count(request, groups, context.viewer, context.cancellation)
@@ -66,16 +67,19 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         counts, commits, notices, is_complete = _follow(request, by, context)
     else:
         counts, commits = _sum_groups(table.to_pylist(), by)
+
     if not commits:
         commits = _searched_commits(request.query, context)
         if len(commits) > _MAX_NAMED:
             notices.append(f"Searched {count_of(len(commits), 'repository')}.")
             commits = {}
+
     rows = sorted(counts.items(), key=lambda item: (-item[1][0], [str(part) for part in item[0]]))
     total = {"matches": sum(count for _, (count, _) in rows), "groups": len(rows)}
     if arguments.limit is not None and len(rows) > arguments.limit:
         notices.append(f"The {arguments.limit:,} rows with most matches of {len(rows):,} are shown.")
         rows, is_complete = rows[: arguments.limit], False
+
     keys: dict[str, Any] = {name: [key[index] for key, _ in rows] for index, name in enumerate(by)}
     result = table_of(
         "counts",
@@ -102,6 +106,7 @@ def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> tuple[_Counts, dict[s
         matches, files = counts.get(key, (0, 0))
         counts[key] = (matches + row["matches"], files + row["files"])
         commits.setdefault(row["repository"], set()).add(row["commit"])
+
     return counts, commits
 
 
@@ -111,6 +116,7 @@ def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
     for alternative in parse(text, "keyword").plan:
         if not {"commit", "diff"}.isdisjoint(alternative.types):
             continue
+
         filters = [item for item in alternative.filters if isinstance(item, Filter) and item.name in _OF_REPOSITORIES]
         scope = " ".join([*map(to_text, filters), "file:."])
         request = SearchRequest(scope, pattern_type="keyword")
@@ -119,8 +125,10 @@ def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
             _, read, _, _ = _follow(replace(request, query=f"{scope} type:path count:all"), (), context)
         else:
             read = _sum_groups(table.to_pylist(), ())[1]
+
         for name, searched in read.items():
             commits.setdefault(name, set()).update(searched)
+
     return commits
 
 
@@ -148,12 +156,14 @@ def _follow(
                 order = list(range(len(rows)))
                 file = list(zip(*(rows.texts(name, order) for name in ("repository", "commit", "path")), strict=True))
                 keys = list(zip(*(rows.texts(name, order) for name in by), strict=True)) if by else [()] * len(order)
+
                 if (
                     "author" not in event.batch.schema.names
                 ):  # the commits of history are matches, not sources of the answer
                     for repository, commit, _ in file:
                         if commit:  # a repository that matches by its name has no commit
                             commits.setdefault(repository, set()).add(commit)
+
                 for key, file_index, count in zip(keys, file, rows.numbers("match_count").tolist(), strict=True):
                     matches[key] = matches.get(key, 0) + int(count)
                     files.setdefault(key, set()).add(file_index)
@@ -166,6 +176,7 @@ def _follow(
                     is_complete = not limiting
             elif isinstance(event, Alert):
                 notices.append(f"{event.title}: {event.description}".rstrip(": "))
+
     context.cancellation.check()
     counts = {key: (count, len(files[key])) for key, count in matches.items()}
     return counts or ({} if by else {(): (0, 0)}), commits, notices, is_complete
@@ -221,6 +232,7 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
             )
             for pattern in meaning.patterns
         ]
+
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
     names = ("alternative", "part", "text", "meaning", "matching_files", "matching_repositories")
     columns: dict[str, Any] = {name: [row[index] for row in rows] for index, name in enumerate(names)}
@@ -229,6 +241,7 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
         "pattern_type": explanation.pattern_type,
         "tree": explanation.tree_text,
     }
+
     # Clients of ours show it as they do embedded; the text for models is made of the rows.
     attributes["explanation"] = explanation.to_dict()
     missing = {name for meaning in explanation.alternatives for name in meaning.without_index}
@@ -274,6 +287,7 @@ def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult
             when, subject = _commit_of(handle, commit)
             prefix = next(prefix for prefix in _KINDS if name.startswith(prefix))
             rows.append((when, name.removeprefix(prefix), _KINDS[prefix], commit, subject))
+
     rows.sort(key=lambda row: (-row[0], row[1]))
     total = len(rows)
     rows = rows[: arguments.limit]

@@ -62,6 +62,7 @@ def read_lines(
         return None if data is None else select_lines(_split(data), first, last)
     if reader.repository.kind != "git":
         return None
+
     chunks = git_chunks(
         reader.repository.git_dir,
         ["cat-file", "blob", blob_id.hex()],
@@ -86,6 +87,7 @@ def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineR
         if b"\0" in chunk:
             selection.is_binary = True
             break
+
         after = number + chunk.count(b"\n")
         if kept_bytes > MAX_RANGE_BYTES and (last is None or after <= last):
             # Lines that are no longer kept are only counted: to split 300 MB of them took 4 s of a core.
@@ -99,19 +101,23 @@ def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineR
                     if kept_bytes <= MAX_RANGE_BYTES:
                         selection.lines.append(b"".join([*line, line_text]))
                     line = []
+
             if remainder and first <= after and (last is None or after <= last):
                 selection.range_bytes += len(remainder)
                 kept_bytes += len(remainder)
                 if kept_bytes <= MAX_RANGE_BYTES:
                     line.append(remainder)
+
         number = after
         ends_open = not chunk.endswith(b"\n")
+
     selection.is_open = ends_open
     selection.total_lines = number if ends_open else number - 1
     if ends_open and first <= number and (last is None or number <= last):
         selection.range_bytes += 1
         if kept_bytes <= MAX_RANGE_BYTES:
             selection.lines.append(b"".join(line))
+
     return selection
 
 
@@ -136,6 +142,7 @@ def find_lines(lines: Sequence[str], quoted: Sequence[str]) -> list[int]:
     anchor = next((index for index, line in enumerate(quoted) if line), None)
     if anchor is None:
         return []
+
     anchor_text = quoted[anchor].strip()
     return [
         index

@@ -71,6 +71,7 @@ def document_of(tool: str, arguments: FileArguments, workspace: Workspace) -> Do
         if path.encode() in project.directories():
             raise ToolError(f"{tool}: {path} is a directory; pass a file", tool=tool, argument="path")
         raise PathNotFound(project.name, revision, path)
+
     return document
 
 
@@ -88,12 +89,15 @@ def symbol_query_of(
     line = arguments.line
     if column is not None and line is None:
         raise ToolError(f"{tool}: column needs a line", tool=tool, argument="column")
+
     symbol = arguments.symbol.strip().removesuffix("()")
     # Models and people write `Class.method` or `Class::method`; the index has the last name.
     for separator in (".", "::", "->", "#"):
         symbol = symbol.rpartition(separator)[2] or symbol
+
     if not symbol or "\n" in symbol:
         raise ToolError(f"{tool}: {arguments.symbol!r} is not the name of a symbol", tool=tool, argument="symbol")
+
     return SymbolQuery(document, symbol, line, column)
 
 
@@ -124,6 +128,7 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     rows = definition_rows(query.name, definitions, workspace, revisions)
     if not rows or any(row["how"] == "name" for row in rows):
         workspace.note_missing_anywhere()  # a missing file may define the name
+
     notices = notices_of(workspace)
     complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult(
@@ -164,6 +169,7 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
             }
         )
         texts.append(f"# {row['repository']} – {row['path']}\n{content}")  # noqa: RUF001 - the service writes this dash
+
     text = "\n".join(texts) if texts else NOTHING
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
 
@@ -202,11 +208,13 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
                 cached.table, cached.order, cached.definitions, cached.left_out, dict(workspace.notices)
             )
             workspace.navigator.answers.put(key, cached)
+
     table = cached.first(limit)
     if limit is not None and table.num_rows >= limit:
         complete = complete and table.num_rows == cached.table.num_rows
         if not complete:
             workspace.notice("limit", f"The first {limit:,} references are listed; there may be more.")
+
     attributes = {
         **_answer_attributes(query, arguments),
         "definitions": cached.definitions,
@@ -241,16 +249,20 @@ def _references(
         if limit is not None and len(rows) >= limit:
             complete = False
             break
+
     if context.observer is not None:
         reporter.end(table("references", rows[reporter.reported : limit]))
+
     if search.left_out:
         workspace.notice(
             "left-out",
             f"{count_of(search.left_out, 'further place')} with the name {query.name} left out: "
             "their receivers before the dot are unknown.",
         )
+
     if not search.definitions:
         workspace.notice("not-found", f"Symbol not found: {query.name} is not defined in {query.document.shown_path}.")
+
     order_keys = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
     # Rows are kept as found, likeliest first, because a limit takes that prefix; `order` is for display: own repository
     # first. `sorted` is stable, so rows of a file keep their order.
@@ -305,6 +317,7 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
             is_json = is_jupyter(path) and row["cell"] is not None
             if is_json:
                 first, lines = _cell_lines(row, first, lines)
+
             span = {"line": number, "start": row["start"], "end": row["end"]}
             chunks.append(
                 {
@@ -317,9 +330,11 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
                     **drop_empty({name: row[name] for name in _REFERENCE}),
                 }
             )
+
         url = context.link(file_url("", name, commit, path))
         references.append({"repo": name, "path": path, "rev": commit, "url": url, "chunks": chunks})
         texts.append(f"# {name} – {path}\n{''.join(chunk['content'] for chunk in chunks)}")  # noqa: RUF001 - as above
+
     payload = {"references": references, **tail(answer)}
     return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
 
@@ -330,12 +345,15 @@ def _cell_lines(row: Mapping[str, Any], first: int, lines: Sequence[str]) -> tup
     shown_line = cell_text(row["line"], [row["start"]], [row["end"]])
     by_number = dict(context_lines(enumerate(lines, first)))
     by_number[number] = row["line"] if shown_line is None else shown_line.text
+
     # Only lines that join the place without a gap: lines of another cell, or of JSON alone, are left out.
     while first not in by_number or any(between not in by_number for between in range(first, number)):
         first += 1
+
     last = number
     while last + 1 in by_number:
         last += 1
+
     return first, [by_number[line_number] for line_number in range(first, last + 1)]
 
 
@@ -356,6 +374,7 @@ def _text_of(context: ToolContext, workspace: Workspace | None, name: str, commi
         answer = context.engine.run_tool(files.READ_FILE_HANDLER, arguments, reading)
         lines: list[str] = answer.table.column("line").to_pylist()
         return lines
+
     # An open project has parsed the file already, while one by its commit would parse it again.
     project = next((candidate for candidate in workspace.open_projects(name) if candidate.commit == commit), None)
     project = project or workspace.project(name, commit)

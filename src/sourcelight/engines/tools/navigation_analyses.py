@@ -87,6 +87,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
         raise ToolError(
             f"symbols: {', '.join(unknown)} is not a kind of symbol", tool="symbols", argument="kind", accepted=KINDS
         )
+
     # Through the code, because a kind has several spellings, and rows have the canonical one.
     codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
     workspace = workspace_of(context)
@@ -99,6 +100,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
         file_rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
         rows += [row for row in file_rows if not codes or row["kind"] in codes]
         reporter.report(number, f"{count_of(len(rows), 'definition')}")
+
     workspace.note_missing([project], (arguments.path or "").strip("/").encode())
     attributes = {**_commit_columns(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
     return _answer("symbols", rows, attributes, workspace)
@@ -159,6 +161,7 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     for number, file_imports in enumerate(imports_in(project, workspace)):
         if not _below(file_imports[0].document.path, directory):
             continue
+
         location_columns = file_columns(file_imports[0].document, arguments.revision or "")
         rows += [
             {
@@ -173,6 +176,7 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
             for import_ in file_imports
         ]
         reporter.report(number, f"{len(rows):,} imports")
+
     workspace.note_missing([project], directory)
     return _answer(
         "imports", rows, {**_commit_columns(project, arguments.revision), "path": arguments.path or ""}, workspace
@@ -189,6 +193,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
     _wait(context, projects, workspace)
     reporter = _StageReporter(context, "reading imports", len(projects))
     rows: list[dict[str, Any]] = []
+
     # One item per project, so that progress counts repositories even if one has no dependency.
     for number, edges in enumerate(edges_of(projects, workspace), 1):
         rows += [
@@ -204,6 +209,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
             if arguments.external is not False or not edge.external
         ]
         reporter.report(number, edges[0].source if edges else "")
+
     workspace.note_missing(projects)
     return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
 
@@ -248,9 +254,11 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
     for call_site in find(query, arguments.depth or 1, workspace):
         rows.append(_call_row(call_site))
         reporter.report(len(rows))
+
     workspace.note_missing_anywhere()
     if not rows:
         workspace.notice("none", f"No {name} of {query.name} were found.")
+
     attributes = {
         **_commit_columns(document.project, arguments.revision),
         "path": document.shown_path,

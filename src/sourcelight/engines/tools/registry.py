@@ -43,11 +43,14 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
     """Check the arguments of a call, and return its result; raises like `call`."""
     arguments = tool.normalize(arguments)
     parsed = tool.parse(arguments)
+
     # Maxima protect a service from its callers. On their own machine, callers may ask for more.
     if context.served:
         tool.check_maximum(arguments)
+
     if tool.scope in _INDEXED:
         _await_indexing(tool, context)
+
     # After waiting, so that the call sees the current commits, not the commits at its arrival.
     context.engine.refresh(context.cancellation)
     result = context.engine.run_tool(handler_of(tool), parsed, context)
@@ -81,9 +84,11 @@ def gather(name: str, arguments: WireArguments, context: ToolContext) -> Partial
     split = split_of(tool)
     if split is None:
         raise UnsupportedTool(f"{name} is answered in one piece", tool=name)
+
     arguments = tool.normalize(arguments)
     if context.served:
         tool.check_maximum(arguments)
+
     return split.gather(tool.parse(arguments), replace(context, parted=True))
 
 
@@ -152,6 +157,7 @@ def _modules(domain: str) -> tuple[ModuleType, ...]:  # noqa: PLR0911 - one of e
             from sourcelight.engines.tools import conversations
 
             return (conversations,)
+
     raise UnsupportedTool(f"no module has handlers for the tools of {domain!r}")
 
 
@@ -171,10 +177,12 @@ def _replaced_objects(result: ToolResult, arguments: WireArguments, context: Too
     objects = {name: count for name, count in objects.items() if count}
     if not objects:
         return []
+
     # A call that names no repository may still have rows of one.
     concerned = {name.strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
     if "repository" in result.table.schema.names:
         concerned.update(result.table.column("repository").unique().to_pylist())
+
     return [
         f"{name}: refs/replace replaces {count_of(count, 'object')}; the originals are read."
         for name, count in sorted(objects.items())

@@ -24,6 +24,7 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
         (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.info.name.casefold()),
         key=lambda r: r.info.name,
     )
+
     # Sorted by name, and the cursor is a name: a page stays right when repositories are added or removed between two
     # calls.
     names = [repository.info.name for repository in matches]
@@ -34,6 +35,7 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     if limit is not None and end - start > limit:
         # Without `after`, `before` asks for the page that ends there.
         start, end = (end - limit, end) if before is not None and after is None else (start, start + limit)
+
     page = [repository.info for repository in matches[start:end]]
     table = table_of(
         "repository_list",
@@ -54,6 +56,7 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     notices: tuple[str, ...] = ()
     if has_next_page and limit is not None:
         notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
+
     info = {
         "query": arguments.query,
         "total": len(names),
@@ -74,10 +77,12 @@ def decode_cursor(cursor: str | None, argument: str, tool: str = "list_repos") -
     """Return the name that a cursor encodes; None without a cursor."""
     if not cursor:
         return None
+
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
+
     version, _, name = text.partition(":")
     # The version is part of the cursor, so that its form can change while old cursors are refused.
     if version != "1" or not name:
@@ -86,6 +91,7 @@ def decode_cursor(cursor: str | None, argument: str, tool: str = "list_repos") -
             tool=tool,
             argument=argument,
         )
+
     return name
 
 
@@ -123,6 +129,7 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
     lines = "".join(f"{_repository_line(row)}\n" for row in rows) or NOTHING
     if attributes["has_next_page"]:
         lines += f"\n(more results available - pass after={attributes['end_cursor']} for the next page)\n"
+
     return payload, lines
 
 
@@ -138,10 +145,13 @@ def _correct_cursors(part: ToolResult, full_result: ToolResult, start: ItemMark,
     attributes: dict[str, Any] = {}
     if names:
         attributes = {"start_cursor": encode_cursor(names[0]), "end_cursor": encode_cursor(names[-1])}
+
     if start.item:
         attributes["has_previous_page"] = True
+
     if end.item < full_result.table.num_rows:
         attributes["has_next_page"] = True
+
     return replace(part, attributes={**part.attributes, **attributes})
 
 

@@ -44,8 +44,10 @@ def render_rows(
         for heading_text, group in groupby(rows, key=heading or (lambda _: "")):
             lines = "".join(f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group)
             parts.append(f"{_shorten(heading_text)}\n{lines}" if heading_text else lines)
+
         attributes = answer.attributes
         reported = {name: attributes[name] for name in _ATTRIBUTES if attributes.get(name)}
+
         # A column that is empty, or repeats an attribute of the answer, is left out.
         columns = [
             name

@@ -115,6 +115,7 @@ def _answer(
         if ranking.matched_files > MAX_FILES and (limit is None or limit > MAX_FILES):
             is_complete = False
             cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
+
         visible = [chunk for _, chunk in best_first]
         # A few places are shown in full, so that an agent needs no second call to read the rest.
         characters = MAX_CHUNK_CHARACTERS if limit is None else max(MAX_CHUNK_CHARACTERS, MAX_CHARACTERS // limit)
@@ -127,6 +128,7 @@ def _answer(
             characters=characters,
             cut_notice=cut_notice,
         )
+
     attributes = {
         "query": text,
         "coverage": ranking.coverage,
@@ -160,6 +162,7 @@ def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[Resu
             lines = data.split(b"\n") if sources is None else sources.lines
         text = b"\n".join(line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line])
         chunks.append(_chunk(chunk, text.decode("utf-8", "replace")))
+
     return chunks
 
 
@@ -171,6 +174,7 @@ def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
         stripped = text.lstrip("\n")
         first_line += len(text) - len(stripped)
         text = stripped.rstrip("\n")
+
     return ResultChunk(
         target.repository.name,
         target.revision,

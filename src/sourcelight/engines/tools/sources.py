@@ -67,6 +67,7 @@ def sources_of(result: ToolResult, context: ToolContext) -> list[ReadSource]:
             with suppress(SourcelightError, OSError):
                 source = _source(repository, commit, context)
                 sources.setdefault((source.repository, source.commit), source)
+
     return list(sources.values())
 
 
@@ -80,11 +81,13 @@ def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
         ):
             yield str(attributes["repository"]), str(commit or "")
         return
+
     commits = attributes.get("commits")
     if isinstance(commits, Mapping):
         for name, oids in commits.items():
             yield from ((str(name), str(oid)) for oid in oids)
         return
+
     if "repository" in columns:
         names = _PLACES if "commit" in columns and result.columns not in _OF_HISTORY else _PLACES[:1]
         table = result.table.select(list(names)).group_by(list(names), use_threads=False).aggregate([])
@@ -93,15 +96,18 @@ def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
             yield row["repository"], row.get("commit") or ""
         if rows:
             return
+
     yield from ((str(name), "") for name in attributes.get("repositories") or ())
 
 
 def _source(repository: Repository, commit: str, context: ToolContext) -> ReadSource:
     if not context.engine.holds_files:
         return ReadSource(repository.name, commit or repository.info.commit)
+
     target = context.local.target_of(repository)
     if target.revision != WORKTREE or commit not in {"", target.commit}:
         return ReadSource(repository.name, commit or target.commit)
+
     status = worktree_status(repository, refresh=True)
     changed = status.modified + status.untracked + status.deleted
     return ReadSource(repository.name, repository.info.commit, changed)
@@ -111,11 +117,14 @@ def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[ReadSou
     """Add to an answer the commits that it was read from."""
     if not sources:
         return rendered
+
     payload, text = rendered
     payload = {**payload, "sources": [source.to_payload() for source in sources[:_MAX_SOURCES]]}
+
     # The first line of a file or a definition has the whole commit.
     if len(sources) == 1 and not sources[0].changed_files and sources[0].commit in text.partition("\n")[0]:
         return payload, text
+
     extra = f" and {count_of(len(sources) - MAX_NAMED, 'more repository')}" if len(sources) > MAX_NAMED else ""
     line = f"(Read from {'; '.join(map(str, sources[:MAX_NAMED]))}{extra}.)"
     return payload, f"{text.rstrip(chr(10))}\n\n{line}\n"
@@ -133,8 +142,10 @@ def missing_contents(
         for item in unreadable(context.engine.catalog.skipped):
             if item.severity == "warn":
                 yield " ".join(item.message.split())
+
     if not tool.reads or not context.engine.holds_files:
         return
+
     concerned = None if over_all else _repositories_of(result, arguments)
     path = str(arguments.get("path") or "") if tool.reads == "path" else ""
     for repository in context.engine.catalog.visible(context.viewer):

@@ -75,9 +75,11 @@ def code_references(text: str) -> list[CodeReference]:
                 references.append(reference)
             position += 1
             continue
+
         end = position + 1
         while end < len(lines) and not _ends_fence(lines[end], fence[1]):
             end += 1
+
         quote = tuple(lines[position + 1 : end])
         own_references = list(_in_line(fence[2], position + 1))
         before = next((n for n in range(position - 1, max(-1, position - 3), -1) if lines[n].strip()), -1)
@@ -90,7 +92,9 @@ def code_references(text: str) -> list[CodeReference]:
             references.append(replace(after[0], quote=quote))
             references += after[1:]
             end += 1
+
         position = end + 1
+
     return references
 
 
@@ -118,6 +122,7 @@ def _parse_word(text: str, number: int) -> CodeReference | None:
     match = _PLACE.fullmatch(remaining)
     if match is not None:
         return CodeReference(number, text, match["path"], first, last, match["repo"], match["commit"])
+
     # The path needs an extension or a slash: `12:30` and `host:80` aren't files.
     is_path = _PATH.fullmatch(remaining) is not None and (
         "/" in remaining or _EXTENSION.search(remaining[-12:]) is not None
@@ -136,18 +141,22 @@ def _parse_url(url: str, number: int) -> CodeReference | None:
         parts = urlsplit(url)
     except ValueError:
         return None
+
     path = unquote(parts.path)
     anchor = _ANCHOR.match(parts.fragment) or _ANCHOR.match(parts.query.partition("&")[0])
     if anchor is None and "?L" in path:  # an address with its question mark escaped
         path, _, remaining = path.rpartition("?")
         anchor = _ANCHOR.match(remaining)
+
     first, last = _range(anchor[1], anchor[2]) if anchor else (0, 0)
     ours, forge = _OURS.match(path), _FORGE.match(path)
+
     # GitLab's addresses look alike, but have lines behind a `#`, and always a revision.
     if ours is not None and (ours["revision"] or not parts.fragment or forge is None):
         return CodeReference(number, url, ours["path"], first, last, ours["name"], ours["revision"] or "")
     if forge is None:
         return None
+
     name = f"{parts.hostname}/{forge['name']}"
     return CodeReference(number, url, forge["path"], first, last, name, forge["revision"])
 
@@ -176,31 +185,39 @@ class _Checker:
         locations, reason = self._locations(reference)
         if len(locations) != 1:
             return {**row, "status": "rejected", "reason": reason}
+
         repository, commit, path = locations[0]
         row |= {"repository": repository.name, "commit": commit, "path": path}
         lines = self._text(repository, commit, path)
         if lines is None:
             return {**row, "status": "rejected", "reason": "the file can't be read as text at this commit"}
+
         return {**row, **self._compare(reference, lines, path)}
 
     def _compare(self, reference: CodeReference, lines: list[str], path: str) -> dict[str, Any]:
         first, last = reference.first, reference.last
         if first and last < first:
             return {"status": "rejected", "reason": f"its last line {last} is before its first"}
+
         quoted = normalize_lines(reference.quote)
         while quoted and not quoted[-1]:
             quoted.pop()
+
         while quoted and not quoted[0]:
             quoted.pop(0)
+
         if not quoted:
             if last > len(lines):
                 return {"status": "rejected", "reason": f"the file has {count_of(len(lines), 'line')}"}
             return {"status": "verified", "reason": ""}
+
         if first and last <= len(lines) and normalize_lines(lines[first - 1 : last]) == quoted:
             return {"status": "verified", "reason": ""}
+
         positions = find_lines(lines, quoted)
         if any(not first or (first - 1 <= position and position + len(quoted) <= last) for position in positions):
             return {"status": "verified", "reason": ""}  # a part of the cited lines, or somewhere in the cited file
+
         return _elsewhere(positions, len(quoted), path)
 
     def _locations(self, reference: CodeReference) -> tuple[list[tuple[Repository, str, str]], str]:
@@ -208,6 +225,7 @@ class _Checker:
         candidates = self._candidates(reference)
         if not candidates:
             return [], "no such repository"
+
         exact: list[tuple[Repository, str, str]] = []
         alike: list[tuple[Repository, str, str]] = []
         path = reference.path.strip("/")
@@ -219,16 +237,19 @@ class _Checker:
             except SourcelightError:
                 reasons.add(f"{repository.name} has no revision {revision}")
                 continue
+
             for name in self._names(repository, commit):
                 if name == path:
                     exact.append((repository, commit, name))
                 elif name.endswith(f"/{path}"):
                     alike.append((repository, commit, name))
+
         locations = exact or alike
         if len(locations) == 1:
             return locations, ""
         if locations:
             return locations, f"{len(locations):,} files have this path: name the repository and the full path"
+
         return [], next(iter(sorted(reasons)), "no such file at the commit that was checked")
 
     def _candidates(self, reference: CodeReference) -> list[Repository]:
@@ -248,6 +269,7 @@ class _Checker:
             except SourcelightError:
                 paths = ()
             self._paths[key] = paths
+
         return self._paths[key]
 
     def _text(self, repository: Repository, commit: str, path: str) -> list[str] | None:
@@ -260,6 +282,7 @@ class _Checker:
                 self._lines[key] = [line.removesuffix("\r") for line in answer.table.column("line").to_pylist()]
             except SourcelightError:
                 self._lines[key] = None
+
         return self._lines[key]
 
 
@@ -269,10 +292,12 @@ def _elsewhere(positions: Sequence[int], size: int, path: str) -> dict[str, Any]
         start, end = positions[0] + 1, positions[0] + size
         location = {"new_path": path, "new_start_line": start, "new_end_line": end}
         return {"status": "moved", "reason": f"the quoted code is on lines {start} to {end}", **location}
+
     if positions:
         # It is unknown which of them was meant.
         starts = ", ".join(str(position + 1) for position in positions[:5])
         return {"status": "rejected", "reason": f"the quoted code is elsewhere, in several places: lines {starts}"}
+
     return {"status": "rejected", "reason": "the file has no such code"}
 
 
@@ -283,14 +308,18 @@ def _verify(arguments: VerifyArguments, context: ToolContext) -> ToolResult:
     if len(arguments.markdown) > MAX_CHARACTERS:
         message = f"verify: the text has {len(arguments.markdown):,} characters; the limit is {MAX_CHARACTERS:,}"
         raise ToolError(message, tool="verify", argument="markdown")
+
     if arguments.repo:
         context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
+
     references = code_references(arguments.markdown)
     notices: tuple[str, ...] = ()
     if not references:
         notices = ("The text has no citation of code.",)
+
     if len(references) > MAX_CITATIONS:
         notices = (f"The first {MAX_CITATIONS:,} of {len(references):,} citations were checked.",)
+
     checker = _Checker(arguments, context, context.engine.catalog.visible(context.viewer))
     rows = [checker.check(reference) for reference in references[:MAX_CITATIONS]]
     columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in _NAMES}

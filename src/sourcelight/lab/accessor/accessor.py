@@ -80,6 +80,7 @@ class CodeAccessor:
 
         if lines < 0:
             raise ToolError(f"context: lines must be at least 0, got {lines}", tool="context", argument="lines")
+
         self._need("context", "path", "line_number")
         backend = backend_for(self._frame, client)
         title = f"context of {count_of(len(self._frame), 'row')}"
@@ -138,6 +139,7 @@ class CodeAccessor:
                 tool="open",
                 argument="row",
             )
+
         return open_row(self._frame, row, backend_for(self._frame, client))
 
     def groups(

@@ -44,6 +44,7 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
         groupings = _query_groupings(frame.attrs, case_sensitive)
     else:
         groupings = [_compile(pattern, case_sensitive=bool(case_sensitive))]
+
     groupings = [grouping for grouping in groupings if grouping.groups]
     if not groupings:
         raise ToolError(
@@ -51,6 +52,7 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
             tool="groups",
             argument="pattern",
         )
+
     names = list(dict.fromkeys(name for grouping in groupings for name, _ in grouping.groups))
     matches: list[tuple[int, int, int, str, dict[str, str | None]]] = []
     unmatched_count = 0
@@ -59,6 +61,7 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
         if isinstance(line, str):
             matches.extend((row, *match) for grouping in groupings for match in _matches(grouping, line))
         unmatched_count += len(matches) == match_count
+
     positions = [match[0] for match in matches]
     carried = frame[[name for name in _PLACE if name in frame.columns]].iloc[positions].reset_index(drop=True)
     result = pd.DataFrame({"row": pd.array(positions, dtype="int64")})
@@ -72,6 +75,7 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
         result[f"group_{name}" if name in used_names else name] = (
             _with_type(texts) if typed else pd.array(texts, dtype="str")
         )
+
     result.attrs = {**frame.attrs, "unmatched_rows": unmatched_count}
     return result
 
@@ -89,16 +93,19 @@ def _query_groupings(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]
         raise ToolError(
             "groups: the query of this DataFrame is unknown; pass a pattern", tool="groups", argument="pattern"
         )
+
     try:
         tree = parse(query, str(attrs.get("pattern_type") or "standard"))
     except QueryError as error:
         raise ToolError(
             f"groups: this DataFrame has no single query ({error}); pass a pattern", tool="groups", argument="pattern"
         ) from error
+
     patterns: dict[tuple[str, bool], None] = {}
     for alternative in tree.plan:
         case = alternative.case_sensitive() if case_sensitive is None else case_sensitive
         patterns.update(dict.fromkeys((text, case) for text in _regexps(alternative.pattern)))
+
     return [_compile(text, case_sensitive=case) for text, case in patterns]
 
 
@@ -116,6 +123,7 @@ def _compile(pattern: str, *, case_sensitive: bool) -> _Grouping:
     problem = regexp_problem(pattern)
     if problem is not None:
         raise PatternError(pattern, problem.removeprefix("error parsing regexp: "))
+
     options: Any = re2.Options()
     options.log_errors = False
     options.case_sensitive = case_sensitive

@@ -43,10 +43,12 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
         raise ToolError(
             f"link: kind must be {' or '.join(KINDS)}, got {kind!r}", tool="link", argument="kind", accepted=KINDS
         )
+
     resolver = resolver_for(backend)
     # A service links to its own pages unless hosts are requested.
     if kind == "host" and not backend.local:
         resolver = replace(resolver, hosts={info.name: info.url for info in call(backend.repositories) if info.url})
+
     links = [_best_link(resolver, row, kind) for row in rows_of(frame)]
     # A shallow copy: only columns are added, so the values of a large frame can be shared.
     linked_frame = frame.copy(deep=False)
@@ -76,9 +78,11 @@ def _best_link(resolver: LinkResolver, row: dict[str, Any], kind: str | None) ->
     for link in (*resolver.of(row), *commit_links):
         if kind in {None, link.kind}:
             return link.href, link.kind
+
     if kind is None and not row.get("path") and not row.get("commit") and row["repository"]:
         address = resolver.repository(row["repository"])
         return (address, "host") if address else (None, None)
+
     return None, None
 
 
@@ -116,10 +120,12 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
         raise ToolError(
             f"compare_results: by must be one of {', '.join(GRAINS)}, got {by!r}", argument="by", accepted=tuple(GRAINS)
         )
+
     for frame in frames:
         missing = {"repository", "path"} - set(frame.columns if isinstance(frame, pd.DataFrame) else ())
         if missing:
             raise ToolError(f"compare_results: one side has no column {', '.join(sorted(missing))}")
+
     comparison: DataFrame = compare_frames(frames[0], frames[1], by)
     incomplete = [
         f"{name}: {frame.attrs.get('status')} ({frame.attrs.get('reasons') or 'no reason given'})"
@@ -128,6 +134,7 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     ]
     if incomplete:
         warnings.warn(IncompleteResultWarning(f"compare_results: {'; '.join(incomplete)}"), stacklevel=2)
+
     return comparison
 
 
@@ -162,8 +169,10 @@ async def _watch(
                 state.fail(str(exc))
             state.interrupt()
             raise
+
         notices = tuple(frame.attrs.get("notices", ()))
         state.finish(ToolResult("", _RowCount(rows), {}, not notices, notices))
+
     return frame
 
 
@@ -182,6 +191,7 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
     arguments = {"repo": location["repository"], "path": location["path"]}
     if location.get("commit"):
         arguments["revision"] = location["commit"]
+
     lines = answer_frame(call(backend.call, "read_file", arguments, None))
     commit = str(location.get("commit") or lines.attrs.get("commit") or "")
     line = int(location.get("line_number") or location.get("start_line") or 0)

@@ -20,6 +20,7 @@ def load(shell: Any) -> None:
 
     if any(isinstance(magic, Completer) for magic in _loaded_magics(shell)):
         return
+
     magics = SourcelightMagics(shell)
     shell.register_magics(magics)
     completion = Completer(shell, magics)

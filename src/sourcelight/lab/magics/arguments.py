@@ -79,6 +79,7 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
         if word == "--":
             position = _blank(line, match.end())
             break
+
         option = by_word.get(word)
         if option is None:
             close_names = difflib.get_close_matches(word, by_word, 1)
@@ -86,16 +87,20 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
             replacement = FORMER_NAMES.get(f"%{magic}", {}).get(word)
             hint = f"it has been renamed; use {replacement}." if replacement else hint
             raise ToolError(f"%{magic} has no option {word}: {hint} To search for it, write -- in front", tool=magic)
+
         if option.name in result.values and not option.repeats:
             raise ToolError(f"%{magic}: {word} occurs twice", tool=magic, argument=option.name)
+
         position = match.end()
         value = ""
         if option.takes:
             value, position = _value(line, position if match["equals"] else _blank(line, position), option, magic)
         elif match["equals"]:
             raise ToolError(f"%{magic}: {word} takes no value", tool=magic, argument=option.name)
+
         result.values.setdefault(option.name, []).append(value)
         position = _blank(line, position)
+
     result.rest = line[position:].rstrip()
     return result
 
@@ -111,18 +116,22 @@ def cursor_context(line: str, options: Sequence[MagicOption]) -> CursorContext:
         is_at_end = match is not None and match.end() == len(line) and not match["equals"]
         if match is not None and is_at_end and word.startswith("-") and any(name.startswith(word) for name in by_word):
             return CursorContext("option", word)
+
         option = by_word.get(word)
         if match is None or word == "--" or option is None:
             return CursorContext(
                 "rest", line[_blank(line, match.end()) :] if match and word == "--" else line[position:]
             )
+
         position = match.end() if match["equals"] else _blank(line, match.end())
         if option.takes:
             value = _VALUE.match(line, position)
             if value is None or value.end() == len(line):
                 return CursorContext("value", line[position:], option)
             position = value.end()
+
         position = _blank(line, position)
+
     return CursorContext("rest", "")
 
 
@@ -136,15 +145,18 @@ def _value(line: str, position: int, option: MagicOption, magic: str) -> tuple[s
     match = _VALUE.match(line, position)
     if match is None or (match.end() < len(line) and not line[match.end()].isspace()):
         raise ToolError(f"%{magic}: --{option.name} needs {option.takes}", tool=magic, argument=option.name)
+
     if match["double"] is not None:
         text = re.sub(r"\\(.)", r"\1", match["double"])
     else:
         text = match["single"] if match["single"] is not None else match["bare"]
+
     if option.choices and text not in option.choices:
         choices = ", ".join(option.choices)
         raise ToolError(
             f"%{magic}: --{option.name} is one of {choices}, not {text!r}", tool=magic, accepted=option.choices
         )
+
     return text, match.end()
 
 

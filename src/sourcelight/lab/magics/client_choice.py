@@ -69,9 +69,11 @@ class ClientChoice:
             return self.client_named(name or self._name)
         if self._assigned_client is not None and opening_order(self._assigned_client) >= 0:
             return self._assigned_client
+
         names = self.names()
         if not names:
             raise ClientNotFound(f"no open client: {_HINT}")
+
         return self.client_named(names[0])
 
     def client_or_none(self) -> Client | None:

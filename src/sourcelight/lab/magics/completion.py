@@ -72,24 +72,29 @@ class Completer:
                 if cell["magic"] != "ask"
                 else _nothing()
             )
+
         magic = _LINE.match(lines[line][:column])
         if magic:
             return self._in_magic(magic["magic"], magic["rest"])
+
         return self._in_call(before)
 
     def _in_magic(self, magic: str, text: str) -> dict[str, Any]:
         if magic == "sourcelight":
             return self._in_command(text.lstrip())
+
         context = cursor_context(text, OPTIONS[magic])
         if context.position == "option":
             return _result(
                 context.text, [Completion(name, "option") for name in _spellings(OPTIONS[magic], context.text)]
             )
+
         if context.position == "value":
             return _result(
                 context.text,
                 [Completion(v, "value") for v in self._choices(context.option) if v.startswith(context.text)],
             )
+
         return self._in_query(context.text, self._completions()) if magic != "ask" else _nothing()
 
     def _in_command(self, text: str) -> dict[str, Any]:
@@ -99,10 +104,12 @@ class Completer:
         if command == "use":
             names = self.magics.client_choice.names()
             return _result(remaining, [Completion(name, "client") for name in names if name.startswith(remaining)])
+
         options = {"open": OPEN, "connect": CONNECT}.get(command, ())
         context = cursor_context(remaining, options)
         if context.position == "option":
             return _result(context.text, [Completion(name, "option") for name in _spellings(options, context.text)])
+
         return _nothing()
 
     def _choices(self, option: MagicOption | None) -> Iterator[str]:
@@ -118,12 +125,14 @@ class Completer:
         literal = literal_at(before)
         if literal is None:
             return _nothing()
+
         name, _, method = literal.callee.rpartition(".")
         client = self.shell.user_ns.get(name)
         if method not in _QUERIES or not isinstance(client, Client | AsyncClient):
             return _nothing()
         if literal.argument not in {_QUERIES[method], "query", "queries"}:
             return _nothing()
+
         fragment, completions = suggest(decode_literal(literal.text, raw=literal.raw), _names(client.completions))
         typed = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
         texts = [
@@ -166,6 +175,7 @@ def _spellings(options: tuple[MagicOption, ...], typed: str) -> list[str]:
 def _result(fragment: str, completions: list[Completion]) -> dict[str, Any]:
     if not completions:
         return _nothing()
+
     return {
         "completions": [SimpleCompletion(text=completion.text, type=completion.kind) for completion in completions],
         "matched_fragment": fragment,

@@ -151,6 +151,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
                     "connect": self._connect}  # fmt: skip
         if command not in commands:
             raise UsageError(f"%sourcelight has the commands {', '.join(COMMANDS)}, not {command!r}")
+
         try:
             commands[command](remaining)
         except (ToolError, ClientNotFound, ValueError) as exc:
@@ -175,6 +176,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         if len(addresses) > 1:
             raise ToolError("%sourcelight connect takes one address; a token doesn't belong in a notebook; name a "
                             "variable with --token-var", tool="sourcelight connect")  # fmt: skip
+
         token, name = None, options.last("token-var")
         if name:
             if not isinstance(self.shell.user_ns.get(name), str):
@@ -183,6 +185,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
                     tool="sourcelight",
                 )
             token = self.shell.user_ns[name]
+
         url = addresses[0] if addresses else None
         self._keep(sourcelight.connect(url, token, sign_in="sign-in" in options), options)
 
@@ -219,10 +222,12 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             if not isinstance(exc, ToolError | ClientNotFound | QueryError):
                 raise
             raise UsageError("\n".join([*getattr(exc, "__notes__", ()), str(exc)])) from None
+
         name = line_parts.last("out")
         if name is not None:
             # Of an explorer, the variable gets the result that it displays.
             self._store(name, result if isinstance(result, SearchResult | DeepSearchAnswer) else result.result)
+
         return None if "quiet" in line_parts else result
 
     def _understand(
@@ -234,11 +239,13 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         text = replace_variables(text, line_parts.values.get("var", ()), self.shell.user_ns, magic)
         if not text:
             raise ToolError(f"%{magic} needs a query; %{magic}? shows its options", tool=magic)
+
         name = line_parts.last("out")
         if name is not None and not name.isidentifier():
             raise ToolError(f"%{magic}: -o needs the name of a variable, not {name!r}", argument="out")
         if "quiet" in line_parts and name is None:
             raise ToolError(f"%{magic}: -q shows nothing and needs -o", tool=magic)
+
         return line_parts, text
 
     def _search(self, client: Client, query: str, options: MagicLine) -> Any:
@@ -271,6 +278,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             raise ToolError(
                 "%ask --continue: no earlier answer; ask a question without it first", tool="ask", argument="continue"
             )
+
         try:
             return client.deepsearch(
                 question, conversation=conversation, timeout_s=_seconds(timeout) if timeout is not None else None
@@ -307,9 +315,11 @@ def _seconds(text: str) -> float:
         seconds = float(text.removesuffix("s"))
     except ValueError:
         seconds = -1.0
+
     # Refuses NaN and infinity as well, since every comparison with NaN is false.
     if not 0 < seconds < 1e9:
         raise ToolError(f"--timeout needs seconds, not {text!r}", argument="timeout")
+
     return seconds
 
 

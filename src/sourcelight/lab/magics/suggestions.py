@@ -55,7 +55,9 @@ def term_of(query: str) -> str:
             char == "/" and position == start
         ):
             closing = char
+
         position += 1
+
     return query[start:]
 
 
@@ -74,9 +76,11 @@ def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
     if match and match["name"].lower() in ALIASES:
         field = FIELDS[ALIASES[match["name"].lower()]]
         return match["value"], list(_values(field, match["value"], names))
+
     bare = _PREFIX.fullmatch(term)
     if bare is None:
         return term, []
+
     prefix = bare["name"].lower()
     fields = [
         Completion(f"{bare['dash']}{name}:", "filter")
@@ -96,9 +100,11 @@ def _values(field: Field, typed: str, names: Names) -> Iterator[Completion]:
             values[quoted] = None
             if len(values) >= _MAX_COMPLETIONS:
                 break
+
     for name in sorted(field.predicates):
         if typed and name.startswith(typed.lower()):
             values[f"{name}("] = None
+
     for quoted in values:
         if quoted != typed:
             yield Completion(quoted, "value")
@@ -167,6 +173,7 @@ def literal_at(code: str) -> Literal | None:
                 return _literal(code, position, open_, code[opening.end() :], opening["quote"], raw=raw)
             position = end
             continue
+
         char = code[position]
         if char == "#":
             newline = code.find("\n", position)
@@ -182,7 +189,9 @@ def literal_at(code: str) -> Literal | None:
                 pass
         elif char == "," and open_:
             open_[-1].commas += 1
+
         position += 1
+
     return None
 
 
@@ -197,6 +206,7 @@ def _end(code: str, position: int, quote: str) -> int:
             return position
         else:
             position += 1
+
     return -1
 
 
@@ -204,10 +214,12 @@ def _literal(code: str, position: int, open_: list[_Bracket], text: str, quote: 
     calls = [bracket for bracket in open_ if bracket.sign == "("]
     if not calls or not calls[-1].callee:
         return None
+
     call = calls[-1]
     # A key of a mapping is a name of the caller's choice, not a query.
     if open_[-1].sign == "{" and not re.search(r":\s*$", code[:position]):
         return None
+
     keyword = re.search(r"([A-Za-z_]\w*)\s*=\s*$", code[:position]) if open_[-1] is call else None
     return Literal(call.callee, keyword[1] if keyword else str(call.commas), text, quote, raw)
 
@@ -244,4 +256,5 @@ def keep_question_marks(lines: Sequence[str]) -> list[str]:
             # An odd number of triple quotes opens or closes a string; exact parsing isn't possible before IPython's
             # own.
             in_string ^= (line.count('"""') + line.count("'''")) % 2 == 1
+
     return cell_lines

@@ -77,6 +77,7 @@ def bars(
     if split is not None:
         groups = text_column(data.frame, split)
         parts = data.amounts.groupby([keys, groups]).sum()
+
         # The same heads for all bars, so that a color means one value in the whole figure.
         heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
         layers = _layers(
@@ -85,6 +86,7 @@ def bars(
             tail,
             lambda members: [sum(float(parts.get((n, member), 0)) for member in members) for n in names],
         )
+
     label = f"{data.unit.capitalize()} by {by.replace('_', ' ')}{f' and {split}' if split else ''}"
     words = title or label
     counts = sentences(
@@ -99,6 +101,7 @@ def bars(
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
             _annotate(axes, colors, format_number(float(totals[name])), float(totals[name]), row)
+
         axes.margins(x=0.1)
         _finish_amounts(axes, colors, names, series=0 if split is None else len(layers))
         note_if_empty(axes, colors, data.unit, is_empty=not names)
@@ -143,6 +146,7 @@ def ownership(
     author_column = _author_column(data.frame)
     authors = text_column(data.frame, author_column)
     author_totals = _positive(data.amounts.groupby(authors).sum())
+
     # A row with blame is a line: counting it as a match would name the unit of the search, not of the figure.
     unit = "lines" if author_column == "blame_author" and data.unit in {"matches", "rows"} else data.unit
     repositories: Any = data.frame["repository"].dropna().unique() if "repository" in data.frame.columns else ()
@@ -150,6 +154,7 @@ def ownership(
     column = _bar_column(data.frame, by)
     if column is None:
         return _author_bars(colors, data, author_totals, unit, scope, top, title)
+
     keys = text_column(data.frame, column)
     totals = _positive(data.amounts.groupby(keys).sum())
     parts = data.amounts.groupby([keys, authors]).sum()
@@ -176,6 +181,7 @@ def ownership(
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
             _annotate(axes, colors, f"{format_amount(float(totals[name]), unit)}", 100, row)
+
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 25), [f"{percent} %" for percent in range(0, 101, 25)])
         _finish_rows(axes, colors, names, series=max(len(layers), 2))
@@ -215,6 +221,7 @@ def _author_bars(
         for row, name in enumerate(names):
             amount = float(totals[name])
             _annotate(axes, colors, f"{format_number(amount)}  ({_percent(amount / total)})", amount, row)
+
         axes.margins(x=0.14)
         _finish_amounts(axes, colors, names, series=0)
         note_if_empty(axes, colors, unit, is_empty=not names)

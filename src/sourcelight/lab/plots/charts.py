@@ -33,14 +33,17 @@ def stacked_bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], u
     totals = [sum(bar) for bar in zip(*values.values(), strict=True)]
     lefts = [0.0] * len(labels)
     rows = list(range(len(labels)))
+
     # Every bar has its true length, however far the first one leads: a shortened bar misleads, and short bars still
     # have their numbers.
     for color, (name, widths) in zip(_THEME.series, values.items(), strict=False):
         axes.barh(rows, widths, left=lefts, color=color, label=name, height=0.72)
         lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
+
     for row, total in zip(rows, totals, strict=True):
         axes.annotate(f"{total:,.0f}", (total, row), xytext=(4, 0), textcoords="offset points", va="center",
                       fontsize=9, color=_THEME.muted, parse_math=False)  # fmt: skip
+
     axes.set_yticks(
         rows,
         [short_label(one_line(label, 4 * _MAX_LABEL_CHARS), _MAX_LABEL_CHARS) for label in labels],
@@ -77,7 +80,9 @@ def period_bars(
                 bar.set_hatch(_HATCH)
                 bar.set_edgecolor(_THEME.background)
                 bar.set_linewidth(0)
+
         bottoms = [bottom + height for bottom, height in zip(bottoms, heights, strict=True)]
+
     use_dates(axes, max_ticks=12)
     axes.margins(x=0.01)
     axes.set_ylabel(unit)
@@ -111,6 +116,7 @@ def share_lines(series: Mapping[str, Sequence[float]], steps: str) -> Any:
     figure, axes = _new_canvas(height_in=2.8)
     for color, (name, shares) in zip(_THEME.series, series.items(), strict=False):
         axes.plot(range(len(shares)), [100 * share for share in shares], marker="o", color=color, label=name)
+
     axes.set_ylim(0, 104)
     axes.set_ylabel("percent")
     axes.set_xlabel(steps)
@@ -126,6 +132,7 @@ def size_histogram(sizes: Sequence[int]) -> Any:
     counts = [0] * len(edges)
     for size in sizes:
         counts[max(index for index, edge in enumerate(edges) if size >= edge)] += 1
+
     bars = axes.bar(range(len(edges)), counts, color=_THEME.series[0])
     axes.bar_label(bars, [f"{count:,}" if count else "" for count in counts], fontsize=9, color=_THEME.muted)
     axes.set_xticks(range(len(edges)), list(_SIZE_STEPS.values()))

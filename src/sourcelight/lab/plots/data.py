@@ -58,6 +58,7 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
     if value is not None:
         check_column(frame, value)
         _check_summable(frame, value)
+
     count_column = next(((name, unit) for name, unit in _COUNT_COLUMNS if name in frame.columns), None)
     if value is not None:
         units = _PICKAXE_UNITS if {"added", "removed", "net"} <= set(frame.columns) else _UNITS
@@ -68,6 +69,7 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
         amounts = pd.Series(1, index=frame.index)
         names = set(frame.columns)
         unit = "lines" if {"line", "line_number"} <= names else "commits" if {"commit", "subject"} <= names else "rows"
+
     query = next((f.attrs["query"] for f in frames if isinstance(f.attrs.get("query"), str)), "")
     limits = sentences(_repeats_text(frame, unit), *dict.fromkeys(map(_limits_text, frames)))
     return PlotData(frame, amounts.astype("float64"), unit, f"Of {query}" if query else "", limits)
@@ -111,6 +113,7 @@ def _check_summable(frame: DataFrame, name: str) -> None:
     wrong = [column for column in columns if column.is_number and not column.adds_up]
     if not wrong:
         return
+
     meanings = {column.meaning for column in wrong}
     meaning = f"it is: {meanings.pop()}" if len(meanings) == 1 else "it is a rank, a ratio or a running total"
     hint = next((f"; use value={column.instead!r}" for column in wrong if column.instead in frame.columns), "")

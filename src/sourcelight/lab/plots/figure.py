@@ -125,6 +125,7 @@ class Figure:
     def _repr_html_(self) -> str | None:
         if self.draw_dark is None:
             return None
+
         dark = io.BytesIO()
         write_figure(self.draw_dark(), dark, "png", _SCREEN_DPI)
         light_image, dark_image = (_image(png, self.description) for png in (self._repr_png_(), dark.getvalue()))
@@ -196,6 +197,7 @@ def text_column(frame: DataFrame, name: str) -> Series[Any]:
     addresses = f"{name}_email"
     if name not in _AUTHORS or addresses not in frame.columns or not frame[addresses].notna().any():
         return texts
+
     keys = frame[addresses].astype("object").where(frame[addresses].notna(), texts).astype("str").str.casefold()
     # A person may have several names: the most frequent one, which comes first, becomes the label.
     pairs = texts.groupby([keys, texts], sort=False).size().sort_values(ascending=False, kind="stable")
@@ -205,6 +207,7 @@ def text_column(frame: DataFrame, name: str) -> Series[Any]:
         if key not in labels:
             labels[key] = f"{text} <{key}>" if text in existing_names else text
             existing_names.add(labels[key])
+
     return keys.map(labels)
 
 
@@ -271,6 +274,7 @@ def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: s
     foot_in = 0.1 + 0.17 * len(foot_lines)
     total_in = min(height_in, _MAX_HEIGHT_IN) + head_in + foot_in
     figure = MatplotlibSheet(figsize=(WIDTH_IN, total_in), layout="constrained", facecolor=theme.background)
+
     # Attached directly rather than through pyplot, which would keep each figure in a global list.
     FigureCanvasAgg(figure)
     engine: Any = figure.get_layout_engine()
@@ -278,8 +282,10 @@ def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: s
     _add_text(figure, one_line(title, 90), 1 - 0.10 / total_in, theme.text, size=13, weight="bold", va="top")
     for index, line in enumerate(head_lines):
         _add_text(figure, line, 1 - (0.36 + 0.19 * index) / total_in, theme.muted, size=9, va="top")
+
     for index, line in enumerate(foot_lines):
         _add_text(figure, line, (foot_in - 0.06 - 0.17 * index) / total_in, theme.muted, size=8, va="top")
+
     axes = figure.add_subplot()
     axes.set_facecolor(theme.background)
     return figure, axes
@@ -301,11 +307,13 @@ def style_axes(axes: Any, theme: Theme, *, grid: str = "", series: int = 0) -> N
     """Remove the frame, draw a grid along one axis, and a legend above if there are several series."""
     for spine in axes.spines.values():
         spine.set_visible(False)
+
     axes.tick_params(colors=theme.muted, length=0, labelsize=9)
     axes.xaxis.label.set_color(theme.muted)
     axes.yaxis.label.set_color(theme.muted)
     if grid:
         axes.grid(visible=True, axis=grid, color=theme.grid, linewidth=0.8)
+
     axes.set_axisbelow(True)
     if series > 1:
         legend = axes.legend(

@@ -77,6 +77,7 @@ def dependencies(
         circle.draw(axes, colors, is_flat=is_flat)
         if not names:
             axes.text(0, 0, "No repository imports another", color=colors.muted, ha="center")
+
         axes.set_xlim(-2.3, 2.3)
         axes.set_ylim(*((-0.65, 0.65) if is_flat else (-1.85, 1.85)))
         axes.set_aspect("equal")
@@ -153,9 +154,11 @@ def _circle_order(names: list[str], pairs: Any) -> list[str]:
     """Return names in an order that keeps most arrows short: each next to its partner with the most imports."""
     if not names:
         return []
+
     links: dict[tuple[str, str], float] = {}
     for (source, target), count in pairs.items():
         links[source, target] = links[target, source] = links.get((source, target), 0.0) + float(count)
+
     totals = {name: sum(links.get((name, neighbor), 0.0) for neighbor in names) for name in names}
     order = [max(names, key=lambda name: (totals[name], name))]
     remaining = [name for name in names if name != order[0]]
@@ -167,4 +170,5 @@ def _circle_order(names: list[str], pairs: Any) -> list[str]:
         )
         order.append(closest)
         remaining.remove(closest)
+
     return order

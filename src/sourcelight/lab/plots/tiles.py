@@ -66,6 +66,7 @@ def treemap(
     """
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")
+
     colors, data = theme_of(theme), plot_data(source, value, origin)
     has_path, totals = _totals(data, depth)
     totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
@@ -87,12 +88,14 @@ def treemap(
         for group, box in zip(ordered_groups, boxes, strict=True):
             members = [(str(directory), float(amount)) for directory, amount in largest[group].items()]
             plans.append((group, box, list(_tiles(box, members, group))))
+
         unlabeled = sum(not tile.label for _, _, tiles in plans for tile in tiles)
         too_small = f"{count_of(unlabeled, 'tile')} too small for a name" if unlabeled else ""
         figure, axes = new_sheet(colors, 5.2, words, counts, sentences(smaller, without_path, too_small, data.limits))
         for rank, (group, box, tiles) in enumerate(plans):
             color = colors.series[rank] if rank < len(colors.series) else colors.rest
             _draw_group(axes, colors, color, _heading(box, group), box, tiles)
+
         axes.set_xlim(0, _WIDTH)
         axes.set_ylim(_HEIGHT, 0)
         axes.set_axis_off()
@@ -114,6 +117,7 @@ def _totals(data: PlotData, depth: int) -> tuple[Any, Any]:
     if "repository" in data.frame.columns:
         repositories = text_column(data.frame, "repository")[has_path]
         groups = repositories if repositories.nunique() > 1 else groups
+
     return has_path, data.amounts[has_path].groupby([groups, directories]).sum()
 
 
@@ -150,6 +154,7 @@ def _draw_group(axes: Any, colors: Theme, color: str, heading: str, box: Box, ti
     if heading:
         axes.text(box[0] + 0.5, box[1] + _HEADING_HEIGHT / 2, heading, va="center", clip_on=True, weight="bold",
                   fontsize=_HEADING_PT, color=colors.text, parse_math=False)  # fmt: skip
+
     for (x, y, width, height), label, number, strength in tiles:
         fill = mix_colors(color, colors.background, 0.55 + 0.45 * strength)
         axes.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=colors.background, linewidth=1.2))
@@ -174,6 +179,7 @@ def _fit_label(width: float, label: str, size_pt: float = _LABEL_PT, weight: str
         if chars < _MIN_LABEL_CHARS:
             return ""
         text = short_label(label, chars)
+
     return text
 
 
@@ -197,6 +203,7 @@ def squarify(sizes: Sequence[float], box: Box) -> list[Box]:
     total = sum(sizes)
     if not sizes or total <= 0 or width <= 0 or height <= 0:
         return [(x, y, 0.0, 0.0) for _ in sizes]
+
     areas = [size * width * height / total for size in sizes]
     boxes: list[Box] = []
     index = 0
@@ -205,6 +212,7 @@ def squarify(sizes: Sequence[float], box: Box) -> list[Box]:
         end = index + 1
         while end < len(areas) and _worst_ratio(areas[index : end + 1], side) <= _worst_ratio(areas[index:end], side):
             end += 1
+
         row = areas[index:end]
         # Rounding may leave less than the areas of the last row need; a tile never leaves its box.
         thickness = min(sum(row) / side, max(width, height)) if side > 0 else 0.0
@@ -214,11 +222,14 @@ def squarify(sizes: Sequence[float], box: Box) -> list[Box]:
             is_column = width >= height
             boxes.append((x, y + offset, thickness, length) if is_column else (x + offset, y, length, thickness))
             offset += length
+
         if width >= height:
             x, width = x + thickness, width - thickness
         else:
             y, height = y + thickness, height - thickness
+
         index = end
+
     return boxes
 
 

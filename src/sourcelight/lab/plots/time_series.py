@@ -85,6 +85,7 @@ def over_time(
     colors, data = theme_of(theme), plot_data(source, value, origin)
     if period is not None and period not in PERIODS:
         raise ValueError(f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}")
+
     column = date_column(data, date)
     has_date = is_plausible(data.frame[column])
     bars = _period_bars(data, by, period, column, len(colors.series))
@@ -98,6 +99,7 @@ def over_time(
         figure, axes = new_sheet(colors, 3.3, words, sentences(counts, data.query), limits)
         starts = [step.start_time.to_pydatetime() for step in bars.periods]
         widths = [(step.end_time - step.start_time).total_seconds() / 86_400 * 0.86 for step in bars.periods]
+
         # Negative amounts, as of `net`, are stacked below zero.
         tops, lows = [0.0] * len(starts), [0.0] * len(starts)
         fills = [*colors.series[: len(bars.series) - bars.has_rest], *([colors.rest] if bars.has_rest else [])]
@@ -107,10 +109,12 @@ def over_time(
             axes.bar(starts, heights, widths, bottom=bottoms, align="edge", color=fill, label=short_label(name, 34))
             tops = [top + max(height, 0) for height, top in zip(heights, tops, strict=True)]
             lows = [bottom + min(height, 0) for height, bottom in zip(heights, lows, strict=True)]
+
         use_whole_numbers(axes.yaxis)
         axes.margins(x=0.01)
         if min(lows, default=0) == 0:
             axes.set_ylim(bottom=0)
+
         use_dates(axes)
         axes.set_ylabel(data.unit)
         style_axes(axes, colors, grid="y", series=len(bars.series) if by else 0)
@@ -128,6 +132,7 @@ def date_column(data: PlotData, date: str | None) -> str:
             "no row has a date; add dates to matched lines with frame.code.blame(), or use commit_search, pickaxe or "
             "churn"
         )
+
     return column
 
 
@@ -161,11 +166,13 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
     name = _period_of(data.frame[has_date], column, period) or _fitting_period((dates.max() - dates.min()).days)
     frequency = PERIODS[name][0]
     steps = dates.dt.to_period(frequency)
+
     # All periods in between, since a gap without commits must be as wide as it lasted.
     periods = pd.period_range(steps.min(), steps.max(), freq=frequency)
     amounts = data.amounts[has_date]
     if by is None:
         return _PeriodBars(name, periods, {"": amounts.groupby(steps).sum().reindex(periods, fill_value=0.0)}, False)
+
     groups = text_column(data.frame, by)[has_date]
     totals = amounts.groupby(groups).sum()
     heads, other_groups = largest_first(totals[totals != 0], max_series)
@@ -175,6 +182,7 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
         in_rest = groups.isin(list(other_groups))
         other_amounts = amounts[in_rest].groupby(steps[in_rest]).sum()
         series[others_label(len(other_groups))] = other_amounts.reindex(periods, fill_value=0.0)
+
     return _PeriodBars(name, periods, series, bool(other_groups))
 
 
@@ -182,11 +190,13 @@ def _period_of(frame: Any, column: str, period: str | None) -> str | None:
     """Return the requested period, else the period of the rows; raise ValueError if they don't fit."""
     if column != "period" or "period_end" not in frame.columns:
         return period
+
     days = float(((frame["period_end"] - frame["period"]).dt.total_seconds() / 86_400).median())
     # By the median, because the first and last period of an answer may be cut at its dates.
     row_period = min(PERIODS, key=lambda name: abs(PERIODS[name][1] - days))
     if period not in {None, row_period, *_LONGER[row_period]}:
         raise ValueError(f"each row is a {row_period}, which can't be divided into a {period}; pass a longer period")
+
     return period or row_period
 
 
@@ -239,6 +249,7 @@ def calendar(
 
     if years < 1:
         raise ValueError(f"years must be at least 1, got {years}")
+
     colors, data = theme_of(theme), plot_data(source, value, origin)
     column = date_column(data, date)
     has_date = is_plausible(data.frame[column])
@@ -249,6 +260,7 @@ def calendar(
     older = totals[totals.index.year <= last_year - years]
     drawn_years = sorted({int(year) for year in recent.index.year}, reverse=True)
     positive = recent[recent > 0]
+
     # Quantiles rather than equal steps: one day with a huge import would make all others the lightest color. A set, as
     # few distinct amounts give equal bounds.
     bounds = sorted(set(np.quantile(positive, _QUANTILES, method="nearest").tolist())) if len(positive) else []
@@ -296,6 +308,7 @@ def _draw_days(axes: Any, colors: Theme, years: Sequence[int], totals: Any, boun
             step = sum(amount > bound for bound in bounds)
             fills.append(colors.steps[min(step, len(colors.steps) - 1)] if amount > 0 else colors.empty)
             squares.append(square)
+
     # As one collection, because thousands of single patches take seconds to draw.
     axes.add_collection(PatchCollection(squares, facecolors=fills, linewidths=0))
 
@@ -310,8 +323,10 @@ def _draw_year(axes: Any, colors: Theme, year: int, top: float) -> list[Any]:
         offset = (dt.date(year, month, 1) - new_year).days
         week = (first_weekday + offset) // 7
         axes.text(week + 0.1, top - 0.35, name, fontsize=7.5, color=colors.muted, va="bottom")
+
     for weekday, name in enumerate(_WEEKDAYS):
         axes.text(-0.4, top + weekday + 0.5, name, fontsize=7, color=colors.muted, ha="right", va="center")
+
     axes.text(-3.1, top + 3.5, str(year), fontsize=10, weight="bold", color=colors.text, ha="right", va="center")
     cells = [divmod(first_weekday + day, 7) for day in range(365 + isleap(year))]
     return [Rectangle((week + 0.08, top + weekday + 0.08), 0.84, 0.84) for week, weekday in cells]
@@ -329,6 +344,7 @@ def _draw_legend(axes: Any, colors: Theme, bounds: Sequence[float], top: float) 
             text = format_number(bound) if bound == lower else f"{format_number(lower)}-{format_number(bound)}"
         steps.append((colors.steps[index], text))
         lower = (bound or 0) + 1
+
     x = 0.0
     for color, text in steps:
         axes.add_patch(Rectangle((x, top + 0.08), 0.84, 0.84, facecolor=color, linewidth=0))

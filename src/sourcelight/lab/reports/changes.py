@@ -118,6 +118,7 @@ def changes(
         raise ToolError(
             f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}", tool="changes", argument="period"
         )
+
     check_other_files("changes", other_files)
     request = ChangeRequest(repo, base, head, PathFilter("changes", only, exclude), other_files)
     stages = ReportProgress("Changes", _STAGES, report="changes", draw=progress)
@@ -136,6 +137,7 @@ def _make(code: Client, stages: ReportProgress, request: ChangeRequest, by: str,
     title = title or f"Changes in {request.repo} from {request.base} to {request.head}"
     if not len(data.commits) and not len(data.diffs):
         return _empty_report(request, data, by, title, parameters)
+
     period = by or fitting_period(data.commits)
     commits = unify_names(commits_frame(data.commits, period), None, join_addresses=True)
     links = links_of(code, {request.repo: data.head_commit})
@@ -158,6 +160,7 @@ def _make(code: Client, stages: ReportProgress, request: ChangeRequest, by: str,
         log_section(commits, links.of_commits()),
         *([_time_section(commits, period, data.base_date)] if len(commits) else []),
     ]
+
     # The table of public symbols has its own rule.
     answers = [*data.answers, None if api is None else without_rules(api, "languages")]
     return Report(
@@ -198,8 +201,10 @@ def _rules(request: ChangeRequest, data: ChangeData) -> list[str]:
             f"{count_of(data.undone, 'commit')} {are} reachable from {request.base} but not from {request.head}; "
             f"{their} changes show as undone."
         )
+
     if request.other_files == "without":
         rules.append("Vendored, generated and lock files are left out, but no commits.")
+
     return rules
 
 
@@ -256,6 +261,7 @@ def _api_section(api: Frame, link: LinkOf) -> Section:
     """Make the section of public symbols that differ; what breaks callers comes first."""
     if not len(api):
         return Section("Public symbols", "")
+
     columns = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",
                "old_line_number", "language"]  # fmt: skip
     is_type = (api["kind"].astype("str") == "class") & api["language"].astype("str").isin(_WITHOUT_CLASSES)
@@ -264,6 +270,7 @@ def _api_section(api: Frame, link: LinkOf) -> Section:
     rows = api.assign(_order=order).sort_values(["_order", "module", "symbol"], kind="stable")[columns]
     counts = api["status"].astype("str").value_counts()
     text = join_words([f"{int(counts[name]):,} {name}" for name in API_ORDER if name in counts])
+
     # The table is wide, and a language that is the same in all rows says nothing.
     hidden = ("language",) if api["language"].nunique() <= 1 else ()
     table = ReportTable(

@@ -151,6 +151,7 @@ def contributors(  # noqa: PLR0913 - its parameters, each by name
         raise ToolError(
             f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}", tool="contributors", argument="period"
         )
+
     check_other_files("contributors", other_files)
     check_dates("contributors", after=after, before=before)
     paths = PathFilter("contributors", only, exclude)
@@ -196,6 +197,7 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
         # Only now come the extra calls that find the nearest commits.
         reason = _reason(code, stages, request, all_commits, changes)
         return _empty_report(request, all_commits, counted_commits, by, title, reason)
+
     data = _read_data(code, stages, request, all_commits, counted_commits, counted_changes, by, ownership=ownership)
     sections = _sections(code, request, data, by)
     answers = _answers(data)
@@ -241,6 +243,7 @@ def _read_data(
     if request.summary_kinds is not None and counted_changes is None:
         churn = partial(stages.ask, "folders", code.churn)
         counted_commits = count_by_kinds(counted_commits, churn, repos=request.repos, **request.dates)
+
     # The service has joined identities already; names in rows of commits follow it, so that tables agree.
     commits = commits_frame(counted_commits, by)
     commits = with_organizations(unify_names(commits, contributors_frame, join_addresses=request.join_addresses))
@@ -251,10 +254,12 @@ def _read_data(
         sources["changes"] = add_authors(counted_changes, commits)
         people = people_of(commits, sources["changes"], contributors_frame)
         changed_lines = lines_of_changes(sources["changes"], commits, request)
+
     newest = newest_date(code, stages, request)
     comparison = compare_with_earlier(code, stages, request, all_commits, commits, newest)
     if comparison is not None:
         sources["before"] = comparison.before
+
     owners = current_owners(code, stages, _names(commits), request, missing_parts) if ownership else []
     return _Data(
         all_commits, commits, contributors_frame, people, changed_lines, newest, comparison, owners, sources,
@@ -371,6 +376,7 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
     """Return the reason for a report without commits."""
     if changes is not None:
         return request.paths.reason(sorted(changes["path"].astype("str").unique()))
+
     newest = newest_date(code, stages, request)
     oldest = None
     if newest is not None:
@@ -379,6 +385,7 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
             oldest = people["first_date"].min()
         except UnsupportedTool:
             oldest = stages.ask("commits", code.commit_search, repos=request.repos)["commit_date"].min()
+
     repositories = (
         _repositories_text(request)
         if request.repos

@@ -135,6 +135,7 @@ def count_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any
     frame.attrs = dict(commits.attrs)
     for column in columns.columns:
         frame[column] = columns[column].reindex(index).fillna(0).astype("Int64").to_numpy() if len(columns) else 0
+
     return frame
 
 
@@ -148,6 +149,7 @@ def add_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: s
         kind_of = dict(zip(kinds["path"].astype("str"), kinds["file_kind"].astype("str"), strict=True))
     except (UnsupportedTool, ToolError, RevisionNotFound):
         kind_of = {}
+
     paths = diffs["path"].astype("str").tolist()
     frame = diffs.assign(file_kind=[kind_of.get(path) or kind_of_path(path) for path in paths])
     frame.attrs = dict(diffs.attrs)
@@ -177,6 +179,7 @@ def others_text(diffs: Frame) -> str:
     lines = int((other_files["additions"].fillna(0) + other_files["deletions"].fillna(0)).sum())
     if not len(other_files):
         return ""
+
     size = f"{count_of(len(other_files), 'file')} with {count_of(lines, 'line')}"
     predicate = (
         "is vendored, generated or a lock file" if len(other_files) == 1 else "are vendored, generated or lock files"
@@ -219,6 +222,7 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
     )
     paths = changes.drop_duplicates([*identity, "repository", "path"]).groupby(identity, observed=True).size()
     co_authored = pd.DataFrame(list(_co_authors(commits, all_people)), columns=[*identity, "commit", "commit_date"])
+
     # A table without rows has no type of its own, and pandas 3.0 compares no dates with it.
     co_authored = co_authored.astype({"commit_date": commits["commit_date"].dtype})
     helpers = co_authored.groupby(identity).agg(
@@ -227,6 +231,7 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
     frame = authors.join(paths.rename("files"), how="left").join(helpers, how="outer")
     for column in ("commits", "merges", "co_authored", "additions", "deletions", "files"):
         frame[column] = frame[column].fillna(0).astype("int64")
+
     frame["first_date"] = frame[["first_date", "first"]].min(axis="columns")
     frame["last_date"] = frame[["last_date", "last"]].max(axis="columns")
     frame["bot"] = frame["bot"].map(lambda value: value is True or value == True)  # noqa: E712 - pandas' own types
@@ -240,6 +245,7 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
         )
         pairs = zip(frame["author"], frame["author_email"], frame["bot"], strict=True)
         frame["bot"] = [bot or (name, email) in bots for name, email, bot in pairs]
+
     frame = frame.sort_values(["bot", "commits", *identity], ascending=[True, False, True, True]).reset_index(drop=True)
     frame.attrs = dict(changes.attrs) | {"aliases": {} if all_people is None else all_people.attrs.get("aliases", {})}
     return frame
@@ -253,6 +259,7 @@ def _co_authors(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str,
         names = {person_key(*pair): pair for pair in pairs}
         for name, group in all_people.attrs.get("aliases", {}).items():
             names |= {person_key(*_pair(alias)): _pair(name) for alias in group}
+
     columns = (commits[column] for column in ("author", "author_email", "commit", "commit_date", "co_authors"))
     for author, address, commit, date, co_authors in zip(*columns, strict=True):
         co_author_pairs = {
@@ -289,6 +296,7 @@ def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = Non
     frame = frame.drop(columns="_size").reset_index(drop=True)
     counts = changes.groupby("repository", observed=True)["path"].nunique()
     frame.attrs = {**changes.attrs, "changed_paths": {str(name): int(count) for name, count in counts.items()}}
+
     # These rows count the files that pass: the answer's own way to commits would give others.
     frame.attrs.pop("drill_down", None)
     return frame
@@ -342,6 +350,7 @@ def _factor(folder: str, files: Frame) -> dict[str, Any]:
     lines = lines.sort_values(["lines", "author", "author_email"], ascending=[False, True, True])
     running = lines["lines"].cumsum()
     total = int(lines["lines"].sum())
+
     # The owners up to half of the lines, and the one who passes it.
     factor = int((running <= total / 2).sum()) + 1 if total else 0
     top = lines.head(factor)

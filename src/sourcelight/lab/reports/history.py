@@ -180,11 +180,13 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
     top = top.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
     names = dict(zip(top["person"], distinct_names(top), strict=True))
     counts = pd.crosstab(dates.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
+
     # Periods without a commit get a bar of no height, so that the axis of time is to scale.
     if len(counts):
         counts = counts.reindex(
             pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period]), fill_value=0
         )
+
     series = {name: counts[name].tolist() for name in [*names.values(), _REST] if name in counts}
     steps = [(_start(step), _start(step + 1)) for step in counts.index]
     partial = [span.cuts(start, end) for start, end in steps]
@@ -250,6 +252,7 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 
         # Every repository has a `src/`.
         short = _distinct_endings(repositories)
         labels = [f"{short[str(name)]}: {label}" for name, label in zip(top["repository"], labels, strict=True)]
+
     values = {side: [float(v) for v in top[side].fillna(0)] for side in ("additions", "deletions")}
     return ThemedFigure(
         name,
@@ -295,6 +298,7 @@ def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
                 same_kind(f"{subject}: {text[:1].lower()}{text[1:]}", text) for text in frame.attrs.get("notices", ())
             ]
             renamed.append(_with_notices(frame, notices))
+
     return renamed
 
 

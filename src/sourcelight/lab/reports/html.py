@@ -148,6 +148,7 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     if not len(table.frame):
         about = f"{table.title}: no rows. {table.counts}"
         return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
+
     columns, rows = shown_rows(table)
     below = {upper: lower for upper, lower in _BELOW.items() if {upper, lower} <= set(columns)}
     columns = [column for column in columns if column not in below.values()]
@@ -160,6 +161,7 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     titles = {c: f"{heading(c)} and {heading(below[c])}" if c in below else heading(c) for c in columns}
     head = "".join(f'<th scope="col"{_alignment(c in numeric)}>{escape(titles[c])}</th>' for c in columns)
     body = "".join("<tr>" + "".join(_cell(table, row, c, below.get(c, "")) for c in columns) + "</tr>" for row in rows)
+
     # A part that scrolls sideways must be reachable by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
     return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -170,6 +172,7 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below:
     text = format_cell(value, column)
     if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
         text = escape_formula(text)
+
     text = escape(text) if is_unbroken(value, column) else _broken(text)
     url = table.link(column, row) if table.link is not None and text else ""
     text_below = format_cell(row[column_below], column_below) if column_below else ""

@@ -50,10 +50,12 @@ def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
     lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.parameters]
     if report.metrics:
         lines += ["", "| number | value | counts |", "| --- | ---: | --- |"]
+
     for metric in report.metrics:
         value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
         name = f"{literal(metric.name)}{_mark(notes, excludes_note(metric.excludes))}"
         lines.append(f"| {name} | {literal(value)} | {literal(metric.counts)} |")
+
     for section in report.sections:
         lines += ["", f"## {literal(section.title)}"]
         if section.text:
@@ -64,8 +66,10 @@ def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
             lines += ["", _figure(figure, figures)]
         for table in section.tables:
             lines += ["", *_table(table, notes)]
+
     if notes.texts:
         lines += ["", "## Notes", "", *(f"{number}. {literal(text)}" for number, text in enumerate(notes.texts, 1))]
+
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +110,7 @@ def save_figures(report: ReportContent, path: str | os.PathLike[str]) -> dict[st
             with (folder / f"{figure.name}.png").open("wb") as file:
                 write_figure(figure.draw(), file, "png")
             links[figure.name] = f"{quote(folder.name)}/{quote(figure.name)}.png"
+
     return links
 
 
@@ -122,6 +127,7 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
     if not len(table.frame):
         about = literal(f"{table.title}: no rows. {table.counts}")
         return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
+
     columns, rows = shown_rows(table)
     rule = ["---:" if any(is_number(row[column]) for row in rows) else "---" for column in columns]
     above = [
@@ -172,6 +178,7 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
     browser = find_browser()
     if browser is None:
         raise MissingExtra("chromium", f"to_pdf() (looked for {', '.join(_NAMES)} on PATH)")
+
     target = Path(path).absolute()
     with tempfile.TemporaryDirectory(prefix="sourcelight-") as folder:
         source, temporary = Path(folder) / "report.html", Path(folder) / "report.pdf"
@@ -191,17 +198,21 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
         ]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.insert(1, "--no-sandbox")  # Chromium refuses to run as root with its sandbox; the page runs nothing
+
         try:
             run = subprocess.run(command, capture_output=True, timeout=_PRINT_TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired as exc:
             raise SourcelightError(
                 f"{browser} wrote no PDF within {_PRINT_TIMEOUT_S:.0f} s; retry, or write HTML instead"
             ) from exc
+
         if not temporary.exists():
             message = run.stderr.decode("utf-8", "replace").strip()[-400:]
             raise SourcelightError(f"{browser} wrote no PDF (status {run.returncode}): {message}")
+
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = target.with_name(f".{target.name}.part")
         shutil.copyfile(temporary, beside)
         beside.replace(target)
+
     return str(target)

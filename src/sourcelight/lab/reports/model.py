@@ -186,11 +186,14 @@ class Footnotes:
         self._numbers: dict[str, int] = {}
         for number in report.metrics:
             self._add(excludes_note(number.excludes))
+
         for section in report.sections:
             for table in section.tables:
                 self._add(excludes_note(table.excludes))
+
         for notice in report.notices:
             self._add(notice)
+
         self.limits = sorted({self._numbers[_sentence(limit)] for limit in report.limits if self._add(limit)})
 
     def _add(self, text: str) -> int:
@@ -221,9 +224,11 @@ def incomplete_text(report: ReportContent, notes: Footnotes) -> str:
     """Return a line for the top of an incomplete report, with a link to the details; empty for a complete one."""
     if report.complete:
         return ""
+
     unknown = [number.name for number in report.metrics if number.value is None]
     parts = [f"not known here: {', '.join(unknown)}"] if unknown else []
     if notes.limits:
         which = ", ".join(str(number) for number in notes.limits)
         parts.append(f"see {'note' if len(notes.limits) == 1 else 'notes'} {which}")
+
     return f"This report is incomplete: {'; '.join(parts)}."

@@ -41,6 +41,7 @@ def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -
         display_names = {
             _pair(alias): _pair(name) for name, group in people.attrs.get("aliases", {}).items() for alias in group
         }
+
     named_pairs = [display_names.get(pair, pair) for pair in pairs]
     frame["author"] = [name for name, _ in named_pairs]
     frame["author_email"] = [email for _, email in named_pairs]
@@ -49,6 +50,7 @@ def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -
         columns = (people["author"].astype("str"), people["author_email"].astype("str"), people["bot"])
         bots = {(name, email): bot is True or bot == True for name, email, bot in zip(*columns, strict=True)}  # noqa: E712 - pandas' own types
         frame["bot"] = [bots.get(pair, is_bot) for pair, is_bot in zip(named_pairs, frame["bot"], strict=True)]
+
     _unify_committers(frame, display_names, named_pairs, join_addresses=join_addresses)
     return frame
 
@@ -59,6 +61,7 @@ def _unify_committers(
     """Write the names of authors into the committers of a frame, so that a person has one name in all tables."""
     if "committer" not in frame:  # rows of files name only authors
         return
+
     has_committer = frame["committer"].notna() & frame["committer_email"].notna()
     columns = (frame.loc[has_committer, column].astype("str") for column in ("committer", "committer_email"))
     committers = list(zip(*columns, strict=True))
@@ -67,6 +70,7 @@ def _unify_committers(
         by_key = {person_key(*pair): name for pair, name in _by_address(committers).items()}
         by_key |= {person_key(*pair): name for pair, name in display_names.items()}
         by_key |= {person_key(*name): name for name in authors}
+
     new_pairs = [display_names.get(pair) or by_key.get(person_key(*pair), pair) for pair in committers]
     for column, values in (
         ("committer", [name for name, _ in new_pairs]),
@@ -96,6 +100,7 @@ def people_metrics(people: Frame | None, *, join_addresses: bool) -> list[Metric
     filters = {"bot": False}
     if people is None:
         return [Metric("people", None, f"{PEOPLE} {joining}", "bots.", "commits", filters)]
+
     bot = people["bot"].fillna(value=False).astype("bool")
     wrote = people["commits"] > 0
     return [
@@ -117,6 +122,7 @@ def doubtful(
         )
     except SourcelightError:  # a service without it: the report does not depend on it
         return []
+
     wrote = people[people["commits"] > 0]
     key = person_key if join_addresses else (lambda name, email: (name, email))
     active_keys = {
@@ -126,9 +132,11 @@ def doubtful(
     for group, name, email in zip(suggested["group"], suggested["name"], suggested["email"], strict=True):
         if key(name, email) in active_keys:
             groups.setdefault(int(group), set()).add(key(name, email))
+
     duplicates = [group for group in groups.values() if len(group) > 1]
     if not duplicates:
         return []
+
     notice = (
         f"{sum(map(len, duplicates)):,} people may be only {len(duplicates):,}: identity_suggestions() lists them, "
         "and mailmap= joins those whose mailmap_line you pass."
@@ -230,4 +238,5 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
             f" {comparison.namesakes:,} of them {'has' if comparison.namesakes == 1 else 'have'} the name of somebody "
             "who wrote in the other time from another address, and may not have joined or left."
         )
+
     return Section("Joiners and leavers", text, tables)

@@ -78,12 +78,14 @@ class ReportProgress:
         index = self._names.index(stage)
         if index == self._done and self._activity:
             return
+
         entered_at = self._clock()
         if index and self._activity:
             self._notices = (
                 *self._notices,
                 ("info", f"{self._names[self._done]}: {entered_at - self._stage_start_s:.1f} s"),
             )
+
         self._done, self._stage_start_s, self._activity = index, entered_at, stage
 
     def _take(self, snapshot: ProgressSnapshot) -> None:
@@ -128,4 +130,5 @@ class ReportProgress:
         else:
             self._notices = (*self._notices, ("error", str(exc) or kind.__name__))
             self._settle("failed")
+
         self._painter.finish()

@@ -116,12 +116,14 @@ class Report(ReportContent):
         for metric in self.metrics:
             if metric.name == name and metric.source and not filters:
                 return _rows(self.sources[metric.source], metric.filters, with_counts=True)
+
         for table in self._tables():
             if table.name == name and (table.source or table.behind):
                 unknown = sorted(set(filters) - set(table.keys))
                 if unknown:
                     raise KeyError(f"{name} is not keyed by {', '.join(unknown)}; its keys are {', '.join(table.keys)}")
                 return _rows(self.sources[table.source], filters) if table.source else _looked_up(table, filters)
+
         names = [n.name for n in self.metrics if n.source]
         names += [t.name for t in self._tables() if t.source or t.behind]
         raise KeyError(f"no rows are stored for {name!r}; rows exist for {', '.join(names)}")
@@ -249,11 +251,13 @@ def _looked_up(table: ReportTable, filters: Mapping[str, Any]) -> Frame:
     frame = table.frame.reset_index(drop=True)
     for column, value in filters.items():
         frame = frame[frame[column].astype(object) == value]
+
     if len(frame) != 1 or table.behind is None:
         raise KeyError(
             f"{len(frame)} rows of {table.name} have these values; pass values of {', '.join(table.keys)} that only "
             f"one row has, such as {_example(table)}"
         )
+
     return table.behind(int(frame.index[0]))
 
 
@@ -274,6 +278,7 @@ def _rows(frame: Frame, filters: Mapping[str, Any], *, with_counts: bool = False
         if not mask.any() and len(frame) and not with_counts and not isinstance(value, bool):
             raise KeyError(f"no row has {value!r} in {column}")
         frame = frame[mask]
+
     return frame.reset_index(drop=True)
 
 

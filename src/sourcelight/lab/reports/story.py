@@ -157,9 +157,11 @@ def _report_path(
     check_period(noun, period)
     with ReportProgress(f"Story of {path}", _STAGES, report=noun, draw=progress) as stages:
         changes = stages.ask("changes", client.path_history, repo, path, revision or None)
+
     kind = changes.attrs.get("kind", noun)
     if kind != noun:
         raise ToolError(f"{noun}: {path} is a {kind}; use reports.{kind}", tool=noun, argument="path")
+
     path = str(changes.attrs.get("path", path))
     name = path or str(changes.attrs.get("repository") or repo)
     subject = Thing(noun, name, bool(changes.attrs.get("exists", True)), is_repository=not path)
@@ -188,6 +190,7 @@ def make_story(client: Client, subject: Thing, changes: Frame, revision: str, pe
         reason = f"No known commit changed {subject.name}."
         none: Any = Metric("commits", 0, f"Commits that changed the {subject.noun}.", "merges.", "commits")
         return Report(title, parameters, (none,), (), {"commits": changes}, notices, limits, (reason,))
+
     attrs = dict(changes.attrs)
     changes = unify_names(changes, None, join_addresses=True)
     changes["bot"] = changes["bot"].fillna(value=False).astype("bool")

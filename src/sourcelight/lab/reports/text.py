@@ -47,6 +47,7 @@ def format_cell(value: Any, column: str = "") -> str:
         return _number_text(value, column)
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
+
     return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), MAX_CHARS)
 
 
@@ -143,6 +144,7 @@ def compare_counts(count: int, earlier_count: int, span: str) -> str:
     """
     if not earlier_count:
         return f"against none in {span}"
+
     times = count / earlier_count
     if count == earlier_count:
         return f"as many as in {span}"
@@ -151,9 +153,11 @@ def compare_counts(count: int, earlier_count: int, span: str) -> str:
     if times >= _MIN_TIMES:
         ratio = f"{times:.1f}".removesuffix(".0")
         return f"{ratio} times as many as in {span}, which had {earlier_count:,}"
+
     change = f"{abs(count - earlier_count) / earlier_count:.0%}"
     if change in {"0%", "100%"}:  # rounded: neither is true
         return f"against {earlier_count:,} in {span}"
+
     return f"{change} {'more' if count > earlier_count else 'fewer'} than in {span}, which had {earlier_count:,}"
 
 
@@ -175,6 +179,7 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
     ordered = [(name, amount) for name, amount in ordered if amount]
     if not total or not ordered:
         return ""
+
     tied_amount = ordered[limit][1] if len(ordered) > limit else 0
     # A tie over the limit: all that are equal to the first one beyond it are counted.
     is_cut = ordered[:limit][-1][1] == tied_amount
@@ -183,6 +188,7 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
     if texts and is_cut:
         tied_count = sum(amount == tied_amount for _, amount in ordered)
         texts.append(f"{tied_count:,} more with {share_text(tied_amount / total)} each")
+
     return join_words(texts)
 
 
@@ -283,6 +289,7 @@ def links_of(code: Client, heads: Mapping[str, str]) -> Links:
         return Links(LinkResolver(services={name: url for name, url in services.items() if "://" in url}), heads)
     if not code.backend.local:
         return Links(LinkResolver(code.backend.name if "://" in code.backend.name else ""), heads)
+
     repositories = code.list_repos(progress=False)
     hosts = {
         str(name): str(url)

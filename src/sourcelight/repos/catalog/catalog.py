@@ -58,6 +58,7 @@ class Catalog:
         self._memory = RepositoryMemory()
         self._default_visibility = ""
         self._contexts: dict[str, dict[str, object]] = {}
+
         if policy is not None:
             # Real paths, because a boundary made of links could be moved from outside.
             allowed = (*self.paths, *policy.trusted_paths)
@@ -65,6 +66,7 @@ class Catalog:
             self._default_visibility = policy.default_visibility
             self._memory.use_register(policy.register)
             self._settings.use_register(policy.register)
+
         # Reentrant: refresh calls methods that lock, too.
         self._lock = threading.RLock()
         self._entries: list[CatalogEntry] = []
@@ -130,8 +132,10 @@ class Catalog:
         catalog._arrange()
         if policy is not None:
             catalog._memory.bind_grants(catalog.repositories)
+
         if not catalog.repositories:
             raise NoRepositories(root_paths, {skip.path: f"{skip.reason}: {skip.message}" for skip in catalog.skipped})
+
         return catalog
 
     @classmethod
@@ -244,25 +248,31 @@ class Catalog:
             # For every search: a few calls of `stat`, and no file is read.
             if brief and not thorough and self._is_unchanged():
                 return False
+
             self._watched = None
             changed = False
             if thorough or (
                 not brief and any(_is_modified(folder, time_ns) for folder, time_ns in self._folders.items())
             ):
                 changed = self._discover(None, None)
+
             for entry in self._entries:
                 changed |= entry.refresh(self._boundary, thorough=thorough, brief=brief)
+
             stamp = self._settings.stamp
             if thorough or stamp[1] or stamp_files(self._settings.paths) != stamp:
                 changed |= self._settings.reread()
+
             if not changed:
                 self._watch()
+
             return changed and self._arrange()
 
     def is_unchanged(self, *, brief: bool = True) -> bool:
         """Return whether a refresh would find nothing; False also where that is not known without a wait."""
         if not self._lock.acquire(blocking=False):
             return False
+
         try:
             return self._is_unchanged() and (
                 brief
@@ -281,17 +291,20 @@ class Catalog:
         # (git's technical note racy-git).
         if is_racy:
             return
+
         stamped = [*zip(self._settings.paths, stamps, strict=True)]
         for entry in self._entries:
             if not entry.is_stable:
                 return
             stamped += zip(entry.commit_files, entry.commit_stamp or (), strict=True)
+
         self._watched = [(file, *stamp) for file, stamp in stamped if stamp is not None]
         self._absent = [file for file, stamp in stamped if stamp is None]
 
     def _is_unchanged(self) -> bool:
         if self._watched is None:
             return False
+
         look = os.stat
         try:
             for file, modified, inode, size in self._watched:
@@ -300,6 +313,7 @@ class Catalog:
                     return False
         except OSError:
             return False
+
         # A file that was absent, such as packed-refs, matters as soon as it appears.
         return not any(map(os.path.lexists, self._absent))
 
@@ -318,8 +332,10 @@ class Catalog:
                 warnings.append(f"{path} is part of {enclosing.worktree}: the whole repository is searched")
             elif not below.has_repository and holds_files(path):
                 snapshots.append(path)
+
         if progress is not None:
             progress(walk.visited, len(walk.repositories))
+
         previous = {_identity_of(entry.source): entry for entry in self._entries}
         entries = []
         sources: list[DiscoveredRepository | str] = [*walk.repositories.values(), *dict.fromkeys(snapshots)]
@@ -332,6 +348,7 @@ class Catalog:
                 entry = CatalogEntry(source)
                 entry.read(self._boundary, cancellation)
             entries.append(entry)
+
         came_or_went = bool(previous) or len(entries) != len(self._entries)
         skipped = tuple(dict.fromkeys(walk.skipped))
         came_or_went |= skipped != self._walk_skipped
@@ -377,6 +394,7 @@ class Catalog:
             for note in notes:
                 if note not in self._view[2]:
                     _log.warning("%s", json.dumps({"event": "repositories", "message": note}))
+
         self._by_name = {repository.name: repository for repository in arrangement.repositories}
         # One assignment publishes all three: readers take no lock.
         self._view = view

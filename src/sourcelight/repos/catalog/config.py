@@ -142,10 +142,12 @@ def read_annotations(path: str) -> ReposConfig:
         raw = _read_stable(path)
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
+
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: not UTF-8: {error}") from error
+
     return parse_annotations(text, path)
 
 
@@ -159,6 +161,7 @@ def _read_stable(path: str) -> bytes:
             raise OSError(f"larger than {_MAX_BYTES:,} bytes")
         if before[2] == len(raw) and _file_state(path) == before:
             return raw
+
     raise OSError("it is being written")
 
 
@@ -180,20 +183,25 @@ def parse_annotations(text: str, path: str) -> ReposConfig:
     # Deeply nested arrays exceed the parser's recursion limit.
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
+
     check = _TomlChecker(path, text)
     for key in document:
         # An unknown key is an error and not a warning: a misspelled `private` must not publish a repository.
         if key not in {"repositories", "contexts", DEFAULT_VISIBILITY}:
             check.fail("", key, f"unknown key {key!r}; accepted: repositories, contexts, {DEFAULT_VISIBILITY}")
+
     default = document.get(DEFAULT_VISIBILITY, "")
     if DEFAULT_VISIBILITY in document and default not in VISIBILITIES:
         check.fail("", DEFAULT_VISIBILITY, f'{DEFAULT_VISIBILITY} must be "private" or "public", not {default!r}')
+
     tables = {}
     for section, keys in (("repositories", _KEYS), ("contexts", _CONTEXT_KEYS)):
         tables[section] = check.table(section, document.get(section, {}), keys)
+
     for name, context in tables["contexts"].items():
         if ("repositories" in context) == ("query" in context):
             check.fail(name, "", f"context {name!r} needs either repositories or query")
+
     return ReposConfig(tables["repositories"], tables["contexts"], os.path.abspath(path), default, text)
 
 
@@ -207,25 +215,31 @@ class _TomlChecker:
     def table(self, section: str, tables: object, keys: Mapping[str, type]) -> dict[str, dict[str, Any]]:
         if not isinstance(tables, dict):
             self.fail("", section, f"{section} must contain tables, such as [{section}.name]")
+
         for name, table in tables.items():
             if not isinstance(table, dict):
                 self.fail(section, name, f"{name!r} must be a table: [{section}.{name}]")
             for key, value in table.items():
                 self._value(name, key, value, keys)
+
         return tables
 
     def _value(self, table: str, key: str, value: object, keys: Mapping[str, type]) -> None:
         expected = keys.get(key)
         if expected is None:
             self.fail(table, key, f"unknown key {key!r}; accepted: {', '.join(keys)}")
+
         # Not `isinstance`: in Python, True is an int.
         is_valid = type(value) is expected
         if is_valid and isinstance(value, list):
             is_valid = all(isinstance(item, str) for item in value)
+
         if is_valid and isinstance(value, dict):
             is_valid = all(isinstance(item, str) or item is True for item in value.values())
+
         if is_valid and key == "name":
             is_valid = bool(str(value).strip()) and not re.search(r"[\x00-\x1f\x7f]", str(value))
+
         if not is_valid or (key == "stars" and isinstance(value, int) and value < 0):
             self.fail(table, key, f"{key} of {table!r} must be {_WORDS[expected]}, not {value!r}")
 
@@ -310,6 +324,7 @@ class SettingsFiles:
                     raise
                 self._use_previous(path, previous, str(error))
                 continue
+
             if config is None or config.is_empty:
                 if self._register is not None and previous is not None and not previous.is_empty:
                     # A removed or emptied file must not make private repositories public.
@@ -317,6 +332,7 @@ class SettingsFiles:
                 else:
                     self._current[path] = config or ReposConfig()
                 continue
+
             self._current[path] = config
             self._store(path, config)
 
@@ -332,13 +348,16 @@ class SettingsFiles:
     def _read_one(self, path: str) -> ReposConfig | None:
         if self._file is not None:
             return read_annotations(path)
+
         self._ignored.discard(path)
         if not os.path.lexists(path) or os.path.isdir(path):
             return None
+
         # Someone who can commit to a repository must not decide who may see it.
         if _is_content(path):
             self._ignored.add(path)
             return None
+
         return read_annotations(path)
 
     def _use_previous(self, path: str, previous: ReposConfig | None, problem: str) -> None:

@@ -54,6 +54,7 @@ class CatalogEntry:
         if isinstance(self.source, DiscoveredRepository):
             head = head_target(self.source.git_dir)
             self.files, self.commit_files = watched_files(self.source, head), commit_files(self.source, head)
+
         self.commit_stamp = None
         self.stamp, self.is_racy = stamp_files(self.files)  # before reading, so that the next check sees later changes
         try:
@@ -67,6 +68,7 @@ class CatalogEntry:
             self.skipped = SkippedRepository(self.path, "gone", "the directory no longer exists")
         except (RepositoryError, OSError) as error:
             self.skipped = SkippedRepository(self.path, "unreadable", str(error))
+
         # A directory without git is walked whole, so the pause before the next look is a multiple of the time that it
         # took.
         self.next_check_s = time.monotonic() + SNAPSHOT_SHARE * (time.monotonic() - started_s)
@@ -76,13 +78,16 @@ class CatalogEntry:
         """Read it if its files have changed; return whether its description differs. See `Catalog.refresh`."""
         if isinstance(self.source, str):
             return (thorough or time.monotonic() >= self.next_check_s) and self.read(boundary)
+
         if brief and not (thorough or self.is_racy or self.is_fallback_branch):
             stamp, is_racy = stamp_files(self.commit_files)
             if stamp == self.commit_stamp:
                 return False
             self.commit_stamp = None if is_racy else stamp
+
         if not (thorough or self.is_racy or stamp_files(self.files)[0] != self.stamp):
             return False
+
         return self.read(boundary)
 
     @property
@@ -146,8 +151,10 @@ class RepositoryMemory:
         changed = [record for path, record in records.items() if self.records.get(path) != record]
         if self._is_saved and not (changed or released) and private_roots <= self.private_roots:
             return
+
         for path in released:
             del self.records[path]
+
         self.records.update(records)
         self.private_roots |= private_roots
         if self.register is not None:
@@ -161,6 +168,7 @@ class RepositoryMemory:
         """Bind grants by name to the repositories of these names, unless several claim a name."""
         if self.register is None:
             return
+
         claims = Counter(record.claim for record in self.records.values())
         paths = {}
         for repository in repositories:
@@ -168,4 +176,5 @@ class RepositoryMemory:
             # If two repositories claim the name, the grant stays unbound: it isn't known which one was meant.
             if claims[claim] == 1 or name_key(repository.name) != claim:
                 paths[repository.name] = repository.canonical_path
+
         self.register.bind(paths)

@@ -99,6 +99,7 @@ def arrange(
         for key in file.repositories
         if (file.path, key) not in applied_keys
     ]
+
     # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
     candidates = [
         Candidate(i.origin, name_key(i.name_or_path), i.decision, i.record if remembered.has_accounts else None, i.root)
@@ -118,6 +119,7 @@ def arrange(
     }
     if remembered.has_accounts:
         warnings += _undecided_warning(items, visibilities)
+
     lenders = _find_lenders(items, visibilities, is_strict=remembered.has_accounts and bool(declared_roots(candidates)))
     numbers = _assign_numbers([item.described.repository.key for item in items])
     repositories = [
@@ -186,6 +188,7 @@ def _annotate(
             and holders.get(name_key(item.natural), item.canonical_path) == item.canonical_path
         ):
             own_names.append(item.natural)  # else: the name is, and stays, another's
+
         for file in annotations:
             keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*folders)]
             own_keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*own_folders)]
@@ -194,12 +197,14 @@ def _annotate(
             ]  # fmt: skip
             if keys and not item.note:
                 item.note = file.repositories[keys[0]]
+
             applied_keys |= {(file.path, key) for key in claimed_keys}
             # Any claim may make a repository private; only a claim that certainly means it may make it public.
             if any(file.repositories[key].get("private") is True for key in claimed_keys):
                 item.decision = True
             elif item.decision is None and any(file.repositories[key].get("private") is False for key in own_keys):
                 item.decision = False
+
     return applied_keys
 
 
@@ -212,11 +217,13 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
         if record is not None and record.claim == name_key(item.name_or_path) and name_key(record.name) not in holders:
             item.name = record.name
             holders[name_key(item.name)] = item.described.folder
+
     unnamed = [item for item in items if not item.name]
     names, warnings = _make_unique([(item.name_or_path, item.described.folder) for item in unnamed], holders)
     for item, name in zip(unnamed, names, strict=True):
         item.name = name
         holders[name_key(name)] = item.described.folder
+
     for item in items:
         wanted_key = name_key(item.name_or_path)
         if item.record is None or name_key(item.name) == wanted_key or item.name != item.record.name:
@@ -224,6 +231,7 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
         warnings.append(
             _clash_warning(holders.get(wanted_key, ""), item.described.folder, item.name_or_path, item.name)
         )
+
     absent_records = {name_key(record.name): record for record in absent.values()}
     for name in sorted({name_key(item.name_or_path) for item in items if item.record is None} & absent_records.keys()):
         record = absent_records[name]
@@ -231,6 +239,7 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
             f"the name {record.name} belongs to {record.canonical_path}, which is missing now; "
             f"free it with `sourcelight admin repo move` or `forget`"
         )
+
     return warnings
 
 
@@ -244,6 +253,7 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
     names = sorted(item.name for item, visibility in zip(items, visibilities, strict=True) if visibility == "undecided")
     if not names:
         return []
+
     count = count_of(len(names), "repository")
     warning = (
         f"{count} without a decision, private until then: {list_names(names)}; write `private = true` or `false` for "
@@ -265,6 +275,7 @@ def _find_lenders(
         private = tuple(path for path in sources if path != item.canonical_path and closed.get(path, is_strict))
         if private:
             lenders[item.canonical_path] = private
+
     return lenders
 
 
@@ -282,8 +293,10 @@ def _make_repository(item: _Item, number: int, is_private: bool, lenders: tuple[
     values = {key: value for key, value in item.note.items() if key != "name"}
     if "topics" in values:
         values["topics"] = tuple(values["topics"])
+
     if "metadata" in values:
         values["metadata"] = {key: None if value is True else value for key, value in values["metadata"].items()}
+
     values["private"] = is_private or bool(lenders)
     repository = item.described.repository
     return replace(repository, info=replace(repository.info, name=item.name, id=number, **values), lenders=lenders)
@@ -312,6 +325,7 @@ def _make_unique(candidates: Sequence[tuple[str, str]], reserved: Mapping[str, s
             warnings.append(_clash_warning(holders[name_key(name)], folder, name, unique))
         holders[name_key(unique)] = folder
         names.append(unique)
+
     return names, warnings
 
 
@@ -323,6 +337,7 @@ def _longer_names(name: str, folder: str) -> Iterable[str]:
     """
     if name == name_from_git_dir(folder):
         folder = speaking_folder(folder)
+
     parts = [clean(part) for part in folder.split(os.sep) if part and part != ".git"] or ["repository"]
     parts[-1] = name_from_folder(parts[-1])
     is_of_folder = name == parts[-1]
@@ -330,6 +345,7 @@ def _longer_names(name: str, folder: str) -> Iterable[str]:
     for count in range(1 if is_specific else 2, len(parts) + 1):
         path = "/".join(parts[-count:])
         yield path if is_of_folder and count > 1 else f"{name} ({path})"
+
     number = 2
     while True:
         yield f"{name} ({'/'.join(parts)}, {number})"
@@ -343,12 +359,15 @@ def _assign_numbers(keys: Iterable[str]) -> dict[str, int]:
     for key in sorted(keys):
         attempt = 0
         number = 0
+
         # 0 isn't a valid id. A clash takes the next digest; keys are sorted, so the result doesn't depend on the order
         # of discovery.
         while number == 0 or number in used_numbers:
             digest = hashlib.sha256(f"{key}\0{attempt}".encode("utf-8", "surrogateescape")).digest()
             number = int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
             attempt += 1
+
         used_numbers.add(number)
         numbers[key] = number
+
     return numbers

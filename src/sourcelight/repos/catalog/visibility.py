@@ -74,6 +74,7 @@ def decide(
     ]
     remembered = {name for record in absent if record.visibility == "private" for name in (record.origin, record.claim)}
     spreads = True
+
     # To a fixed point: privacy passes from clone to clone through shared origins and names. Each round makes at least
     # one repository private, so it ends.
     while spreads:
@@ -84,12 +85,14 @@ def decide(
                 remembered |= {candidate.origin, candidate.claim}
                 if candidate.decision is not None:
                     decided |= {candidate.origin, candidate.claim}
+
         for index, candidate in enumerate(candidates):
             # A stored record doesn't override an operator's public setting; a private setting of another clone does.
             binding = remembered if candidate.decision is None else decided
             if result[index] != "private" and not binding.isdisjoint({candidate.origin, candidate.claim}):
                 result[index] = "private"
                 spreads = True
+
     return result
 
 
@@ -107,14 +110,17 @@ def declared_roots(candidates: Iterable[Candidate]) -> frozenset[str]:
 def _visibility_of(candidate: Candidate, default: str, closed: frozenset[str]) -> Visibility:
     if candidate.decision is not None:
         return "private" if candidate.decision else "public"
+
     record = candidate.record
     if record is not None and record.visibility == "private":
         return "private"
     if default:
         return "undecided" if default == "private" else "public"
+
     # Below a root without any private repository, new repositories are public, as on a machine of one user.
     if candidate.root.path not in closed:
         return "public"
+
     # Public only if it was so before with the same origin: another repository may have been moved to this path.
     is_known = record is not None and record.visibility == "public" and record.origin == candidate.origin
     return "public" if is_known else "undecided"

@@ -131,6 +131,7 @@ def require_git() -> str:
     path = shutil.which("git")
     if path is None:
         raise GitFailed(["git"], 127, "the git command was not found on PATH; install git to clone repositories")
+
     version = _version(path)
     if version < OLDEST_GIT:
         installed, minimum = ".".join(map(str, version)), ".".join(map(str, OLDEST_GIT))
@@ -139,6 +140,7 @@ def require_git() -> str:
             0,
             f"git {installed} is too old; version {minimum} or newer is required, so update git",
         )
+
     return path
 
 
@@ -157,6 +159,7 @@ def _version(path: str) -> tuple[int, ...]:
                 end_process(process)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitFailed(["git", "--version"], 126, str(error)) from error
+
     return parse_version(answer.decode(errors="replace"))
 
 
@@ -185,6 +188,7 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
     """Kill git and all processes that it started, if it is still running."""
     if process.poll() is not None:
         return
+
     if os.name == "nt":
         # Windows has no process groups; this ends a process with its children.
         # By its whole path: Windows would look for a bare name in the current folder first.
@@ -196,4 +200,5 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
     else:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
     process.wait(timeout=10)

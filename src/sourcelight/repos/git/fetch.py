@@ -98,6 +98,7 @@ def _follow(
         reader.join(5)
         if process.stderr is not None and not reader.is_alive():
             process.stderr.close()
+
     if status:
         shown_argv = ["git", *(redact(word, secrets) for word in arguments)]
         raise GitFailed(shown_argv, status, "\n".join(tail))
@@ -115,13 +116,16 @@ def _lines_until_end(lines: queue.SimpleQueue[str | None], cancellation: Cancell
     while True:
         if cancellation is not None and cancellation.stopped:
             raise Cancelled("git was stopped on request")
+
         try:
             # The timeout bounds how long a cancellation waits while git is silent, such as during a slow transfer.
             text = lines.get(timeout=CHECK_S)
         except queue.Empty:
             continue
+
         if text is None:
             return
+
         yield text
 
 

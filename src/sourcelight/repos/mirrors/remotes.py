@@ -46,6 +46,7 @@ class Remote:
         if not self.local:
             yield self.url
             return
+
         with contextlib.ExitStack() as stack:
             try:
                 git_dir = os.path.join(self.local, ".git")
@@ -68,9 +69,11 @@ def parse_remote(url: str) -> Remote:
     # A text with a leading dash would be an option of git; control characters could add lines to its protocol.
     if not text or text.startswith("-") or re.search(r"[\x00-\x1f\x7f]", text):
         raise _to_error(text)
+
     local = os.path.abspath(os.path.expanduser(text))
     if "://" not in text and os.path.isdir(local):
         return Remote(local, local=local)
+
     if "://" not in text:
         scp = re.fullmatch(r"(?:[A-Za-z0-9_.+-]+@)?(?!-)[A-Za-z0-9_.\[\]-]+:(?![:-])(\S.*)", text)
         if not scp or text.partition(":")[0].startswith("-"):
@@ -78,11 +81,13 @@ def parse_remote(url: str) -> Remote:
         if "@" in scp[1].partition("/")[0]:  # user:token@host/path, which would make a name of the token
             raise _to_error("")
         return Remote(text)
+
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
         raise _to_error("") from error
+
     scheme = parts.scheme.lower()
     if scheme not in {"https", "ssh", "git", "file"} or host.startswith("-") or "::" in text.partition("://")[0]:
         raise _to_error(text)
@@ -93,6 +98,7 @@ def parse_remote(url: str) -> Remote:
         raise _to_error(text)
     if parts.query:  # it may carry a token, and would be stored in the mirror
         raise _to_error("")
+
     address = f"[{host}]" if ":" in host else host
     address += f":{port}" if port else ""
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -100,6 +106,7 @@ def parse_remote(url: str) -> Remote:
         raise _to_error("")
     if scheme == "ssh":
         return Remote(urlunsplit((scheme, f"{user}@{address}" if user else address, parts.path, "", "")))
+
     return Remote(urlunsplit((scheme, address, parts.path, "", "")), user, password)
 
 
@@ -131,6 +138,7 @@ def credential_environment(remote: Remote) -> dict[str, str]:
     """Return the environment that answers git's question for user and password on this host alone."""
     if not remote.user:
         return {}
+
     parts = urlsplit(remote.url)
     # The secret travels in the environment, so it is in no argument, and the helper is bound to one host: a redirect
     # gets no password.
@@ -183,19 +191,23 @@ def read_addresses(file: IO[bytes], *, allow_local: bool) -> AddressList:
     content = file.read(MAX_LIST_BYTES + 1)
     if len(content) > MAX_LIST_BYTES:
         raise RepositoryError(f"the list of addresses has more than {MAX_LIST_BYTES:,} bytes; split it")
+
     addresses: dict[str, str] = {}
     rejected: dict[int, str] = {}
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         text = line.strip()
         if not text or text.startswith(b"#"):
             continue
+
         try:
             address = _decode(text)
             addresses.setdefault(check_address(address, allow_local=allow_local), address)
         except RepositoryError as error:
             rejected[number] = str(error)
+
         if len(addresses) + len(rejected) > MAX_ADDRESSES:
             raise RepositoryError(f"the list has more than {MAX_ADDRESSES:,} addresses; split it")
+
     return AddressList(addresses, rejected)
 
 

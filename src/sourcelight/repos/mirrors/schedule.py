@@ -91,6 +91,7 @@ def read_states(folder: str) -> dict[str, MirrorState]:
     try:
         with open(os.path.join(folder, STATE_FILE), "rb") as file:
             entries = json.loads(file.read(_MAX_STATE_BYTES))["mirrors"]
+
         states = [
             MirrorState(
                 str(entry["address"]),
@@ -106,6 +107,7 @@ def read_states(folder: str) -> dict[str, MirrorState]:
     # Overflow.
     except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return {}  # every mirror is due then: fetching it again does no harm
+
     # JSON of Python has NaN, which is never due.
     return {state.address: state for state in states if math.isfinite(state.due_at_s + state.fetched_at_s)}
 
@@ -148,6 +150,7 @@ class MirrorSchedule:
         self._report = report
         self.states: dict[str, MirrorState] = {}
         self._fetches: dict[str, _Fetch] = {}
+
         # Monotonic times, which a change of the clock can't move. `due_at_s` is wall time, since it has to survive a
         # restart.
         self._read_s = -math.inf
@@ -186,6 +189,7 @@ class MirrorSchedule:
             pass
         except _Locked:
             return True
+
         return False
 
     def run(self, *, once: bool = False) -> None:
@@ -226,11 +230,13 @@ class MirrorSchedule:
             self._fetches, self._read_s = self._find_fetches(), time.monotonic()
             # Addresses that were removed are dropped, and with them their failures: added again, they start over.
             self.states = {address: self.states.get(address) or MirrorState(address) for address in self._fetches}
+
         running = {state.address for state, _ in self._running.values()}
         now_s = time.time()
         for state in self.states.values():
             # A clock that was wrong, or an interval that is shorter now.
             state.due_at_s = min(state.due_at_s, now_s + 1.25 * _mean_delay_s(self._interval_s, state.failures))
+
         due = [
             state
             for state in self.states.values()
@@ -255,6 +261,7 @@ class MirrorSchedule:
         if not self._running:
             time.sleep(timeout_s)
             return
+
         # No timeout while all jobs are busy: nothing can start then, and each fetch has its own timeout.
         done, _ = wait(self._running, None if is_full else timeout_s, FIRST_COMPLETED)
         for future in done:
@@ -269,11 +276,13 @@ class MirrorSchedule:
             state.mirror, state.fetched_at_s, state.failures = future.result(), time.time(), 0
         else:
             state.failures += 1
+
         # From the end of the fetch: an interval that is shorter than a slow fetch must not start the next one at once.
         state.due_at_s = time.time() + delay_s(self._interval_s, state.failures)
         # A state that a kill loses costs one more fetch; writing a long list after each one would cost more.
         if time.monotonic() - self._saved_s > _SAVE_S:
             self._save()
+
         self._report(state)
 
     def _reason(self, error: BaseException) -> str:
@@ -286,6 +295,7 @@ class MirrorSchedule:
                 text = error.strerror or str(error)
             case _:
                 text = f"{type(error).__name__}: {error}"
+
         message = "; ".join(filter(None, map(str.strip, text.splitlines())))
         return one_line(message.replace(":; ", ": "), _MAX_ERROR_CHARS)
 

@@ -79,6 +79,7 @@ def clone(
     _check_place(folder, target)
     if os.path.isdir(target):
         return _update(target, remote, progress, cancellation)
+
     parent = os.path.dirname(target)
     make_private_folder(parent)
     _delete_leftovers(parent)
@@ -92,6 +93,7 @@ def clone(
             except GitFailed as error:
                 # The directory is gone when the reader sees the message.
                 raise GitFailed(error.argv, error.exit_code, error.stderr_tail.replace(partial, target)) from error
+
         _record_origin(partial, remote.url)
         try:
             os.rename(partial, target)
@@ -100,6 +102,7 @@ def clone(
                 raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
     return target
 
 
@@ -135,14 +138,17 @@ def _update(
     recorded = _recorded_origin(path)
     remote = remote or parse_remote(recorded)
     _delete_abandoned(path)
+
     with remote.source() as source:
         arguments = ["--git-dir", path, "fetch", "--prune", "--progress", "--no-recurse-submodules", "--no-auto-gc",
                      "--force", "--update-shallow", "--no-write-fetch-head", "--", source,
                      "+refs/*:refs/*"]  # fmt: skip
         _fetch(arguments, remote, progress, cancellation)
         _follow_head(path, remote, source, cancellation)
+
     with open(os.path.join(path, "FETCH_HEAD"), "w", encoding="ascii"):
         pass  # its time is the time of the last fetch
+
     return path
 
 
@@ -161,6 +167,7 @@ def _follow_head(path: str, remote: Remote, source: str, cancellation: Cancellat
             run_git(arguments, remote.protocols, environment=environment, output=answer, cancellation=cancellation)
         answer.seek(0)
         match = re.match(rb"ref: (refs/heads/\S+)\tHEAD\n", answer.read(1 << 16))
+
     name = os.fsdecode(match[1]) if match else ""
     handle = open_handle(path)
     if name and name != head_target(path) and name in handle.references:
@@ -186,6 +193,7 @@ def _check_place(folder: str, target: str) -> None:
     """
     if os.path.islink(target) or len(os.fsencode(os.path.basename(target))) > _MAX_NAME_BYTES:
         raise RepositoryError(f"can't create a mirror at {target}: it is a link, or its name is too long")
+
     directory = os.path.dirname(os.path.abspath(target))
     depth = 0
     while directory != folder:
@@ -237,11 +245,13 @@ def _recorded_origin(path: str) -> str:
         entries = {entry.name.lower(): entry.value or "" for entry in pygit2.Config(os.path.join(path, "config"))}
     except (UnusableRepository, pygit2.GitError, OSError) as error:
         raise RepositoryError(f"{path} is not a mirror that can be updated: {error}") from error
+
     # A key such as core.sshCommand would run a program at the next fetch.
     strange = sorted(name for name in entries if not _MIRROR_KEYS.fullmatch(name))
     if not bare or strange or "remote.origin.url" not in entries:
         problem = f"its configuration also sets {', '.join(strange[:5])}" if strange else "it is not a bare mirror"
         raise RepositoryError(f"{path} is not a mirror made by `sourcelight clone`: {problem}")
+
     return entries["remote.origin.url"]
 
 
@@ -283,6 +293,7 @@ def find_mirrors(folder: str | os.PathLike[str]) -> dict[str, str]:
             with contextlib.suppress(RepositoryError):
                 mirrors[path] = _recorded_origin(path)
                 folders.remove(name)
+
     return mirrors
 
 
@@ -297,10 +308,12 @@ def _delete_leftovers(parent: str) -> None:
 def _is_running(process: int) -> bool:
     if os.name == "nt":  # a signal there would end the process; leave its directory alone
         return True
+
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
         return True
+
     return True

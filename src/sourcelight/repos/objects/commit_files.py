@@ -64,10 +64,12 @@ class CommitFiles:
         while pending:
             prefix, depth, tree, other_tree = pending.pop()
             entries, other_entries = self._entries(tree), self._entries(other_tree)
+
             # Only a hostile repository nests directories this deep; each level would make the paths longer.
             if depth > _MAX_DEPTH:
                 self.is_cut = True
                 continue
+
             for name in sorted(entries.keys() | other_entries.keys()):
                 entry, other_entry = entries.get(name), other_entries.get(name)
                 if entry == other_entry:
@@ -75,11 +77,13 @@ class CommitFiles:
                 if self._differing >= self.limit:
                     self.is_cut = True
                     return
+
                 self._differing += 1
                 # A file on one side may be a directory on the other: then both of these steps apply.
                 folder, other_folder = _folder_of(entry), _folder_of(other_entry)
                 if folder != other_folder:
                     pending.append((prefix + name + b"/", depth + 1, folder, other_folder))
+
                 blob, other_blob = _blob_of(entry), _blob_of(other_entry)
                 if blob != other_blob:
                     yield FileDifference(prefix + name, blob, other_blob)

@@ -53,9 +53,11 @@ def parse_offset(text: bytes) -> int:
     digits = text[1:]
     if text[:1] not in {b"+", b"-"} or not digits.isdigit() or len(digits) > _MAX_DIGITS:
         return 0
+
     number = int(digits)
     if number >= _MAX_OFFSET:
         return 0
+
     hours, minutes = divmod(number, 100)
     return (hours * 60 + minutes) * (-1 if text[:1] == b"-" else 1)
 
@@ -103,6 +105,7 @@ def read_commit(reader: StoreReader, commit: CommitId) -> CommitHeader | None:
     data = reader.commit_data(commit)
     if data is None:
         return None
+
     head, _, message = data.partition(b"\n\n")
     parents: list[str] = []
     people = {b"author": ("", "", ""), b"committer": ("", "", "")}
@@ -118,10 +121,12 @@ def read_commit(reader: StoreReader, commit: CommitId) -> CommitHeader | None:
             people[key] = as_text(name), as_text(email), _format_instant(*parse_instant(date.strip()))
         elif key == b"encoding":
             encoding = value.decode("ascii", "replace").strip()
+
     try:
         text = message.decode(encoding)
     except (LookupError, UnicodeDecodeError):
         text = as_text(message)
+
     return CommitHeader(tuple(parents), people[b"author"], people[b"committer"], text.strip("\n"))
 
 
@@ -160,6 +165,7 @@ def peel_to_commit(handle: pygit2.Repository, name: str) -> CommitId:
         if kind != _TAG or not data.startswith(b"object "):
             return NO_COMMIT
         name = data[7:47].decode("ascii", "replace")
+
     return NO_COMMIT
 
 
@@ -203,6 +209,7 @@ def _parse_commit(handle: pygit2.Repository, commit: CommitId) -> tuple[list[Com
     kind, data = _read(handle, commit)
     if kind != _COMMIT:
         return None
+
     lines = data.partition(b"\n\n")[0].split(b"\n")
     parents = [CommitId(line[7:47].decode("ascii", "replace")) for line in lines if line.startswith(b"parent ")]
     committer = next((line for line in lines if line.startswith(b"committer ")), b"")
@@ -221,4 +228,5 @@ def _read(handle: pygit2.Repository, name: str) -> tuple[int, bytes]:
         kind, data = handle.read(oid)
     except (KeyError, ValueError, pygit2.GitError):
         return 0, b""
+
     return int(kind), data

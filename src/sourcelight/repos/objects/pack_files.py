@@ -98,6 +98,7 @@ class _File:
         info = os.fstat(self._fd)
         if not stat.S_ISREG(info.st_mode):
             raise DamagedPack
+
         self.size = info.st_size
         self.identity = info.st_ino, info.st_mtime_ns
 
@@ -118,14 +119,17 @@ class Pack:
         head = index.read(0, 8 + _FANOUT_BYTES)
         self._is_new = head.startswith(_MAGIC)
         start = 8 if self._is_new else 0
+
         # A zero in front: names that begin with byte b are between entries b and b + 1.
         self._fanout = array.array("I", (0, *struct.unpack_from(">256I", head, start)))
         self._names = start + _FANOUT_BYTES
+
         # gitformat-pack: format 1 has rows of offset and name; format 2 has all names, then checksums, then offsets.
         self._stride, self._lead = (20, 0) if self._is_new else (24, 4)
         # A fanout table that lies would send reads beyond the file; everything after this check stays within it.
         if self._names + self._fanout[-1] * self._stride > index.size:
             raise DamagedPack
+
         self._size = pack.size
         self._largest: dict[int, int] = {}
 
@@ -143,6 +147,7 @@ class Pack:
         """Return ids that begin with at least `_MIN_DIGITS` hex digits; at most `_MAX_NAMES`."""
         if len(prefix) < _MIN_DIGITS:
             return []
+
         # gitformat-pack: the fanout table gives, for each first byte, the end of its names; a binary search finds the
         # smallest name with the prefix.
         first = bytes.fromhex(prefix.ljust(DIGITS, "0"))
@@ -153,6 +158,7 @@ class Pack:
                 start = middle + 1
             else:
                 end = middle
+
         matches: list[bytes] = []
         while (
             start < self._fanout[-1]
@@ -161,6 +167,7 @@ class Pack:
         ):
             matches.append(name)
             start += 1
+
         return matches
 
     def _name(self, number: int) -> bytes:
@@ -182,7 +189,9 @@ class Pack:
                 start = window_end
             else:
                 return self._find_within(rows, object_id, window_start)
+
             guess = (start + end) // 2
+
         return None
 
     def _find_within(self, rows: bytes, object_id: bytes, start: int) -> int | None:
@@ -195,12 +204,15 @@ class Pack:
     def _offset(self, number: int) -> int:
         if not self._is_new:
             return int(struct.unpack(">I", self._read_index(self._names + number * 24, 4))[0])
+
         count = self._fanout[-1]
         table = self._names + count * 24
         (offset,) = struct.unpack(">I", self._read_index(table + number * 4, 4))
+
         # The highest bit marks the rest as an index into the table of 64-bit offsets.
         if offset >> 31:
             (offset,) = struct.unpack(">Q", self._read_index(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
+
         return int(offset)
 
     def _largest_of_chain(self, offset: int) -> int:
@@ -218,11 +230,14 @@ class Pack:
             offset = base
         else:
             max_size = self._largest[offset]
+
         if len(self._largest) >= MAX_REMEMBERED:
             self._largest.clear()
+
         # From the base outwards, so every entry of the chain is remembered with the largest size below it.
         for entry_offset, size in reversed(chain):
             max_size = self._largest[entry_offset] = max(max_size, size)
+
         return max_size
 
     def _read_entry(self, offset: int) -> tuple[int, int | None]:
@@ -235,6 +250,7 @@ class Pack:
             size |= (head[position] & 0x7F) << shift
             shift += 7
             position += 1
+
         if kind == _OFFSET_DELTA:
             distance = head[position] & 0x7F
             while head[position] & 0x80:
@@ -252,9 +268,11 @@ class Pack:
             position += 20
         else:
             return size, None
+
         # A base at or beyond the end, or an entry that is its own base, is damage. Longer circles end by `_MAX_CHAIN`.
         if not 0 < base < self._size or base == offset:
             raise DamagedPack
+
         return max(size, *self._read_sizes(offset + position)), base
 
     def _read_sizes(self, offset: int) -> tuple[int, int]:
@@ -264,6 +282,7 @@ class Pack:
             text = zlib.decompressobj().decompress(_open_pack_files(self._key)[1].read(offset, _DIFFERENCE_BYTES), 20)
         except zlib.error as error:
             raise DamagedPack from error
+
         sizes = []
         position = 0
         for _ in range(2):
@@ -276,6 +295,7 @@ class Pack:
                 if not byte & 0x80:
                     break
             sizes.append(size)
+
         return sizes[0], sizes[1]
 
 

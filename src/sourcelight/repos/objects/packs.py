@@ -102,6 +102,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
                 pass
 
         _types.append(Backend)
+
     return _types[0]
 
 
@@ -128,9 +129,12 @@ class _PackGuard:
                     with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
                         # libgit2 may choose any pack that has the object, so the largest counts.
                         known_size = max(known_size, pack.largest(object_id))
+
             if len(self._size_by_id) >= MAX_REMEMBERED:
                 self._size_by_id.clear()
+
             self._size_by_id[object_id] = known_size
+
         return known_size
 
     def names(self, prefix: str) -> list[bytes]:
@@ -142,6 +146,7 @@ class _PackGuard:
             if pack is not None:
                 with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
                     matches += pack.names(prefix)
+
         return matches
 
     def _refresh(self) -> None:

@@ -99,6 +99,7 @@ class StoreReader:
         root = self._root(commit)
         if root is None:
             raise RepositoryError(f"commit {commit[:12]} of {self.repository.name} can't be read")
+
         entries = self._read_folders(root)
         paths = []
         pending = [(b"", root)]
@@ -107,6 +108,7 @@ class StoreReader:
             paths.append(path)
             inner = [entry for entry in entries[name] or () if entry[0] in FOLDER_MODES]
             pending += [(path + entry[1] + b"/", entry[2]) for entry in inner]
+
         return paths
 
     def _read_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
@@ -173,6 +175,7 @@ class StoreReader:
                 self._odb = odb
             except pygit2.GitError as error:
                 raise RepositoryError(f"can't open the object store of {self.repository.name}: {error}") from error
+
         return self._odb
 
     def _header(self, name: bytes) -> tuple[int, int] | None:
@@ -182,10 +185,12 @@ class StoreReader:
         odb = self._objects()
         if odb is None:
             return None
+
         try:
             kind, size = odb.read_header(pygit2.Oid(raw=name))
         except (KeyError, ValueError, pygit2.GitError):
             return None
+
         return int(kind), int(size)
 
     def _read(self, name: bytes, kind: int, limit: int) -> bytes | None:
@@ -197,6 +202,7 @@ class StoreReader:
         odb = self._objects()
         if odb is None or header is None or header[0] != kind or header[1] > limit:
             return None
+
         try:
             return bytes(odb.read(pygit2.Oid(raw=name))[1])
         except (KeyError, ValueError, pygit2.GitError):
@@ -221,6 +227,7 @@ class StoreReader:
             if entries is None:
                 missing += 1
                 continue
+
             for mode, entry, object_id in entries:
                 if mode in _MODES or mode[:3] == b"100":
                     rows.append((prefix + entry, object_id, mode))
@@ -230,6 +237,7 @@ class StoreReader:
                     symlinks += 1
                 else:
                     submodules += 1
+
         # Directories come from a stack, and git sorts their names as if they ended with a slash, so paths must be
         # sorted here.
         rows.sort()
@@ -277,6 +285,7 @@ def find_entry(reader: StoreReader, commit: CommitId, path: str, revision: str =
         if match is None or (match.kind != "directory" and match.path != path):
             raise PathNotFound(reader.repository.name, revision, path, _hint(directory, wanted_path, match, entries))
         directory = match
+
     return directory
 
 
@@ -293,6 +302,7 @@ def list_folder(reader: StoreReader, commit: CommitId, folder: TreeEntry, revisi
     prefix = f"{folder.path}/" if folder.path else ""
     if folder.kind != "directory":
         raise PathNotFound(reader.repository.name, revision, folder.path, f"it is a {folder.kind}, not a directory")
+
     if folder.object_id:
         rows = reader.folder(folder.object_id)
         if rows is None:
@@ -301,6 +311,7 @@ def list_folder(reader: StoreReader, commit: CommitId, folder: TreeEntry, revisi
     else:
         # Work trees and snapshots have no tree objects, so the directory is derived from the list of files.
         entries = list(_entries_from_tree(reader, commit, prefix))
+
     return sorted(entries, key=lambda entry: (entry.kind not in {"directory", "submodule"}, entry.path))
 
 

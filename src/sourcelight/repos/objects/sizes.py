@@ -59,6 +59,7 @@ def store_size(git_dir: str) -> StoreSize:
                 for entry in entries:
                     objects += 1
                     size += entry.stat(follow_symlinks=False).st_size
+
     return StoreSize(objects, size)
 
 
@@ -69,6 +70,7 @@ def _list_packs(objects: str) -> Iterator[tuple[str, int]]:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".idx"))
     except OSError:
         return
+
     for name in names:
         try:
             with Path(folder, name).open("rb") as file:

@@ -90,16 +90,19 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
     expanded: dict[bytes, _PendingFolder] = {}
     stored = 0
     pending = [root]
+
     # An explicit stack, children before parents: hostile trees can be nested deeper than Python recurses.
     while pending:
         tree_id = pending[-1]
         if tree_id in sizes:
             pending.pop()
             continue
+
         folder = expanded.pop(tree_id, None)
         if folder is None:
             entries = read(tree_id) or []
             stored += len(entries)
+
             # Checked while reading, so that too large a tree isn't read to its end.
             _check_count(stored, stored, 0, repository)
             names = [entry[1] for entry in entries]
@@ -110,13 +113,16 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
                 expanded[tree_id] = folder
                 pending += unknown
                 continue
+
         pending.pop()
         size = sizes[tree_id] = folder.size(sizes)
         if size.longest > MAX_PATH_BYTES:
             raise RepositoryError(
                 f"{repository} has a path of {size.longest:,} bytes or more; at most {MAX_PATH_BYTES:,} are read"
             )
+
         _check_count(size.entries, size.entries, 0, repository)  # numbers stay small
+
     total = sizes[root]
     _check_count(total.entries, stored, total.path_bytes, repository)
 
@@ -139,17 +145,20 @@ class _PendingFolder:
                 count += inner.entries
                 path_bytes += inner.path_bytes + inner.entries * (len(name) + 1)
                 max_path_bytes = max(max_path_bytes, len(name) + 1 + inner.longest)
+
         return _TreeSize(count, path_bytes, max_path_bytes)
 
 
 def _check_count(entries: int, stored: int, path_bytes: int, repository: str) -> None:
     if entries > MAX_FILES:
         raise RepositoryError(f"{repository} has more than {MAX_FILES:,} files and directories in one commit")
+
     # A few trees of some hundred bytes can name each other so often that they list millions of files.
     if entries > FREE_ENTRIES and entries > MAX_REPEATS * stored:
         raise RepositoryError(
             f"{repository} lists {entries:,} files and directories in one commit by repeating the same {stored:,}; at "
             f"most {MAX_REPEATS} repetitions are read"
         )
+
     if path_bytes > FREE_PATH_BYTES + MAX_AVERAGE_PATH_BYTES * stored:
         raise RepositoryError(f"{repository} has {path_bytes:,} bytes of paths in one commit, more than are read")

@@ -73,8 +73,10 @@ class BlobProcess:
         except BaseException:
             self._stack.close()
             raise
+
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError
+
         self._input: IO[bytes] = self._process.stdin
         # Not the buffered pipe of the process: its buffer is small, and another copy.
         self._output = io.FileIO(os.dup(self._process.stdout.fileno()))
@@ -106,6 +108,7 @@ class BlobProcess:
             if requests < len(names) and requests - answers <= _MAX_PENDING:
                 self._ask(names[requests : requests + _MAX_PENDING])
                 requests = min(requests + _MAX_PENDING, len(names))
+
             end = self._receive(start, end)
             start = 0
             while answers < requests:
@@ -113,6 +116,7 @@ class BlobProcess:
                 answer = self._answer(name, sizes[name], start, end)
                 if answer is None:
                     break
+
                 content, start = answer
                 answers += 1
                 if content is None:
@@ -146,15 +150,19 @@ class BlobProcess:
         size = end - start
         if start:
             self._data[:size] = self._data[start:end]
+
         if len(self._data) < size + _BUFFER_BYTES:
             self._data += bytes(size + _BUFFER_BYTES)
+
         time.sleep(self._pause_s)
         try:
             count = self._output.readinto(memoryview(self._data)[size : size + _BUFFER_BYTES])
         except (OSError, ValueError) as error:
             raise self._failure("it ended") from error
+
         if not count:
             raise self._failure("it ended")
+
         is_enough = count >= _ENOUGH_BYTES
         self._pause_s = max(self._pause_s / 2, _MIN_PAUSE_S) if is_enough else min(self._pause_s * 2, _MAX_PAUSE_S)
         return size + count
@@ -164,16 +172,20 @@ class BlobProcess:
         data, digits = self._data, name.hex().encode()
         header = b"%s blob %d\n" % (digits, size)
         first = start + len(header)
+
         # A newline follows each content (git-cat-file, "Batch output").
         answer_end = first + size + 1
         if data.startswith(header, start, end):
             return (memoryview(data)[first : answer_end - 1], answer_end) if answer_end <= end else None
+
         missing = digits + _MISSING
         if data.startswith(missing, start, end):
             return None, start + len(missing)
+
         prefix = bytes(memoryview(data)[start : min(first, end)])
         if header.startswith(prefix) or missing.startswith(prefix):
             return None
+
         raise self._failure("its answer is not that of a content")
 
     def _failure(self, reason: str) -> GitFailed:

@@ -65,8 +65,10 @@ def read_subjects(repository: Repository, commit: str, cancellation: Cancellatio
                 break
         else:
             is_whole = True
+
     subjects = []
     entries = bytes(data).split(b"\0")[1:]
+
     # The end of the last one may be missing, and a part of a path is another path.
     for entry in entries if is_whole else entries[:-1]:
         # git makes one line of a subject, so the first newline ends it, and no path is taken for a part of it.
@@ -75,6 +77,7 @@ def read_subjects(repository: Repository, commit: str, cancellation: Cancellatio
         paths = tuple(path for path in names.split(b"\n") if path and not path.startswith(b'"'))
         if 0 < len(paths) <= MAX_PATHS:
             subjects.append(CommitSubject(subject[:MAX_SUBJECT_BYTES], paths))
+
     return subjects
 
 

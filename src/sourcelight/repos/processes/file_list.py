@@ -60,16 +60,20 @@ def list_files(repository: Repository, commit: CommitId) -> FileList | None:
     # Elsewhere the memory of a process can't be limited, and an object may expand to any size.
     if sys.platform != "linux" or repository.kind != "git":
         return None
+
     try:
         output = _list(repository.git_dir, commit)
     except (GitFailed, RepositoryError, OSError):
         return None
+
     records = output.count(b"\0")
     if records > FREE_ENTRIES:
         return None
+
     entries = _entries(output)
     if len(entries) != records or any(len(path) > MAX_PATH_BYTES for *_, path in entries):
         return None
+
     rows = sorted((path, name, size) for mode, name, size, path in entries if mode.startswith(b"100"))
     return FileList(
         [path for path, _, _ in rows],
@@ -90,6 +94,8 @@ def _list(git_dir: str, commit: CommitId) -> bytes:
             output = pipe.read(MAX_FOLDER_BYTES + 1)
         # A git that has more to write is ended here.
         status = 1 if len(output) > MAX_FOLDER_BYTES else process.wait(timeout=60)
+
     if status:
         raise GitFailed(["git", *arguments], status, "")
+
     return output

@@ -171,6 +171,7 @@ class Accounts:
             raise StateError(
                 f"account name {name!r} is invalid; use 1 to 64 letters, digits and . _ @ + -, a letter or digit first"
             )
+
         # Hashed before the transaction: a quarter of a second under the write lock would stop every other writer.
         password_hash = self._hash(password) if password else ""
         try:
@@ -182,6 +183,7 @@ class Accounts:
             )
         except sqlite3.IntegrityError as exc:
             raise StateError(f"account {name!r} already exists") from exc
+
         return self.get(name)
 
     def get(self, name: str) -> Account:
@@ -233,6 +235,7 @@ class Accounts:
         roles: dict[int, list[str]] = {}
         for row in rows:
             roles.setdefault(row[0], []).extend([row[5]] if row[5] is not None else [])
+
         # The join has a row per role; otherwise all rows of an account are equal.
         first = {row[0]: row for row in reversed(rows)}
         return [
@@ -284,6 +287,7 @@ class Sessions:
                 "INSERT INTO sessions (digest, account, token, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
                 (digest_of(secret), row[0], token, now_s, now_s + SESSION_S),
             )
+
         return secret
 
     def find(self, secret: str) -> BrowserSession | None:
@@ -308,9 +312,11 @@ class Sessions:
             digest = bytes.fromhex(text)
         except ValueError:
             return None
+
         # Checked before the database: a forged cookie costs one hash.
         if len(digest) != 32 or not hmac.compare_digest(signature.encode(), self._reader_mark(digest).encode()):
             return None
+
         now_s = int(self._clock())
         row = self._database.first_row(_LIVE, digest, now_s, now_s)
         return None if row is None else BrowserSession(*row)

@@ -70,6 +70,7 @@ class Attempts:
             row = connection.execute("SELECT value FROM keys WHERE name = 'pages'").fetchone()
             if row is None:
                 raise StateError("the state lacks its key for pages; restore a backup with `sourcelight admin restore`")
+
             digests = [_digest(bytes(row[0]), limit) for limit in limits]
             # Expired rows go first, so that the table stays as small as the open windows.
             connection.execute("DELETE FROM attempts WHERE ends_ms <= ?", (now_ms,))
@@ -81,14 +82,17 @@ class Attempts:
                     (digest, limit.limit - 1),
                 ).fetchone()
                 wait_ms = max(wait_ms, ends_at[0] - now_ms if ends_at else 0)
+
             if wait_ms > 0:
                 return Admission(wait_ms / 1000)
+
             row_ids = [
                 connection.execute(
                     "INSERT INTO attempts (digest, ends_ms) VALUES (?, ?)", (digest, now_ms + limit.window_s * 1000)
                 ).lastrowid
                 for limit, digest in zip(limits, digests, strict=True)
             ]
+
         return Admission(0.0, tuple(row_id for row_id in row_ids if row_id is not None))
 
     def withdraw(self, admission: Admission) -> None:

@@ -65,6 +65,7 @@ def password_matches(password: str, stored: str) -> bool:
     if len(parts) != 6 or parts[0] != "scrypt" or len(password) > MAX_PASSWORD_CHARS:
         _scrypt(password[:MAX_PASSWORD_CHARS], b"0" * 16, ScryptCost())
         return False
+
     cost = ScryptCost(int(parts[1]), int(parts[2]), int(parts[3]))
     computed = _scrypt(password, base64.b64decode(parts[4]), cost)
     return hmac.compare_digest(computed, base64.b64decode(parts[5]))
@@ -141,10 +142,12 @@ class AccessTokens:
         for scope in unique_scopes:
             if scope not in SCOPES:
                 raise StateError(f"unknown scope {scope!r}; available: {', '.join(SCOPES)}")
+
         if not unique_scopes:
             raise StateError(f"a token needs a scope: {' or '.join(SCOPES)}")
         if lifetime_s is not None and lifetime_s <= 0:
             raise StateError(f"lifetime_s must be above 0, got {lifetime_s}")
+
         secret = make_token("p")
         return self.store(account, digest_of(secret), unique_scopes, note=note, lifetime_s=lifetime_s), secret
 
@@ -164,6 +167,7 @@ class AccessTokens:
             row = connection.execute("SELECT id FROM accounts WHERE name = ?", (account,)).fetchone()
             if row is None:
                 raise StateError(f"account {account!r} doesn't exist")
+
             connection.execute(
                 # IGNORE and the SELECT below make this repeatable: a start that crashed after the insert stores the
                 # same token again.
@@ -172,6 +176,7 @@ class AccessTokens:
                 (row[0], digest, note, " ".join(scopes), int(now_s), expires),
             )
             (token_id,) = connection.execute("SELECT id FROM access_tokens WHERE digest = ?", (digest,)).fetchone()
+
         return self.get(token_id)
 
     def create_first(self, account: str, *, note: str) -> str:
@@ -191,6 +196,7 @@ class AccessTokens:
                 "AND (expires_at IS NULL OR expires_at > ?))",
                 (digest_of(secret), note, USER_ALL, now_s, account, USER_ALL, now_s),
             ).rowcount
+
         return secret if inserted else ""
 
     def get(self, token_id: int) -> AccessToken:
@@ -265,9 +271,11 @@ class Credentials:
         if row is not None:
             self._note("token", row[0], row[3], now_s)
             return VerifiedCredential("token", row[0], row[1], frozenset(row[2].split()))
+
         row = self._database.first_row(_OAUTH, digest, now_s)
         if row is None:
             return None
+
         self._note("oauth", row[0], row[3], now_s)
         return VerifiedCredential("oauth", row[0], row[1], frozenset(row[2].split()), row[4], row[5], bool(row[6]))
 
@@ -276,8 +284,10 @@ class Credentials:
         with self._lock:
             # Swapped under the lock and written outside of it: requests go on noting uses while the database is busy.
             last_used, self._last_used = self._last_used, {}
+
         if not last_used:
             return
+
         with self._database.write() as connection:
             for (kind, row), used_at in last_used.items():
                 table = "access_tokens" if kind == "token" else "oauth_grants"
@@ -289,6 +299,7 @@ class Credentials:
     def _note(self, kind: str, row: int, last: int | None, now_s: int) -> None:
         if last is not None and now_s - last < FRESH_S:
             return
+
         with self._lock:
             # One thread at a time, and one note per token until it has been written: a busy token would otherwise start
             # a thread for each request.

@@ -47,17 +47,20 @@ class Database:
         self.path = path
         self._actor = actor
         self._has_audit = False
+
         # Reentrant: `replace_from` migrates, and `close` may run in a finalizer of the thread that writes. Lock order
         # where both are needed: writing, then reading.
         self._writing = threading.RLock()
         # A database in memory has one connection only, so it needs only one lock.
         self._reading = threading.RLock() if path else self._writing
+
         # Mode before content: SQLite would create the file with the umask of the process.
         with self._mapping_errors():
             if path:
                 _make_private(path)
             self._writer = self._connect()
             self._reader = self._connect() if path else self._writer
+
         # A finalizer and no `__del__`: it runs once, also at exit, and holds the connections but not this object.
         self._closing = weakref.finalize(self, _close, [self._writer, self._reader])
         try:
@@ -140,6 +143,7 @@ class Database:
         """
         if os.path.lexists(target):
             raise StateError(f"{target} already exists: choose another name")
+
         partial = f"{target}.partial-{os.getpid()}"
         try:
             # Private from the start: the file will hold hashes of credentials, and a key.
@@ -178,6 +182,7 @@ class Database:
                     copy.backup(self._writer)
         except sqlite3.Error as exc:
             raise StateError(f"{source} can't be read as a copy of {os.path.basename(self.path)}: {exc}") from exc
+
         # The copy may be of a version without the audit tables, until `_migrate` has added them.
         self._has_audit = False
         self._migrate()
@@ -188,6 +193,7 @@ class Database:
         if not self.path:
             # `data_version` ignores writes of the same connection, and a database in memory has only one.
             return self._writer.total_changes
+
         try:
             # Every request calls this, so it avoids the two context managers of `read`.
             with self._reading:
@@ -211,6 +217,7 @@ class Database:
         except BaseException:
             connection.close()
             raise
+
         return connection
 
     def _migrate(self) -> None:
@@ -218,6 +225,7 @@ class Database:
             if _version_of(self._reader) == len(MIGRATIONS):
                 self._has_audit = True
                 return
+
         # Read again inside the transaction: another process may have migrated since the check above.
         with self.write() as connection:
             version = _version_of(connection)
@@ -228,11 +236,14 @@ class Database:
                     f"was written by a later version (its number is {version}, this version knows {len(MIGRATIONS)}); "
                     "update sourcelight or restore a backup",
                 )
+
             for migration in MIGRATIONS[version:]:
                 for statement in migration.statements:
                     connection.execute(statement)
+
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+
         self._has_audit = True
 
     @contextlib.contextmanager

@@ -53,9 +53,11 @@ class DeviceCodes:
             # Kept for a while after they expire, so that a late poll gets "expired" and not "unknown".
             connection.execute("DELETE FROM device_codes WHERE expires_at < ?", (now_s - DEVICE_CODE_S,))
             (pending,) = connection.execute("SELECT count(*) FROM device_codes").fetchone()
+
             # More open codes make it easier to guess one, and anyone may start requests.
             if pending >= MAX_PENDING:
                 raise StateError("too many pending sign-ins; try again in a few minutes")
+
             if client == COMMAND_LINE_CLIENT:
                 connection.execute(
                     # Created on first use, so that services without such sign-ins list no client.
@@ -64,12 +66,14 @@ class DeviceCodes:
                     "VALUES (?, 'Command-line client', NULL, '[]', ?, 0, '{}', ?)",
                     (client, USER_ALL, now_s),
                 )
+
             user_code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
             connection.execute(
                 "INSERT INTO device_codes (digest, user_code, client, scopes, expires_at, interval_s) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (digest_of(device_code), user_code, client, " ".join(scopes), now_s + DEVICE_CODE_S, INTERVAL_S),
             )
+
         return device_code, format_user_code(user_code)
 
     def pending(self, user_code: str) -> DeviceRequest | None:
@@ -103,6 +107,7 @@ class DeviceCodes:
             ).fetchone()
             if row is None or row[1] < now_s:
                 return "expired_token"
+
             scopes, _, interval_s, polled_at, decision, account = row
             if decision is None:
                 # A tolerance of a second: clients wait their interval after the answer, not after their request.
@@ -112,9 +117,11 @@ class DeviceCodes:
                     (now_s, _SLOW_DOWN_S if is_early else 0, digest),
                 )
                 return "slow_down" if is_early else "authorization_pending"
+
             connection.execute("DELETE FROM device_codes WHERE digest = ?", (digest,))
             if decision != "allow":
                 return "access_denied"
+
             return self._authorizations.issue(connection, account, client, tuple(scopes.split()))
 
 

@@ -61,15 +61,18 @@ class RepositoryGrants:
         """
         if not repository:
             raise StateError("a grant needs the name of a repository")
+
         column, holder = self._holder(account, role)
         if column == "role" and holder == ADMINISTRATOR_ID:
             raise StateError(f"the role {SITE_ADMINISTRATOR!r} already sees all repositories; it needs no grant")
+
         # Tied to the directory now: a name can be taken by another repository later, which must not inherit the grant.
         record = self._register.resolve(canonical_path or repository)
         if record is not None:
             repository, canonical_path = record.name, record.canonical_path
         elif not canonical_path and is_canonical_path(repository):
             canonical_path = repository
+
         now_s = int(self._clock())
         self._database.change(
             f"INSERT OR IGNORE INTO repository_grants (repository, {column}, created_at, place) "  # noqa: S608
@@ -107,11 +110,13 @@ class RepositoryGrants:
     def _holder(self, account: str, role: str) -> tuple[str, int]:
         if bool(account) == bool(role):
             raise StateError("pass either an account or a role")
+
         # Constants of this line only go into the SQL; the value is a parameter.
         column, table, name = ("account", "accounts", account) if account else ("role", "roles", role)
         row = self._database.first_row(f"SELECT id FROM {table} WHERE name = ?", name)  # noqa: S608
         if row is None:
             raise StateError(f"{column} {name!r} doesn't exist")
+
         return column, int(row[0])
 
 
@@ -170,28 +175,33 @@ class PermissionReader:
         """Return the permissions of an account; None if it was deleted."""
         version = self._database.version
         read_at, cached = self._cached
+
         # The version changes with every write of any process (PRAGMA data_version), so permissions are never older than
         # the last change.
         if read_at != version or len(cached) >= _KEPT:
             cached = {}
             self._cached = (version, cached)
+
         if account_id not in cached:
             rights = self._read(account_id)
             # Not cached: an account that is created later may get a new id, but never this one.
             if rights is None:
                 return None
             cached[account_id] = rights
+
         return cached[account_id]
 
     def _read(self, account_id: int) -> Permissions | None:
         row = self._database.first_row("SELECT name FROM accounts WHERE id = ?", account_id)
         if row is None:
             return None
+
         administrator = self._database.first_row(
             "SELECT 1 FROM account_roles WHERE account = ? AND role = ?", account_id, ADMINISTRATOR_ID
         )
         if administrator:
             return Permissions(row[0], is_administrator=True, permissions=frozenset(PERMISSIONS))
+
         allowed = self._database.all(_ALLOWED, USER_ID, account_id)
         granted = self._database.all(_GRANTED, account_id, USER_ID, account_id)
         return Permissions(

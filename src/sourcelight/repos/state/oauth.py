@@ -96,6 +96,7 @@ class Authorizations:
                 "INSERT INTO oauth_codes VALUES (?, ?, ?, ?, ?, ?, NULL)",
                 (digest_of(code), family, redirect_uri, int(redirect_uri_given), challenge, now_s + CODE_S),
             )
+
         return code
 
     def code(self, code: str) -> IssuedCode | None:
@@ -108,6 +109,7 @@ class Authorizations:
         )
         if row is None:
             return None
+
         family, client, account, scopes, resource, expires_at, is_used, redirect_uri, is_uri_given, challenge = row
         return IssuedCode(
             family,
@@ -132,6 +134,7 @@ class Authorizations:
         )
         if row is None:
             return None
+
         family, client, account, scopes, resource, expires_at, is_used = row
         return IssuedCode(family, client, account, tuple(scopes.split()), resource, expires_at, bool(is_used))
 
@@ -140,6 +143,7 @@ class Authorizations:
         issued = self.code(code)
         if issued is None:
             return None
+
         # Expiry and redirect address are checked by the caller, which knows the request; here only the single use
         # counts.
         digest, now_s = digest_of(code), int(self._clock())
@@ -153,6 +157,7 @@ class Authorizations:
             if not is_used:
                 _revoke(connection, issued.family, now_s)
                 return None
+
             return self._issue(connection, issued.family, issued.scopes, issued.scopes)
 
     def exchange_refresh_token(self, token: str, scopes: Iterable[str]) -> TokenPair | None:
@@ -163,6 +168,7 @@ class Authorizations:
         issued = self.refresh_token(token)
         if issued is None:
             return None
+
         digest, now_s = digest_of(token), int(self._clock())
         with self._database.write() as connection:
             is_used = connection.execute(
@@ -185,6 +191,7 @@ class Authorizations:
         )
         if row is not None:
             self.end(row[0])
+
         return row is not None
 
     def end(self, family: int) -> None:
@@ -232,6 +239,7 @@ class Authorizations:
                 "INSERT INTO oauth_tokens VALUES (?, ?, ?, ?, ?, ?, NULL)",
                 (digest_of(token), family, kind, " ".join(token_hash), now_s, now_s + lifetime),
             )
+
         return TokenPair(access, refresh, scopes)
 
 
@@ -298,8 +306,10 @@ class OAuthClients:
         for scope in unique_scopes:
             if scope not in SCOPES:
                 raise StateError(f"unknown scope {scope!r}; available: {', '.join(SCOPES)}")
+
         if not unique_scopes or not unique_uris or not name.strip():
             raise StateError("a client needs a name, a scope and a redirect address; pass all three")
+
         secret = make_token("s") if confidential else ""
         client = OAuthClient(
             f"slc_{secrets.token_hex(12)}",

@@ -107,6 +107,7 @@ class RepositoryRegister:
             connection.executemany(
                 "UPDATE OR REPLACE repository_grants SET place = ? WHERE place = '' AND repository = ?", bound
             )
+
         return len(bound)
 
     def resolve(self, repository: str) -> RepositoryRecord | None:
@@ -126,8 +127,10 @@ class RepositoryRegister:
         for record in records:
             if record.canonical_path == repository:
                 return record
+
         if not records:
             return None
+
         record = records[0]
         other_paths = [path for path in self.claims(record.claim) if path != record.canonical_path]
         if other_paths and (len(records) > 1 or name_key(record.name) == record.claim):
@@ -135,6 +138,7 @@ class RepositoryRegister:
             raise StateError(
                 f"several directories claim the name {repository!r}: {path_list}; pass the directory instead"
             )
+
         return record
 
     def claims(self, claim: str) -> list[str]:

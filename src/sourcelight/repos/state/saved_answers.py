@@ -69,12 +69,14 @@ class SavedAnswers:
         """
         if len(rows) > MAX_ANSWER_BYTES:
             raise TooManyAnswers(f"this answer has {len(rows):,} bytes; at most {MAX_ANSWER_BYTES:,} are saved")
+
         now, token = int(self._clock()), secrets.token_urlsafe(16)
         with self._database.write() as connection:
             connection.execute("DELETE FROM saved_answers WHERE expires_at <= ?", (now,))
             account = connection.execute("SELECT id FROM accounts WHERE name = ?", (owner,)).fetchone()
             if account is None:
                 return None
+
             # In the transaction of the insert: two requests can't both use the last free bytes.
             count, size = connection.execute(
                 "SELECT count(*), coalesce(sum(length(rows)), 0) FROM saved_answers WHERE account = ?", account
@@ -84,11 +86,13 @@ class SavedAnswers:
                     f"you have saved {count:,} answers of {size:,} bytes; at most {MAX_ANSWERS} of {MAX_BYTES:,} bytes "
                     "in all are stored: delete one first"
                 )
+
             connection.execute(
                 "INSERT INTO saved_answers (token, account, query, pattern_type, facts, rows, saved_at, expires_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (token, account[0], query, pattern_type, json.dumps(attributes), rows, now, now + LIFETIME_S),
             )
+
         return token
 
     def list_for_owner(self, owner: str) -> list[SavedAnswer]:

@@ -154,6 +154,7 @@ class Analyses:
             extra = {"WWW-Authenticate": challenge} if principal.error == "insufficient_scope" else {}
             await plain_response(principal.status, principal.text, extra)(scope, receive, send)
             return
+
         notes_of(scope).name(principal)
         tool = analysis_tools().get(request.path_params["name"]) if self._enabled else None
         if tool is None:
@@ -162,16 +163,19 @@ class Analyses:
         if self._stopping:
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
+
         try:
             arguments = await read_json_object(request, max_bytes=MAX_BODY_BYTES)
         except RequestRefused as exc:
             await plain_response(exc.status, exc.text)(scope, receive, send)
             return
+
         reader = principal.account or f"anonymous {(scope.get('client') or ('',))[0]}"
         if self._open[reader] >= self._limits.open_per_account:
             text = f"You have {count_of(self._limits.open_per_account, 'open call')}, the maximum; close one first."
             await plain_response(429, text, {"Retry-After": "1"})(scope, receive, send)
             return
+
         self._open[reader] += 1
         try:
             await self._answer(_AnalysisCall(tool, arguments, principal), scope, receive, send)
@@ -187,6 +191,7 @@ class Analyses:
         work.add_done_callback(_outcome)
         disconnected = asyncio.create_task(_wait_for_end(receive))
         self._running.add(call.cancellation)
+
         try:
             await response.start()
             await self._report(call, work, disconnected, response, headers)
@@ -215,10 +220,12 @@ class Analyses:
             await asyncio.wait({work, disconnected}, timeout=self._limits.tick_s, return_when=asyncio.FIRST_COMPLETED)
             if work.done() or disconnected.done():
                 return
+
             progress = call.progress.take()
             is_quiet = loop.time() - last_s >= self._limits.heartbeat_s
             if is_quiet and not self._holds(call, headers):
                 return
+
             if progress is not None or is_quiet:
                 await response.write([encode_progress(progress) if progress is not None else _HEARTBEAT])
                 last_s = loop.time()
@@ -233,6 +240,7 @@ class Analyses:
             notes.outcome = "access"
             await response.end([_refusal(call.tool, "your access has ended or changed since the call started")])
             return
+
         try:
             answer = await work
         except BaseException as exc:
@@ -241,8 +249,10 @@ class Analyses:
             notes.outcome = type(exc).__name__
             await response.end([self._error_event(call, exc)])
             return
+
         notes.outcome, notes.rows = "done", answer.table.num_rows
         events = encode_answer(limit_answer(answer))
+
         # Encoding a portion takes a few milliseconds, so it runs in a thread and doesn't block the event loop. One more
         # portion is read ahead: the last one is sent together with the end of the body.
         pending = await asyncio.to_thread(next, events, _END)
@@ -260,6 +270,7 @@ class Analyses:
             await self._queue.acquire(account, self._timeout_s)
         except QueueFull:
             raise ToolError(f"{call.tool.name}: the service is busy; retry later", tool=call.tool.name) from None
+
         loop = asyncio.get_running_loop()
         # Most work checks for cancellation and not for a deadline, so a timer turns the timeout into a cancellation.
         timer = loop.call_later(self._timeout_s, call.expire)
@@ -292,6 +303,7 @@ class Analyses:
         typed_error = encode_error(exc)
         if typed_error is not None:
             return typed_error
+
         if isinstance(exc, Cancelled | asyncio.CancelledError):
             if call.has_expired:
                 reason = (
@@ -300,9 +312,11 @@ class Analyses:
                 )
                 return _refusal(call.tool, reason)
             return _refusal(call.tool, "the service stopped the call before it had a result; retry later")
+
         if isinstance(exc, ClusterError):
             log.warning("%s failed: %s", name, exc)
             return _refusal(call.tool, exc.for_callers)
+
         # The caller gets an id, the log the error: its text may name paths of this machine.
         error_id = secrets.token_hex(6)
         log.error("%s failed, id %s", name, error_id, exc_info=exc)

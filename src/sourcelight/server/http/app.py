@@ -146,6 +146,7 @@ def open_app(
     app.add_part(pages)
     if api is not None:
         app.add_part(api)
+
     app.metrics.connect(lambda: search.running, catalog)
     app.state.search = search
     app.state.shortcut = Shortcut(
@@ -173,11 +174,13 @@ async def _read_trace(traces: tracing.TraceLog, authenticator: Authenticator, re
     principal = authenticator.for_search(request.headers)
     if isinstance(principal, Refusal):
         return plain_response(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
+
     notes_of(request.scope).name(principal)
     trace = traces.read(request.path_params["trace_id"], principal)
     if trace is None:
         # The same answer for another caller's trace: its existence is not revealed.
         return plain_response(404, "This trace doesn't exist, or it is no longer stored.")
+
     return HTMLResponse(tracing.page(trace), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
 
 
@@ -216,6 +219,7 @@ async def _ready(engine: Engine, search: SearchStream, _: Request) -> Response:
         return plain_response(503, "indexing")
     if engine.indexing.failure is not None and engine.report is None:
         return plain_response(503, "indexing failed: see the log of the service")
+
     # Names no path or repository, because anyone may call this. The log and `admin` name them.
     has_problems = bool(engine.catalog.settings_problems)
     warning = "\nrepos.toml can't be read: its previous settings still apply" if has_problems else ""

@@ -101,12 +101,15 @@ class ConnectionRegister:
         self._open[connection] = address
         self.wait(connection)
         same_address = self._by_address[address]
+
         # A trusted proxy carries all users, so its address alone has no limit.
         if len(same_address) > self.limits.per_address and not self._is_trusted(address):
             self._drop(next(iter(same_address)))
+
         # The oldest idle connection goes first; a dictionary keeps the order of arrival.
         if len(self._open) > self.max_connections and len(self._waiting_connections) > 1:
             self._drop(next(iter(self._waiting_connections)))
+
         # The reserve keeps descriptors for health checks while all others are busy.
         if len(self._open) > self.max_connections + self.limits.reserve:
             self._drop(connection)
@@ -147,6 +150,7 @@ class ConnectionRegister:
                 "limit clients at the proxy, or raise the hard limit of open files",
                 len(self._open), self.dropped,
             )  # fmt: skip
+
         self.remove(connection)
         connection.drop()
 
@@ -185,9 +189,11 @@ def _connections_by_descriptors() -> int:
         import resource
     except ImportError:  # Windows has no such limit
         return _MAX_CONNECTIONS
+
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return _MAX_CONNECTIONS
+
     return max(_MIN_CONNECTIONS, min(_MAX_CONNECTIONS, (soft - _OTHER_FILES) // 2))
 
 
@@ -203,6 +209,7 @@ class AcceptFaults:
         if not isinstance(exc, OSError):
             loop.default_exception_handler(context)
             return
+
         now_s = time.monotonic()
         if now_s - self._last >= _LOG_PERIOD_S:
             self._last = now_s
@@ -239,6 +246,7 @@ class TrustedProxies:
                 return ""
             if address not in self:
                 return str(address)
+
         return ""
 
     def address_of(self, scope: Scope) -> tuple[str, int] | None:

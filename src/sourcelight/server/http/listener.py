@@ -42,6 +42,7 @@ def bind(host: str, port: int) -> socket.socket:
         )[0]
     except (socket.gaierror, OverflowError) as exc:
         raise ConfigurationError(f"--host {host} --port {port}: can't resolve this address ({exc})") from exc
+
     listener = socket.socket(family, kind, protocol)
     try:
         # On Windows this option would let two processes share a port.
@@ -54,6 +55,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise ConfigurationError(
             f"can't listen on {host}:{port}: {exc.strerror or exc}; choose another port with --port (0: any free port)"
         ) from exc
+
     return listener
 
 

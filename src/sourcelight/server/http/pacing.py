@@ -68,6 +68,7 @@ class Pacer:
         """Add an event; ignores events after ``done``."""
         if self.has_done:
             return
+
         match item:
             case EncodedMatches(payload):
                 # `[]` holds no matches.
@@ -99,17 +100,21 @@ class Pacer:
         """Return the events that are due, as bytes on the wire; empty without one."""
         if self.wait_s(now_s) > 0:
             return []
+
         if not self._ready:
             self._gather()
+
         if not self._ready:
             # The engine takes its own time: a duration must not go back from one progress event to the next.
             elapsed = max(self._latest.duration_ms, round((now_s - self._start_s) * 1000))
             self._write(self._with_trace(replace(self._latest, duration_ms=elapsed)))
             self._progressed = now_s
+
         ready, self._ready = self._ready, []
         self._flushed = now_s
         if self._latest_is_new:
             self._progressed, self._latest_is_new = now_s, False
+
         return ready
 
     def _gather(self) -> None:
@@ -117,11 +122,13 @@ class Pacer:
         if self._filters is not None:
             self._write(self._filters)
             self._filters = None
+
         self._join_matches()
         if self._progress is not None:
             self._latest, self._latest_is_new = self._progress, True
             self._write(self._with_trace(self._progress))
             self._progress = None
+
         self._urgent = False
 
     def _join_matches(self) -> None:
@@ -134,18 +141,22 @@ class Pacer:
                 group, size = [], 0
             group.append(payload)
             size += len(payload)
+
         if group:
             self._write_matches(group)
+
         self._matches, self._size = [], 0
 
     def _write_matches(self, group: list[bytes]) -> None:
         if len(_HEAD) + sum(map(len, group)) + len(_TAIL) >= MAX_EVENT_BYTES:
             self.oversized += 1
             return
+
         parts: list[bytes | memoryview] = [_HEAD]
         for number, payload in enumerate(group):
             # Drops the brackets of each payload to join the arrays into one. A memoryview avoids a copy of megabytes.
             parts += [b"," if number else b"[", memoryview(payload)[1:-1]]
+
         self._ready.append(b"".join([*parts, b"]", _TAIL]))
         self._first_sent = True
 
@@ -157,6 +168,7 @@ class Pacer:
             self.has_done = True
             if self.oversized:
                 self._write(_too_large(self.oversized))
+
         self._write(item)
 
     def _with_trace(self, progress: Progress) -> Progress:

@@ -75,6 +75,7 @@ class SearchThreads:
             # Names show in a debugger, and tests count threads by them.
             thread.name = "sourcelight-search"
             work()
+
             # Release the task's references before the thread waits.
             work = None
             with self._guard:
@@ -82,6 +83,7 @@ class SearchThreads:
                 if self._stopped or self._idle >= _MAX_IDLE_THREADS:
                     return
                 self._idle += 1
+
             work = self._orders.get()
 
 
@@ -189,6 +191,7 @@ class Producer:
                 await self._wake.wait()
             finally:
                 overdue.cancel()
+
         # Cleared before the items are taken: an item that arrives in between wakes the next call.
         self._wake.clear()
         with self._drained:
@@ -196,6 +199,7 @@ class Producer:
             self._items.clear()
             self._size = 0
             self._drained.notify_all()
+
         return items
 
     def _run(self, on_end: Callable[[], Any]) -> None:
@@ -244,6 +248,7 @@ class Producer:
                     if isinstance(event, Progress):
                         self._progress = event
                     self._put(event, _EVENT_BYTES)
+
         self._mark("search ended")
 
     def _encode(self, event: MatchBatch, infos: Mapping[str, RepositoryInfo]) -> None:
@@ -275,9 +280,11 @@ class Producer:
                 # A deadline sends no notification, so the check below runs at least once a second.
                 self._drained.wait(1.0)
                 self.cancellation.check()
+
             self.is_waiting = False
             self._items.append((item, size))
             self._size += size
+
         if time.monotonic() >= self._quiet_until:
             self.wake()
 
@@ -368,6 +375,7 @@ def small_answer(
         events: list[Any] | None = engine.answer_at_once(request, viewer)
         if events is None:
             return None
+
         for event in events:
             counts.events += 1
             if isinstance(event, MatchBatch):
@@ -381,4 +389,5 @@ def small_answer(
         pacer = Pacer(cadence, start_s=time.monotonic())
         for error_event in internal_error_events(exc):
             pacer.add(error_event)
+
     return SmallAnswer(pacer.take(time.monotonic()), counts)

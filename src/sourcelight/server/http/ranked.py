@@ -71,6 +71,7 @@ def ranked_events(
         cancellation.check()
         offsets = _line_offsets(context, file) if request.chunk_matches or context.engine.holds_files else []
         batch = first_matches(_batch(file, words, request, repositories, offsets), count - tally.matches)
+
         # Checked before the tally counts the file: the first rows of a repository carry its description.
         is_new = file.repository not in tally.repositories
         tally.add(batch)
@@ -80,8 +81,10 @@ def ranked_events(
             yield MatchBatch(
                 visible, (repositories[file.repository],) if is_new and file.repository in repositories else ()
             )
+
         if tally.matches >= count:
             break
+
     skipped = _skipped_parts(answer, len(files), tally.matches, count, request.display)
     yield from _last_events(answer, tally, skipped, time.monotonic() - started)
 
@@ -119,12 +122,15 @@ def _skipped_parts(answer: ToolResult, file_count: int, match_count: int, count:
     if not answer.complete:
         notices = answer.notices or ("Some repositories were not searched in full.",)
         skipped += [Skipped("ranked-search", "not searched in full", notice, "warn") for notice in notices]
+
     if match_count >= count:
         skipped.append(match_limit(count))
     elif file_count > _MAX_FILES:
         skipped.append(Skipped("shard-match-limit", "result limit hit", f"The best {_MAX_FILES} files are shown."))
+
     if 0 <= display < match_count:
         skipped.append(display_limit(display, match_count))
+
     return skipped
 
 
@@ -133,6 +139,7 @@ def _last_events(answer: ToolResult, tally: Tally, skipped: Sequence[Skipped], e
     filters = tally.filters(exhaustive=not skipped, forks=0, archived=0)
     if filters:
         yield Filters(filters)
+
     yield Progress(
         done=True,
         match_count=tally.matches,
@@ -142,6 +149,7 @@ def _last_events(answer: ToolResult, tally: Tally, skipped: Sequence[Skipped], e
     )
     if answer.complete and answer.notices:
         yield Alert("Ranked search", "\n".join(answer.notices), "info")
+
     yield Done()
 
 
@@ -166,6 +174,7 @@ def _files(table: Any) -> list[_RankedFile]:
         file = files.setdefault(key, _RankedFile(repository, revision or "", CommitId(commit or ""), path, []))
         if start_line is not None:
             file.chunks.append((start_line, (chunk or "").split("\n")))
+
     return list(files.values())
 
 
@@ -178,6 +187,7 @@ def _words(question: str) -> re.Pattern[str]:
     words = {
         form for term in terms for form in (term, analyzed.source_texts.get(term, term)) if re.fullmatch(r"\w+", form)
     }
+
     # The longest word comes first: `re` takes the first alternative that matches, not the longest.
     return re.compile("|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))), re.IGNORECASE)
 
@@ -210,11 +220,13 @@ def _line_offsets_by_tool(context: ToolContext, file: _RankedFile) -> list[int]:
     last_line = max((start + len(lines) - 1 for start, lines in file.chunks), default=0)
     if not last_line:
         return []
+
     arguments = {"repo": file.repository, "revision": file.commit, "path": file.path, "startLine": 1}
     try:
         answer = tools.call(READ_FILE.name, arguments | {"endLine": last_line}, context)
     except (ToolError, RepositoryError, ClusterError):
         return []
+
     return list(accumulate((len(line.encode()) + 1 for line in answer.table.column("line").to_pylist()), initial=0))
 
 
@@ -232,6 +244,7 @@ def _batch(
 
     available = {start + index: line for start, lines in file.chunks for index, line in enumerate(lines)}
     numbers = sorted(available)
+
     # Without the file, offsets count from the first line of the first chunk.
     offsets = dict(zip(numbers, accumulate((len(available[n].encode()) + 1 for n in numbers), initial=0), strict=False))
     offsets |= {number: file_offsets[number - 1] for number in numbers if number <= len(file_offsets)}
@@ -257,6 +270,7 @@ def _batch(
     }
     if request.chunk_matches and rows:
         columns |= _chunk_columns(rows, available, offsets, request)
+
     schema = matches_schema()
     fields = [schema.field(name) for name in columns]
     arrays = [pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
@@ -276,6 +290,7 @@ def _matching_lines(
     matching = [line for line in lines if line.spans]
     if matching or not lines:
         return matching
+
     # A chunk may fit by its definitions or synonyms alone; clients need a line with a span to show it.
     first = next((line for line in lines if line.text.strip()), lines[0])
     first.spans = [(len(first.text) - len(first.text.lstrip()), len(first.text.rstrip()))]
@@ -294,14 +309,18 @@ def _chunk_columns(
         first, last = row.number, row.number
         while row.number - first < request.context_lines and first - 1 in available:
             first -= 1
+
         while last - row.number < request.context_lines and last + 1 in available:
             last += 1
+
         # Rows of one chunk share its list, so that a later row extends the chunk of earlier rows too.
         if chunks and first <= chunks[-1][1] + 1:
             chunks[-1][1] = last
         else:
             chunks.append([first, last])
+
         chunk_of_row.append(chunks[-1])
+
     columns: dict[str, list[Any]] = {"chunk": [], "chunk_start_line": [], "chunk_offset": [], "truncated": []}
     for first, last in chunk_of_row:
         lines = [available[number] for number in range(first, last + 1)]
@@ -312,4 +331,5 @@ def _chunk_columns(
         columns["chunk_start_line"].append(first)
         columns["chunk_offset"].append(offsets[first])
         columns["truncated"].append(is_long)
+
     return columns

@@ -50,10 +50,12 @@ class Access:
         now = time.monotonic()
         if not self._holds or now - self._checked < SHORT_S:
             return self._holds
+
         # A number that changes with every write to the state, in any process: cheaper than authenticating again.
         version = self._authenticator.version
         if version == self._version and now - self._checked < self._recheck_s:
             return True
+
         self._version, self._checked = version, now
         current = self._authenticator.for_search(self._headers)
         self._holds = isinstance(current, Principal) and current.covers(self._principal)

@@ -73,12 +73,15 @@ async def read_json_object(
     """
     if request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
         raise RequestRefused(400, "The body must be JSON with Content-Type application/json.")
+
     try:
         value = json.loads(await _read(request, max_bytes, unpacks=unpacks) or b"{}")
     except (ValueError, RecursionError):
         raise RequestRefused(400, "The body is not JSON.") from None
+
     if not isinstance(value, dict):
         raise RequestRefused(400, "The body must be a JSON object.")
+
     return value
 
 
@@ -86,6 +89,7 @@ async def _read(request: Request, max_bytes: int, *, unpacks: bool) -> bytes:
     coding = request.headers.get("content-encoding", "identity").strip().lower() if unpacks else "identity"
     if coding not in {"identity", "gzip"}:
         raise RequestRefused(415, "The body may be compressed with gzip only.")
+
     # wbits 31 is the gzip container. The output is bounded while it is made: 256 KiB may unfold to gigabytes.
     unpacker = zlib.decompressobj(31) if coding == "gzip" else None
     data = b""
@@ -96,6 +100,7 @@ async def _read(request: Request, max_bytes: int, *, unpacks: bool) -> bytes:
             raise RequestRefused(400, "The body is not gzip.") from None
         if len(data) > max_bytes or (unpacker is not None and unpacker.unconsumed_tail):
             raise RequestRefused(413, f"The body is larger than {max_bytes:,} bytes.")
+
     return data
 
 
@@ -128,12 +133,14 @@ def read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
     """
     trace, with_diffs = _WORDS.get(headers.get(TRACE_HEADER, "").lower()), shows_diffs(headers)
     first, _, remaining = query.partition(b"&")
+
     # The query comes first as a rule, and a client's other parameters are always the same: these are read once.
     text = unquote_plus(first[2:].decode("latin-1")) if first.startswith(b"q=") else ""
     if text and len(remaining) < _SHORT_BYTES:
         # A message about a parameter may quote the query, which only reading all of it knows.
         with contextlib.suppress(QueryError):
             return replace(_request_but_text(remaining, trace, with_diffs=with_diffs), query=text)
+
     return _read_request(query, trace, with_diffs=with_diffs)
 
 
@@ -162,6 +169,7 @@ class JsonFormatter(logging.Formatter):
         """Return a line; lines of the access log are already JSON."""
         if record.name == ACCESS_LOGGER:
             return record.getMessage()
+
         line = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
@@ -170,6 +178,8 @@ class JsonFormatter(logging.Formatter):
         }
         if number := request_id.get():
             line["request_id"] = number
+
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
+
         return json.dumps(line, separators=(",", ":"))

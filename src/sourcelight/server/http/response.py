@@ -89,9 +89,11 @@ class StreamResponse:
         if sum(map(len, frames)) > COMPRESS_IN_THREAD_BYTES:
             await self.write(frames)
             frames = []
+
         tail = b"".join(frames)
         if self._packer is not None:
             tail = self._packer.compress(tail) + self._packer.flush(zlib.Z_FINISH)
+
         self.sent += len(tail)
         await self._pass({"type": "http.response.body", "body": tail, "more_body": False})
 
@@ -108,9 +110,11 @@ class StreamResponse:
             waits_for = next(sending)
         except StopIteration:
             return
+
         if not self._unread_s:
             await RemainingAwait(sending, waits_for)
             return
+
         loop, timer, pending = asyncio.get_running_loop(), None, self._pending_bytes()
 
         def look() -> None:
@@ -159,6 +163,7 @@ def _portions(frames: list[bytes]) -> Iterator[bytes]:
             yield b"".join(small)
             small = []
         yield frame
+
     if small:
         yield b"".join(small)
 
@@ -183,4 +188,5 @@ def accepts_gzip(header: str) -> bool:
                 verdicts[match[1].lower()] = float(match[2] or 1) > 0
             except ValueError:
                 continue
+
     return verdicts.get("gzip", verdicts.get("*", False))

@@ -94,9 +94,11 @@ class BoundedHttp(HttpToolsProtocol):
         """Parse bytes, unless there were too many already."""
         if self._phase == "idle":
             self._phase = "head"
+
         state = self.server_state
         if self._shortcut is None and isinstance(state, _SharedState):
             self._shortcut = state.shortcut
+
         # One a portion: a peer that sends many requests at once must not keep the event loop from all others.
         self._may_shorten = self._shortcut is not None
         if self._beside_body <= MAX_HEAD_BYTES:
@@ -106,6 +108,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.send_400_response("Invalid HTTP request received.")
         else:
             self.transport.close()
+
         self._watch()
 
     def _watch(self) -> None:
@@ -114,6 +117,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self._deadline is not None and self._deadline_of != phase:
             self._deadline.cancel()
             self._deadline = None
+
         if self._deadline is None and phase != "idle":
             limits = self.register.limits
             self._deadline_of = phase
@@ -199,6 +203,7 @@ class BoundedHttp(HttpToolsProtocol):
         app = self.app
         if self.register.is_full and address.partition(b"?")[0].decode("latin-1") not in HEALTH_PATHS:
             self.app = service_unavailable
+
         try:
             self._read_head(address)
         finally:
@@ -211,6 +216,7 @@ class BoundedHttp(HttpToolsProtocol):
             if self._answer_shortly():
                 return
             self._finish_head()
+
         self._phase = "idle"
         self.register.work(self)
         super().on_message_complete()
@@ -227,8 +233,10 @@ class BoundedHttp(HttpToolsProtocol):
             answer = shortcut.answer(scope) if shortcut is not None else None
         except Exception:  # noqa: BLE001 - the application meets it again, and answers and logs it
             answer = None
+
         if shortcut is None or answer is None:
             return False
+
         head = [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
         # One write, where the base class would send two.
         self.transport.write(
@@ -245,8 +253,10 @@ class BoundedHttp(HttpToolsProtocol):
         if len(address) <= _MAX_PARSED_BYTES:
             super().on_headers_complete()
             return
+
         self.url = b"/"
         super().on_headers_complete()
+
         # The application is not called before this returns.
         path, _, query = address.partition(b"#")[0].partition(b"?")
         self.scope["path"], self.scope["raw_path"] = unquote(path.decode("latin-1")), path
@@ -341,6 +351,7 @@ class HttpServer(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
+
         previous = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -369,6 +380,7 @@ def warm_up(engine: Engine) -> None:
         request = SearchRequest(f"{pattern} count:1")
         for _ in engine.stream(request, Viewer.owner(), Cancellation(2.0)):
             pass
+
     gc.collect()
     gc.freeze()
 

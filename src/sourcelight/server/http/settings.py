@@ -225,6 +225,7 @@ def _address(value: Any) -> str:
     clean = not (parts.query or parts.fragment or parts.username or parts.password)
     if parts.scheme not in {"http", "https"} or not parts.hostname or not clean:
         raise ValueError
+
     _ = parts.port  # raises ValueError if the port isn't a number
     # Paths are appended with a slash, and two in a row would be another address.
     return text.rstrip("/")
@@ -321,22 +322,27 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
             key = SETTING_KEYS.get(name)
             if key is None:
                 raise ConfigurationError(f"{location}: unknown setting {name!r}; accepted: {', '.join(SETTING_KEYS)}")
+
             # JSON takes the last of two equal keys silently; an operator who edits the first would wonder.
             if name in set_names:
                 raise ConfigurationError(f"{location}: {name} is set twice; keep one")
+
             try:
                 values[key.attribute] = key.read(value)
             except (TypeError, ValueError):
                 text = json.dumps(value, ensure_ascii=False)
                 excerpt = text if len(text) <= 80 else text[:77] + "..."
                 raise ConfigurationError(f"{location}: {name} must be {key.accepted_text}, got {excerpt}") from None
+
             set_names.add(name)
+
     word = (environ or {}).get(DISABLE_DEEPSEARCH, "")
     if word:
         if word.lower() not in {"true", "1", "false", "0"}:
             raise ConfigurationError(f"{DISABLE_DEEPSEARCH} must be true or false, got {word!r}")
         values["deepsearch_tool_disabled"] = word.lower() in {"true", "1"}
         set_names.add(DISABLE_DEEPSEARCH)
+
     return Settings(**values, set_names=frozenset(set_names))
 
 
@@ -348,6 +354,7 @@ def _read_file(path: str) -> list[tuple[str, Any, int]]:
         raise ConfigurationError(f"{path}: can't be read: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
         raise ConfigurationError(f"{path}: not UTF-8 text (byte {exc.start}); save the file as UTF-8") from exc
+
     try:
         text = without_comments(text)
         value = json.loads(text, parse_constant=_refuse_constant)
@@ -357,8 +364,10 @@ def _read_file(path: str) -> list[tuple[str, Any, int]]:
         ) from exc
     except (ValueError, RecursionError) as exc:
         raise ConfigurationError(f"{path}:1: not JSON: {exc}") from exc
+
     if not isinstance(value, dict):
         raise ConfigurationError(f'{path}:1: not a JSON object; write an object such as {{"auth.public": true}}')
+
     # Read a second time for the line of each setting, which `json` doesn't give.
     return _members(text)
 
@@ -398,6 +407,7 @@ def _members(text: str) -> list[tuple[str, Any, int]]:
         position = _past_blank(text, _past_blank(text, position) + 1)
         value, position = decoder.raw_decode(text, position)
         members.append((name, value, line))
+
     return members
 
 

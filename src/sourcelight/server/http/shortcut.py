@@ -95,22 +95,26 @@ class Shortcut:
         size = len(scope["raw_path"]) + len(scope["query_string"])
         if not self._hosts.has_accepted(hosts) or size > MAX_ADDRESS_BYTES:
             return None
+
         number, notes, client = new_request_id(), RequestNotes(), self._proxies.address_of(scope)
         context = request_id.set(number)
         try:
             answer = self._search.answer_at_once(scope["query_string"], headers, client, notes)
         finally:
             request_id.reset(context)
+
         if isinstance(answer, Fallback):
             if answer is Fallback.NOT_SMALL:
                 scope[NOT_SMALL] = True
             return None
+
         body = b"".join(answer.frames)
         head = _HEAD
         if accepts_gzip(headers.get("accept-encoding", "")):
             if len(body) > COMPRESS_IN_THREAD_BYTES:
                 return None
             head, body = _PACKED_HEAD, compress(body)
+
         head += b"%s%s: %s\r\n" % (_SECURITY, REQUEST_ID, number.encode())
         return ShortAnswer(head, body, client, notes, number, start_s)
 

@@ -122,6 +122,7 @@ class SearchStream:
         self._limits = limits
         self._running: set[Producer] = set()
         self._queue = FairQueue(limits.searches, limits.searches_per_account, limits.streams_per_account)
+
         # All on one event loop: no lock guards these counts.
         self._streams: Counter[str] = Counter()
         self._threads = SearchThreads()
@@ -152,15 +153,18 @@ class SearchStream:
         if isinstance(principal, Refusal):
             await search_refusal(principal)(scope, receive, send)
             return
+
         notes.name(principal)
         if self.stopping:
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
+
         reader = reader_of(principal, scope.get("client"))
         if self._streams[reader] >= self._limits.streams_per_account:
             text = f"You have {self._limits.streams_per_account} open searches, the maximum"
             await plain_response(429, f"{text}; read or close one first.", {"Retry-After": "1"})(scope, receive, send)
             return
+
         # No `await` between the check and this line: two requests can't both take the last place.
         self._streams[reader] += 1
         try:
@@ -185,14 +189,17 @@ class SearchStream:
         principal = self._authenticator.for_search(headers)
         if isinstance(principal, Refusal) or self.stopping or TRACE_HEADER in headers:
             return Fallback.NOT_TRIED
+
         reader = reader_of(principal, client)
         # All on the event loop, and without a wait from here to the answer: no place needs to be taken.
         if self._streams[reader] >= self._limits.streams_per_account or not self._queue.has_room(reader):
             return Fallback.NOT_TRIED
+
         try:
             request = read_request(query, headers)
         except QueryError:
             return Fallback.NOT_TRIED
+
         notes.name(principal)
         notes.query = request.query
         small = self._small_answer(request, principal, headers, notes)
@@ -229,6 +236,7 @@ class SearchStream:
             notes.outcome = "query"
             await _answer(response, query_error_events(exc), self._cadence)
             return
+
         notes.query = request.query
         # Before the wait for a place, which may be long.
         access = Access(self._authenticator, headers, principal, self._limits.recheck_s)
@@ -238,11 +246,13 @@ class SearchStream:
             text = f"{self._limits.searches} searches are running, the maximum; retry in a moment."
             await plain_response(429, text, {"Retry-After": "1"})(scope, receive, send)
             return
+
         if self.stopping:
             # The service began to stop while this request waited in the queue.
             self._queue.release(reader)
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
+
         # If the access has ended, the search below reports it.
         is_new = scope.get(NOT_SMALL) is None
         small = self._small_answer(request, principal, headers, notes) if is_new and access.holds() else None
@@ -250,6 +260,7 @@ class SearchStream:
             self._queue.release(reader)
             await response.end(small.frames)
             return
+
         trace = self._traces.open(principal, request.query) if request.trace else None
         encode_batch = self._encoder(request, headers)
         await self._search(request, principal, trace, encode_batch, response, scope, receive, access, reader)
@@ -289,6 +300,7 @@ class SearchStream:
         producer.start(self._threads, on_end, quiet_s=SHORT_S)
         reader = RequestReader(receive, producer)
         response.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
+
         try:
             await self._pump(producer, pacer, response, reader, access)
         except OSError:
@@ -317,6 +329,7 @@ class SearchStream:
             # A search that ends at once doesn't need a task that watches for a disconnect.
             reader.watch()
             await response.start()
+
         frames: list[bytes] = []
         has_ended = False
         while not pacer.has_done:
@@ -324,20 +337,26 @@ class SearchStream:
             if items and not access.holds():
                 producer.end("your access has ended or changed; this answer is not complete")
                 items, has_ended = [], True
+
             for item in items:
                 pacer.add(item)
+
             overdue = self._stop_by is not None and time.monotonic() >= self._stop_by
             if (overdue or (has_ended and not items)) and not pacer.has_done:
                 for event in producer.closing(self._early_end(producer.ended_by)):
                     pacer.add(event)
+
             # The last frames wait for `end`, which sends them with the end of the body in one message.
             if (frames := pacer.take(time.monotonic())) and not pacer.has_done:
                 await response.write(frames)
+
             if reader.is_gone:
                 return
+
             if not pacer.has_done:
                 has_ended = producer.finished
                 items = await producer.take(0.0 if has_ended else self._wait_s(pacer))
+
         await response.end(frames)
 
     def _wait_s(self, pacer: Pacer) -> float:

@@ -69,10 +69,12 @@ def page(trace: Trace) -> str:
     """Render a trace as an HTML page; escapes all text of the request."""
     rows = []
     before = 0.0
+
     # A copy: the search may still add marks in its thread.
     for elapsed_ms, label in list(trace.marks):
         rows.append(f"<tr><td>{elapsed_ms:.1f}</td><td>{elapsed_ms - before:.1f}</td><td>{escape(label)}</td></tr>")
         before = elapsed_ms
+
     remaining = f"<p>{count_of(trace.left_out, 'later mark')} not recorded.</p>" if trace.left_out else ""
     who = escape(trace.account or "anonymous")
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(trace.started_at))

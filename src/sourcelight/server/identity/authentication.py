@@ -82,6 +82,7 @@ def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> Own
                 f"{OWNER_TOKEN_VARIABLE} must have {_MIN_TOKEN_CHARS} or more printable ASCII characters without spaces"
             )
         return OwnerTokenState("environment", OwnerToken.of(token), token)
+
     path = Path(home) / _FILE
     if path.exists():
         # Stored before the file is deleted: a crash in between leaves both, and the next start does this again.
@@ -92,6 +93,7 @@ def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> Own
             raise ConfigurationError(
                 f"{path}: stored in the state, but can't be deleted: {exc.strerror}; delete it"
             ) from exc
+
     text = state.tokens.create_first(OWNER, note=_NOTE)
     return OwnerTokenState("made", None, text) if text else OwnerTokenState("kept")
 
@@ -102,8 +104,10 @@ def _read_digest(path: Path) -> bytes:
         digest = bytes.fromhex(value)
     except (OSError, ValueError) as exc:
         raise ConfigurationError(f"{path}: can't be read: {exc}; delete it to create a new owner token") from exc
+
     if kind != "sha256" or len(digest) != hashlib.sha256().digest_size:
         raise ConfigurationError(f"{path}: has no hash of a token; delete it to create a new owner token")
+
     return digest
 
 
@@ -266,18 +270,22 @@ class Authenticator:
         # Schemes are case-insensitive (RFC 9110, 11.1).
         scheme, _, value = header.partition(" ")
         scheme, value = scheme.lower(), value.strip()
+
         # The scheme of the wire for acting as another account, which this service doesn't offer.
         if scheme == "token-sudo":
             return SUDO
+
         if scheme == "basic":
             token = _basic(value)
         elif scheme in {"token", "bearer"}:
             token = value
         else:
             return Principal.anonymous()
+
         # A comma joins two headers of the same name: which one was meant is unknown.
         if not token or any(separator in token for separator in " \t,"):
             return MALFORMED
+
         return self._recognize(token, headers.get("host", ""))
 
     def for_search(self, headers: Mapping[str, str]) -> Principal | Refusal:
@@ -319,6 +327,7 @@ class Authenticator:
             return NO_CREDENTIAL
         if not principal.has_mcp_access:
             return FORBIDDEN
+
         return principal if principal.may_use_mcp else INSUFFICIENT_SCOPE
 
     @property
@@ -338,12 +347,14 @@ class Authenticator:
         # writer.
         if self._owner is not None and self._owner.matches(token):
             return self._principal(VerifiedCredential("token", 0, _OWNER_ID, frozenset({USER_ALL})), OWNER)
+
         credential = self.state.credentials.find(token)
         # One answer for all causes, so that it doesn't reveal whether a token exists, has expired or was revoked.
         if credential is None or (credential.dynamic and not self._dynamic_clients):
             return WRONG_TOKEN
         if credential.resource and not same_service(credential.resource, self._external_url or f"//{host}"):
             return WRONG_TOKEN
+
         return self._principal(credential, f"{credential.kind}:{credential.id}")
 
     def _principal(self, credential: VerifiedCredential, name: str) -> Principal | Refusal:
@@ -351,6 +362,7 @@ class Authenticator:
         rights = self.state.rights.for_account(credential.account)
         if rights is None:
             return WRONG_TOKEN
+
         return Principal(
             rights.account,
             Viewer(
@@ -386,6 +398,7 @@ def same_service(resource: str, base: str) -> bool:
             return False
     except ValueError:
         return False
+
     # With the slash, so that /code doesn't contain /codex.
     prefix = service.path.rstrip("/")
     return target.path == prefix or target.path.startswith(f"{prefix}/")

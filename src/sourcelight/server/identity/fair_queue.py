@@ -62,9 +62,11 @@ class FairQueue:
         if self.has_room(account):
             self._running[account] += 1
             return
+
         queue = self._queues.get(account)
         if timeout_s == 0 or len(queue or ()) >= self._max_waiting:
             raise QueueFull
+
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queues.setdefault(account, deque()).append(turn)
         try:
@@ -108,9 +110,11 @@ class FairQueue:
                     self._queues.move_to_end(account)
                 else:
                     del self._queues[account]
+
                 # The slot is counted here, before the waiter runs: otherwise another task could take it in between.
                 turn.set_result(None)
                 return True
+
         return False
 
     def _forget(self, account: str, turn: asyncio.Future[None]) -> None:

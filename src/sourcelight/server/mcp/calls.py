@@ -171,11 +171,13 @@ class ToolRunner:
             queue = FairQueue(self.at_once, self.at_once - self.at_once // 4, self.waiting)
             self._queues[read_only] = queue
             self._threads[read_only] = anyio.CapacityLimiter(self.at_once)
+
         try:
             await queue.acquire(account)
         except QueueFull:
             message = f"{tool.name}: the service is busy with {self.waiting} waiting calls; retry in a few seconds"
             raise ToolFailed(message) from None
+
         try:
             run, limiter = anyio.to_thread.run_sync, self._threads[read_only]
             return await run(self._answer, call, abandon_on_cancel=True, limiter=limiter)
@@ -209,6 +211,7 @@ class ToolRunner:
             rendered = tools.render(call.tool, result, context, page)
             if call.caller.wants_sources:
                 rendered = with_sources(rendered, sources_of(result, context))
+
             payload, text = rendered
             return _readable(payload), _clean(text)
 
@@ -261,8 +264,10 @@ class ToolRunner:
                 failure = exc
             has_ended = True
             news.set()
+
         if failure is not None:
             raise failure
+
         assert rendered is not None  # noqa: S101 - narrows for the type checker
         return rendered
 
@@ -279,6 +284,7 @@ class _Steps:
         """Return progress, total and message of a report."""
         if progress.stage != self.stage:
             self.stage, self.before = progress.stage, self.last
+
         value = self.before + progress.done
         # The MCP specification: progress must increase with each notification, even if a stage starts from 0.
         value = value if value > self.last else self.last + 0.001

@@ -124,6 +124,7 @@ class McpEndpoints:
         with self._loading:
             if self._servers:
                 return
+
             options = self._options
             calls = ToolRunner(
                 self._engine,
@@ -161,6 +162,7 @@ class McpEndpoints:
         if not self._options.enabled:
             await _plain_response(404, "no route")(scope, receive, send)
             return
+
         base_url = self._options.external_url or f"{scope['scheme']}://{headers.get('host', 'localhost')}"
         if path.startswith(METADATA_PREFIX):
             if scope["method"] == "OPTIONS":
@@ -168,10 +170,12 @@ class McpEndpoints:
                 return
             await _metadata(scope["method"], base_url, path.removeprefix(METADATA_PREFIX))(scope, receive, send)
             return
+
         suite = ENDPOINTS.get(path)
         if suite is None:
             await _plain_response(404, "no route")(scope, receive, send)
             return
+
         origins = headers.getlist("origin")
         if origins and self._is_allowed_origin(origins):
             if scope["method"] == "OPTIONS":
@@ -179,11 +183,13 @@ class McpEndpoints:
                 await Response(status_code=204, headers=_preflight(origins[0], "POST, OPTIONS"))(scope, receive, send)
                 return
             send = _readable_by(origins[0], send)
+
         caller = self._caller(scope, headers, base_url, path)
         refused = caller if isinstance(caller, Response) else self._refuse_message(scope, headers)
         if refused is not None:
             await refused(scope, receive, send)
             return
+
         scope[_CALLER] = caller
         await self._serve_message(suite, scope, receive, send)
 
@@ -197,6 +203,7 @@ class McpEndpoints:
                 self._start_loading()
                 return
             await anyio.to_thread.run_sync(self.load)
+
         from sourcelight.server.mcp.protocol import serve_request
 
         await serve_request(self._servers[suite], scope, receive, send)
@@ -213,6 +220,7 @@ class McpEndpoints:
                 else {}
             )
             return _plain_response(principal.status, principal.text, extra)
+
         self._on_principal(scope, principal)
 
         def is_valid() -> bool:
@@ -227,10 +235,12 @@ class McpEndpoints:
             return _plain_response(
                 405, "Send messages with POST; this service has no streams or sessions.", {"Allow": "POST"}
             )
+
         if not self._is_allowed_origin(headers.getlist("origin")):
             return _plain_response(403, "This service refuses requests from pages of this origin.")
         if self._stopping:
             return _plain_response(503, "The service is stopping.", {"Retry-After": "5"})
+
         return None
 
     def _is_allowed_origin(self, origins: list[str]) -> bool:
@@ -241,6 +251,7 @@ class McpEndpoints:
             return True
         if len(origins) > 1 or _ORIGIN.fullmatch(origins[0]) is None:
             return False
+
         try:
             parts = urlsplit(origins[0])
             service = urlsplit(self._options.external_url)
@@ -248,6 +259,7 @@ class McpEndpoints:
             service_origin = (service.scheme, service.hostname, service.port or _port(service.scheme))
         except ValueError:
             return False
+
         # The MCP specification asks servers to check Origin against DNS rebinding. A page on this machine is trusted
         # like any local program.
         return parts.hostname in _LOOPBACK or (bool(service.hostname) and origin == service_origin)

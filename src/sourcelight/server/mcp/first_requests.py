@@ -34,6 +34,7 @@ async def read_start(receive: Receive) -> tuple[deque[Message], bytes, bool]:
         body += message.get("body", b"")
         if not message.get("more_body", False):
             return read, body, message["type"] == "http.request" and len(body) <= MAX_INSPECTED_BYTES
+
     return read, b"", False
 
 
@@ -68,13 +69,17 @@ async def answer_first(
         or not PROTOCOL_VERSIONS.issuperset(headers.getlist(_PROTOCOL_VERSION))
     ):
         return None, receive
+
     read, body, is_complete = await read_start(receive)
     if not is_complete:
         return None, replay(read, receive)
+
     answer = make_answer(body)[1] or make_list(body, list_tools)
     if answer:
         return Response(answer.rstrip(), 200, media_type=_JSON), receive
+
     # Without a version it is a message of the protocol's newer family perhaps, which has no such notification.
     if is_initialized(body):
         return Response(status_code=202, headers={"content-type": _JSON}), receive
+
     return None, replay(read, receive)

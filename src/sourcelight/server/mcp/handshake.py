@@ -89,6 +89,7 @@ class EarlyAnswers:
         self._is_open = self._answered_id is not None
         while self._is_open and self._has_input():
             self._answer_next()
+
         self._thread.start()
 
     def wait(self) -> FirstMessages:
@@ -150,6 +151,7 @@ def make_answer(line: bytes) -> tuple[int | str | None, bytes]:
     message = _parse_request(line, "initialize")
     if message is None or not _is_plain(message.get("params")):
         return None, b""
+
     request_id, params = message["id"], message["params"]
     result = {
         "capabilities": {"tools": {"listChanged": False}},
@@ -170,6 +172,7 @@ def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
     # Unknown members are left to the SDK, whose behavior may change.
     if message is None or not {"jsonrpc", "id", "method"} <= set(message) <= {"jsonrpc", "id", "method", "params"}:
         return None
+
     request_id = message["id"]
     # JSON's `true` is an int in Python. MCP forbids null as an id.
     is_number = isinstance(request_id, int) and not isinstance(request_id, bool) and abs(request_id) < _MAX_EXACT_ID
@@ -202,6 +205,7 @@ def _is_plain(params: Any) -> bool:
     """Return whether the SDK is sure to take the parameters of an `initialize`."""
     if not isinstance(params, dict) or set(params) != {"protocolVersion", "capabilities", "clientInfo"}:
         return False
+
     version, capabilities, info = params["protocolVersion"], params["capabilities"], params["clientInfo"]
     return (
         isinstance(version, str)

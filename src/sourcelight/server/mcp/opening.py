@@ -104,18 +104,22 @@ class EngineOpening:
         # The previous attempt failed: start another one, and wait for its result.
         if self._finished.is_set() and self._sources is None and not self._is_shared:
             self.start()
+
         self._wait(cancellation, observer)
         if self._failure is not None:
             if self._is_shared:
                 raise ToolError("the service can't open its repositories; its log has the reason") from self._failure
             raise self._failure
+
         if self._sources is None:
             raise ToolError("the service is stopping")
+
         return self._sources
 
     def _wait(self, cancellation: Cancellation, observer: CallObserver | None) -> None:
         start_s = time.monotonic()
         reported_s = 0.0
+
         # Waits in short steps to notice a cancellation meanwhile.
         while not self._finished.wait(_STEP_S):
             cancellation.check()

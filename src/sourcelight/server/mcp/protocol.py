@@ -79,6 +79,7 @@ def make_server(
         if tool is None:
             names = ", ".join(tools) or "none"
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; available: {names}")
+
         wants_progress = context.meta is not None and context.meta.get("progress_token") is not None
         report = context.session.report_progress if wants_progress else None
         try:
@@ -86,6 +87,7 @@ def make_server(
             payload, text = await calls.answer(tool, params.arguments or {}, caller, report)
         except ToolFailed as exc:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(exc))], is_error=True)
+
         content = [types.TextContent(type="text", text=text)]
         return types.CallToolResult(content=list(content), structured_content=payload if calls.with_structure else None)
 
@@ -109,6 +111,7 @@ async def serve_request(server: Server[Any], scope: Scope, receive: Receive, sen
     """
     read, body, is_complete = await read_start(receive)
     replay_receive = replay(read, receive)
+
     # A quick answer goes out as one JSON body, which saves the client a stream; anything slow needs the stream for
     # progress.
     is_single = is_complete and "text/event-stream" in Headers(scope=scope).get("accept", "") and is_quick(body)
@@ -137,9 +140,11 @@ def is_quick(body: bytes) -> bool:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
         return False
+
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict) or message.get("method") != "tools/call":
         return isinstance(message, dict)
+
     meta, name = params.get("_meta"), params.get("name")
     wants_progress = isinstance(meta, dict) and meta.get("progressToken") is not None
     return not wants_progress and isinstance(name, str) and is_quick_tool(name)
@@ -174,6 +179,7 @@ async def serve_after(
                     answered_id = None
                     continue
                 await write.send(answer)
+
         are_written.set()
 
     async with messages, anyio.create_task_group() as tasks:

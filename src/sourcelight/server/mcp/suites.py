@@ -89,6 +89,7 @@ def named_tools(names: Sequence[str]) -> dict[str, Tool[Any]]:
             selected.add(name)
         else:
             raise ConfigurationError(f"unknown tool {name!r}; available: default, all, {', '.join(available)}")
+
     return {name: tool for name, tool in available.items() if name in selected}
 
 

@@ -39,6 +39,7 @@ def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
     parts = _parts(uri)
     if parts is None:
         return f"it must be an absolute address of at most {MAX_URI_CHARS} ASCII characters"
+
     # RFC 6749, 3.1.2: a redirect address has no fragment. An empty one is invisible to `urlsplit`.
     if parts.fragment or uri.endswith("#"):
         return "it has a fragment (#)"
@@ -46,11 +47,13 @@ def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
         return "it has a user name"
     if parts.scheme == "https":
         return "" if parts.hostname else "it has no host"
+
     # RFC 8252, 7.3: loopback redirects of native applications may use http.
     if parts.scheme == "http":
         return "" if parts.hostname in LOOPBACK else "plain http is only for loopback addresses"
     if parts.scheme in _FOREIGN:
         return f"the scheme {parts.scheme}: belongs to the system, not to an application"
+
     return "" if parts.netloc or parts.path else "it has nothing after its scheme"
 
 
@@ -67,8 +70,10 @@ def matches(registered: str, requested: str) -> bool:
         or ("?" in registered) != ("?" in requested)
     ):
         return False  # parsing an address loses an empty query
+
     if _text(registered_parts) == _text(requested_parts):
         return True
+
     is_local = registered_parts.scheme == "http" and registered_parts.hostname in LOOPBACK
     return is_local and _text(registered_parts, port=False) == _text(requested_parts, port=False)
 
@@ -100,13 +105,16 @@ def is_local(uri: str) -> bool:
 def _parts(uri: str) -> SplitResult | None:
     if not uri or len(uri) > MAX_URI_CHARS or _UNFIT.search(uri):
         return None
+
     try:
         parts = urlsplit(uri)
         _ = parts.port  # raises for a port that isn't a number
     except ValueError:
         return None
+
     if not _SCHEME.fullmatch(parts.scheme) or (parts.hostname and re.search(r"[^a-z0-9.:_-]", parts.hostname)):
         return None
+
     return parts
 
 
@@ -192,8 +200,10 @@ def server_metadata(base: str, *, registration: bool, devices: bool = True) -> d
     }
     if devices:
         document["device_authorization_endpoint"] = f"{base}{DEVICE_AUTHORIZATION}"
+
     if registration:
         document["registration_endpoint"] = f"{base}{REGISTER}"
+
     return document
 
 
@@ -209,8 +219,10 @@ def basic_credentials(header: str) -> tuple[str, str]:
     scheme, _, value = header.partition(" ")
     if scheme.lower() != "basic":
         return "", ""
+
     try:
         name, _, secret = base64.b64decode(value.strip(), validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         return "", ""
+
     return unquote(name), unquote(secret)

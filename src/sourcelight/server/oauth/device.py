@@ -58,15 +58,18 @@ class DeviceSignIn:
         # have.
         if not self._options.devices:
             return PlainTextResponse("not found\n", 404)
+
         form = await form_of(request)
         client_id = form.get("client_id", "")
         allowed = self._scopes_of(client_id)
         if allowed is None:
             return oauth_error(401, "invalid_client", "this client can't use the device flow")
+
         # Scopes that mean nothing here, such as openid, are left out; the answer to the token request names the rest.
         requested = [scope for scope in form.get("scope", "").split() if scope in allowed]
         if form.get("scope", "").split() and not requested:
             return oauth_error(400, "invalid_scope", f"available scopes: {' '.join(allowed)}")
+
         # By network, since the caller has no account yet. Each start takes a row and one of few user codes, so an open
         # endpoint could otherwise exhaust both.
         limit = AttemptLimit("device sign-in", network_of(request), _STARTS, _START_WINDOW_S)
@@ -75,12 +78,14 @@ class DeviceSignIn:
             answer = oauth_error(429, "slow_down", "too many sign-ins were started from this address")
             answer.headers["Retry-After"] = str(round(admission.wait_s) + 1)
             return answer
+
         try:
             device_code, user_code = await anyio.to_thread.run_sync(
                 self._state.devices.start, client_id, requested or allowed[:1]
             )
         except StateError as exc:
             return oauth_error(503, "temporarily_unavailable", str(exc))
+
         page = f"{self._options.base_of(request.scope)}{DEVICE}"
         document = {
             "device_code": device_code,
@@ -99,10 +104,12 @@ class DeviceSignIn:
             return oauth_error(400, "invalid_request", "device_code and client_id are required")
         if self._scopes_of(client_id) is None:
             return oauth_error(401, "invalid_client", "this client can't use the device flow")
+
         # In a thread: SQLite may wait for a writer of another process, and the event loop serves streams meanwhile.
         outcome = await anyio.to_thread.run_sync(self._state.devices.exchange, device_code, client_id)
         if not isinstance(outcome, TokenPair):
             return oauth_error(400, outcome, _TEXTS[outcome])
+
         document = {
             "access_token": outcome.access,
             "token_type": "Bearer",
@@ -117,6 +124,7 @@ class DeviceSignIn:
         session = request.cookies.get(self._session_cookie, "")
         browser_session = self._state.sessions.find(session)
         form = await form_of(request) if request.method == "POST" else dict(request.query_params)
+
         # Bounded before it is looked up, hashed or shown; codes have 9 characters with their dash.
         code = form.get("user_code", "").strip()[:40]
         if browser_session is None:
@@ -124,6 +132,7 @@ class DeviceSignIn:
             return RedirectResponse(f"sign-in?to={quote(target, safe='')}", 303, NO_STORE)
         if not code:
             return pages.device_code_page()
+
         return await self._show(request, form, browser_session, session, code)
 
     async def _show(
@@ -132,21 +141,25 @@ class DeviceSignIn:
         """Answer with the request of a code, or its decision; wrong codes are counted, for each account."""
         if request.method == "POST" and not self._may_post(request, form, session, code):
             return pages.error_page("Access not granted", "The form has expired. Go back and try again.")
+
         # RFC 8628, 5.1: user codes are short, so guesses have to be limited. Counted per account, which a guesser can't
         # change as easily as an address; a right code is taken off again below.
         limit = AttemptLimit("device code", str(browser_session.account), _GUESSES, _GUESS_WINDOW_S)
         admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
         if not admission.is_granted:
             return pages.device_code_page(error="Too many codes were tried. Wait a few minutes.", status=429)
+
         pending = await anyio.to_thread.run_sync(self._state.devices.pending, code)
         client = self._state.clients.find(pending.client) if pending is not None else None
         if pending is None or client is None:
             error = "This code is unknown or has expired. Start again in the terminal."
             return pages.device_code_page(error=error, status=404)
+
         # The code was right: showing the page and posting its form must not use up guesses.
         await anyio.to_thread.run_sync(self._state.attempts.withdraw, admission)
         if request.method == "POST":
             return await self._decide(code, browser_session, is_allowed=form.get("decision") == "allow")
+
         return self._question(pending, client, browser_session, session, code)
 
     async def _decide(self, code: str, browser_session: BrowserSession, *, is_allowed: bool) -> Response:
@@ -186,9 +199,11 @@ class DeviceSignIn:
             return None
         if client_id == COMMAND_LINE_CLIENT:
             return USER_ALL, MCP
+
         # A dynamic client chose its own name, so the page would ask the user to trust whatever text an attacker
         # registered.
         client = self._state.clients.find(client_id) if client_id else None
         if client is None or client.dynamic or client.secret is not None:
             return None
+
         return client.scopes if USER_ALL not in client.scopes else (USER_ALL, MCP)

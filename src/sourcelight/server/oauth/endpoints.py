@@ -130,12 +130,14 @@ class OAuthEndpoints:
             return Response(status_code=204, headers=_PREFLIGHT)
         if request.method != "POST":
             return Response(status_code=405, headers={"Allow": "POST, OPTIONS"})
+
         limit = AttemptLimit("registration", network_of(request), self._options.registrations, _REGISTRATION_WINDOW_S)
         # In a thread: the counter is in SQLite, shared by all processes, and may wait for its lock.
         admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
         if not admission.is_granted:
             text = "Too many clients were registered from this address; try again later.\n"
             return _allow_any_origin(PlainTextResponse(text, 429, {"Retry-After": str(round(admission.wait_s) + 1)}))
+
         return _allow_any_origin(await (await self._load()).register(request))
 
     async def _metadata(self, request: Request) -> Response:
@@ -187,6 +189,7 @@ def _limit_body(endpoint: Endpoint) -> Endpoint:
             if size > MAX_BODY_BYTES:
                 return PlainTextResponse(f"The body is larger than {MAX_BODY_BYTES} bytes.\n", 413)
             parts.append(part)
+
         body = b"".join(parts)
 
         # The handlers read the body again; this request gives them the bytes that were within the limit.

@@ -79,12 +79,15 @@ class FormSealer:
         text, _, signature = sealed.partition(".")
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("pending", text).encode()):
             return None
+
         try:
             until, fields = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         except (binascii.Error, ValueError):
             return None
+
         if until < self._clock():
             return None
+
         return PendingAuthorization(**(fields | {"scopes": tuple(fields["scopes"])}))
 
     def csrf_token(self, purpose: str, *parts: str) -> str:
@@ -115,11 +118,13 @@ def network_of(request: Request) -> str:
         address = ipaddress.ip_address(host)
     except ValueError:
         return host
+
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return str(address.ipv4_mapped)
         # A provider assigns a whole /64 to one user (RFC 6177), who could guess from 2^64 addresses otherwise.
         return str(ipaddress.IPv6Network((int(address), _IPV6_NETWORK_BITS), strict=False))
+
     return host
 
 

@@ -51,12 +51,15 @@ class _Authenticator(ClientAuthenticator):
         record = self._client_provider.find_client(client_id)
         if client is None or record is None:
             raise AuthenticationError("unknown or disabled client")
+
         # A public client has no secret; PKCE binds the code to it.
         if record.secret is None:
             return client
+
         _, basic = basic_credentials(request.headers.get("authorization", ""))
         if not self._client_provider.secret_matches(client_id, basic or self._form.get("client_secret", "")):
             raise AuthenticationError("the client secret is missing or wrong")
+
         return client
 
 
@@ -75,16 +78,20 @@ class Handlers:
         repeated = _repeated_name(pairs)
         if repeated:
             return oauth_error(400, "invalid_request", f"{repeated} is repeated")
+
         if all(name != "code_challenge_method" for name, _ in pairs):
             # RFC 7636 reads an absent method as "plain", which isn't supported; the SDK would read it as S256.
             pairs.append(("code_challenge_method", "plain"))
+
         base = self._options.base_of(request.scope)
         answer = await AuthorizationHandler(self._provider(base)).handle(_with_query(request, pairs))
+
         # A redirect to the consent page is ours; any other goes to the client and gets `iss` (RFC 9207), which protects
         # clients that use several authorization servers against mix-up.
         target = answer.headers.get("location", "")
         if target and not target.startswith("consent?"):
             answer.headers["location"] = with_query(_with_plain_description(target), {"iss": base})
+
         return answer
 
     async def token(self, request: Request) -> Response:
@@ -93,6 +100,7 @@ class Handlers:
         form = dict(pairs)
         client_id, basic = basic_credentials(request.headers.get("authorization", ""))
         form.setdefault("client_id", client_id)
+
         # RFC 6749, 3.2: parameters must not occur more than once. Two parsers might read different ones.
         if repeated := _repeated_name(pairs):
             return oauth_error(400, "invalid_request", f"{repeated} is repeated")
@@ -103,9 +111,11 @@ class Handlers:
         if form["grant_type"] not in _GRANTS:
             supported = f"supported grant types: authorization_code, refresh_token, {DEVICE_GRANT}"
             return oauth_error(400, "unsupported_grant_type", supported)
+
         # Unknown scopes such as `openid` are dropped before the SDK sees them, which would refuse the whole request.
         if available := [scope for scope in form.get("scope", "").split() if scope in SCOPES]:
             form["scope"] = " ".join(available)
+
         base = self._options.base_of(request.scope)
         provider = self._provider(base, form.get("resource", ""))
         handler = TokenHandler(provider, _Authenticator(provider, form))
@@ -113,9 +123,11 @@ class Handlers:
             answer: Response = _with_plain_error(await handler.handle(_with_form(request, form)))
         except ResourceRefused:
             return oauth_error(400, "invalid_target", "the resource differs from the granted one")
+
         if answer.status_code == 401 and basic:
             # RFC 6749, 5.2: required with a 401 if the client tried to authenticate by the header.
             answer.headers["WWW-Authenticate"] = 'Basic realm="sourcelight"'
+
         return answer
 
     async def register(self, request: Request) -> Response:
@@ -139,9 +151,11 @@ class Handlers:
             if basic:
                 answer.headers["WWW-Authenticate"] = 'Basic realm="sourcelight"'
             return answer
+
         token = form.get("token", "")
         if not token:
             return oauth_error(400, "invalid_request", "token is missing")
+
         # RFC 7009, 2.2: the answer is 200 for an unknown token, too, so that no one can probe for valid ones.
         await anyio.to_thread.run_sync(self._state.authorizations.revoke, token, client.client_id)
         return Response(status_code=200, headers=NO_STORE)
@@ -159,13 +173,17 @@ def narrowed_metadata(body: bytes) -> bytes:
         metadata = json.loads(body)
     except (ValueError, RecursionError):
         return body
+
     if not isinstance(metadata, dict):
         return body
+
     scope, grants = metadata.get("scope"), metadata.get("grant_types")
     if isinstance(scope, str) and MCP in scope.split():
         metadata["scope"] = MCP
+
     if isinstance(grants, list) and (available := [grant for grant in grants if grant in _GRANTS]):
         metadata["grant_types"] = available
+
     metadata.setdefault("token_endpoint_auth_method", "client_secret_basic")
     return json.dumps(metadata).encode()
 
@@ -178,12 +196,15 @@ def plain_description(text: str) -> str:
 def _with_plain_error(answer: Response) -> Response:
     if answer.status_code < 400:
         return answer
+
     try:
         document = json.loads(bytes(answer.body))
     except ValueError:
         return answer
+
     if not isinstance(document, dict) or not isinstance(document.get("error_description"), str):
         return answer
+
     # The body is replaced inside the SDK's response, to keep its status and other headers.
     response = JSONResponse(document | {"error_description": plain_description(document["error_description"])})
     answer.body = response.body

@@ -44,8 +44,10 @@ class RegisteredClient(OAuthClientInformationFull):
             if len(registered) == 1:
                 return registered[0]
             raise InvalidRedirectUriError("redirect_uri is required: the client has several addresses")
+
         if any(matches(str(uri), str(redirect_uri)) for uri in registered):
             return redirect_uri
+
         raise InvalidRedirectUriError("the redirect_uri is not one of the client's registered addresses")
 
     def validate_scope(self, requested_scope: str | None) -> list[str] | None:
@@ -106,6 +108,7 @@ class Provider:
         client = self.find_client(client_id)
         if client is None:
             return None
+
         # Clients that an administrator made have no metadata: a secret decides then.
         method = client.metadata.get("token_endpoint_auth_method")
         return RegisteredClient(
@@ -122,20 +125,25 @@ class Provider:
         uris = [str(uri) for uri in client_info.redirect_uris or []]
         if not 1 <= len(uris) <= _MAX_URIS:
             raise RegistrationError("invalid_redirect_uri", f"a client has 1 to {_MAX_URIS} redirect_uris")
+
         for uri in uris:
             if problem := redirect_problem(uri):
                 raise RegistrationError("invalid_redirect_uri", f"can't use a redirect_uri: {problem}")
+
         if not set(client_info.grant_types) <= _GRANT_TYPES or client_info.response_types != ["code"]:
             raise RegistrationError(
                 "invalid_client_metadata",
                 "grant_types must be authorization_code and refresh_token, response_types must be code",
             )
+
         # A client that registers itself gets the smaller scope; `user:all` is given by an administrator only.
         if not (client_info.scope or "").split():
             client_info.scope = MCP
+
         name = (client_info.client_name or "").strip()
         if len(name) > _MAX_NAME:
             raise RegistrationError("invalid_client_metadata", f"client_name has more than {_MAX_NAME} characters")
+
         # Stored without the secret, which is kept as a hash, and without fields that have their own columns.
         metadata = client_info.model_dump(
             mode="json", exclude_none=True, exclude={"client_secret", "client_id", "redirect_uris", "scope"}
@@ -160,11 +168,14 @@ class Provider:
             raise AuthorizeError(
                 "invalid_request", "code_challenge must be an S256 challenge of 43 base64url characters"
             )
+
         if len(params.state or "") > _MAX_STATE_CHARS:
             raise AuthorizeError("invalid_request", f"state has more than {_MAX_STATE_CHARS} characters")
+
         # RFC 8707, 2: a token for a resource elsewhere must not be issued here, or that resource could use it here.
         if params.resource and not same_service(params.resource, self._base):
             raise AuthorizeError("invalid_target", "the resource is not part of this service")
+
         pending = PendingAuthorization(
             client.client_id,
             str(params.redirect_uri),
@@ -185,11 +196,13 @@ class Provider:
         # The same answer for an unknown code and one of another client, so that codes can't be probed.
         if code is None or code.client != client.client_id:
             return None
+
         if code.is_used:
             # A second use means that the code leaked, so the tokens of the first use end, too (OAuth 2.1,
             # 4.1.3).
             await _in_thread(lambda: self._state.authorizations.end(code.family))
             return None
+
         self._check_resource(code)
         return AuthorizationCode(
             code=authorization_code,
@@ -222,6 +235,7 @@ class Provider:
             return None
         if code.expires_at <= self._state.clock():
             return None
+
         self._check_resource(code)
         return RefreshToken(
             token=refresh_token,
@@ -257,10 +271,12 @@ class Provider:
         """Refuse a token request for a resource that wasn't granted (RFC 8707, 2.2)."""
         if not self._resource:
             return
+
         if code.resource:
             right = self._resource.rstrip("/") == code.resource.rstrip("/")
         else:
             right = same_service(self._resource, self._base)
+
         if not right:
             raise ResourceRefused
 
@@ -276,6 +292,7 @@ async def _in_thread(work: Callable[[], Field]) -> Field:
 def _answer(pair: TokenPair | None, message: str) -> OAuthToken:
     if pair is None:
         raise TokenError("invalid_grant", message)
+
     return OAuthToken(
         access_token=pair.access,
         token_type="Bearer",  # noqa: S106 - the kind of a token

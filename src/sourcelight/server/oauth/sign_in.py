@@ -62,9 +62,11 @@ class SignInPages:
         self._authenticator = authenticator
         self._sealer = sealer
         self._options = options
+
         # Not the whole site: all ports of a host share cookies. A proxy may add a path.
         self._root = urlsplit(options.external_url).path.rstrip("/")
         self._cookie_path = self._root + PREFIX
+
         # Bounded, since anyone may post to this form: an open queue would grow until memory is full.
         self._password_checks = BoundedQueue(_MAX_CONCURRENT_CHECKS, _MAX_WAITING_CHECKS)
 
@@ -76,14 +78,18 @@ class SignInPages:
             browser_session = self._state.sessions.find(session)
             if browser_session is not None and sealed:
                 return _to(f"idp/oauth/consent?request={sealed}")
+
             # `_page` accepts addresses of this service only; any other would make the form an open redirect.
             if browser_session is not None and (page := self._page(request.query_params.get("to", ""))):
                 return self._with_reader(_to(page), request, session)
+
             if browser_session is not None:
                 return pages.signed_in_page(
                     name=browser_session.name, csrf_token=self._sealer.csrf_token("sign-out", session)
                 )
+
             return self._form(request, sealed)
+
         form = await form_of(request)
         cookie = request.cookies.get(FORM_COOKIE, "")
         sealed = form.get("request", "")
@@ -94,6 +100,7 @@ class SignInPages:
             or not self._sealer.has_csrf_token(form.get("mark", ""), "sign-in", cookie)
         ):
             return self._form(request, sealed, error="The form has expired. Try again.", status=400)
+
         return await self._try(
             request, form.get("name", "").strip(), form.get("password", ""), sealed, form.get("to", "")
         )
@@ -106,9 +113,11 @@ class SignInPages:
             form.get("mark", ""), "sign-out", session
         ):
             return pages.error_page("Not signed out", _OLD)
+
         await anyio.to_thread.run_sync(self._state.sessions.end, session)
         sealed = form.get("request", "")
         answer = _to(f"sign-in?request={sealed}" if self._sealer.open(sealed) is not None else "sign-in")
+
         # With the path that set it: a browser keeps one cookie for each path, and deletes only the matching cookie.
         answer.delete_cookie(SESSION_COOKIE, path=self._cookie_path)
         answer.delete_cookie(READER_COOKIE, path=self._root or "/")
@@ -122,16 +131,19 @@ class SignInPages:
         client = self._client_of(pending, request)
         if pending is None or client is None:
             return pages.error_page("This request can't continue", _GONE, root="../../")
+
         session = request.cookies.get(SESSION_COOKIE, "")
         browser_session = self._state.sessions.find(session)
         if browser_session is None:
             return _to(f"../../sign-in?request={sealed}")
         if request.method != "POST":
             return self._question(pending, client, browser_session, sealed, session)
+
         if not is_same_site(request, self._options.base_of(request.scope)) or not self._sealer.has_csrf_token(
             form.get("mark", ""), "consent", session, sealed
         ):
             return pages.error_page("Access not granted", "The form has expired. Go back and try again.", root="../../")
+
         return await self._decide(pending, browser_session, form.get("decision", ""))
 
     def _question(
@@ -186,6 +198,7 @@ class SignInPages:
                 answer = self._form(request, sealed, name=name, error=text, status=429, to=to)
                 answer.headers["Retry-After"] = str(round(admission.wait_s) + 1)
                 return answer
+
             try:
                 checked = await self._password_checks.run(lambda: self._state.accounts.check_password(name, password))
             except Overloaded:
@@ -193,11 +206,14 @@ class SignInPages:
                 answer = self._form(request, sealed, name=name, error=_BUSY, status=503, to=to)
                 answer.headers["Retry-After"] = "3"
                 return answer
+
             if checked is None:
                 return self._form(request, sealed, name=name, error=_WRONG, status=403, to=to)
+
             await anyio.to_thread.run_sync(self._state.attempts.withdraw, admission)
             await anyio.to_thread.run_sync(self._state.attempts.forget, limits[0])
             account = checked.name, None
+
         session = await anyio.to_thread.run_sync(self._state.sessions.start, *account)
         answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else self._page(to) or "sign-in")
         self._set_cookie(answer, request, SESSION_COOKIE, session, "lax")
@@ -233,6 +249,7 @@ class SignInPages:
         pending = self._sealer.open(sealed) if sealed else None
         if sealed and pending is None:
             return pages.error_page("This request can't continue", _GONE)
+
         client = self._client_of(pending, request)
         cookie = request.cookies.get(FORM_COOKIE, "") or secrets.token_urlsafe(24)
         answer = pages.sign_in_page(

@@ -127,6 +127,7 @@ def build_generation(
         # Workers of a cluster make a temporary folder of their own.
         default_folder = "" if cluster else temporary
         folder = default_folder if work is None else os.fspath(work)
+
         # Largest first: a large repository that starts last would keep one worker busy while all others are idle.
         orders = [
             _BuildOrder(repository, previous_entries.get(repository.name), storage.url, folder, max_file_size)
@@ -141,15 +142,18 @@ def build_generation(
             )
             entry_by_name[name] = entry
             report(BuildProgress(len(entry_by_name), len(orders), name, entry.problem or "done"))
+
     cancel.check()
     lenders = _lenders(catalog.repositories)
     entries = tuple(_with_lenders(entry_by_name[name], lenders[name]) for name in sorted(entry_by_name))
     generation = Generation(entries=entries, contexts=catalog.contexts, skipped=catalog.skipped)
+
     # An unchanged generation is not written again: its id stays, so workers keep what they have open.
     if previous is not None and generation.equals(previous):
         generation = previous
     else:
         generation = write_generation(storage, generation, "" if previous is None else previous.id)
+
     return _report(entries, previous_entries, generation)
 
 
@@ -210,6 +214,7 @@ def _on_cluster(
                 # Dask would otherwise take equal arguments for the same task and return an old result.
                 pure=False,
             )
+
         present = _Present(client, scheduler)
         while pending:
             cancellation.check()
@@ -238,6 +243,7 @@ def _entry_or_problem(future: Any) -> StoredShard | str:
         raise
     except Exception as exc:  # noqa: BLE001 - any error belongs to the task's repository
         return f"{type(exc).__name__}: {exc}"
+
     return entry
 
 
@@ -255,10 +261,12 @@ class _Present:
         now = time.monotonic()
         if now - self._looked < _COUNT_S:
             return
+
         try:
             there = bool(self._client.nthreads())
         except (OSError, TimeoutError):  # its scheduler does not answer
             there = False
+
         self._looked = time.monotonic()
         if there:
             self._seen = self._looked

@@ -61,10 +61,12 @@ def build_shard(
     cancel = cancellation or Cancellation()
     if repository.kind != "git":
         raise RepositoryError("a cluster can't index a directory without git; commit it, or open it on one machine")
+
     source = source_of(repository, max_file_size)
     existing = _existing_entry(repository, previous, storage, source)
     if existing is not None:
         return existing
+
     # The key is made of the name alone, so that every worker finds the same directory; work trees are not searched in a
     # cluster.
     local = replace(repository, key=_key(repository.name), worktree="")
@@ -73,16 +75,19 @@ def build_shard(
     index, history = folder / "index" / local.key, folder / "index-history" / local.key
     if previous is not None and previous.shard and previous.formats == formats() and not index.exists():
         _begin_with(previous, storage, folder, local.key)
+
     _read_repository(local, store, histories, on_step, cancel)
     on_step("putting into storage")
     try:
         files = publish(local, index, history, storage)
     except OSError as error:
         raise RepositoryError(f"{repository.name} can't be read: {error}") from error
+
     # The entry describes the commit in the catalog. If the ref moved during the build, the next build does it again.
     view = store.repository_folder(local.key).manifest().view_of(repository.info.commit)
     if view is None:
         raise SearchIndexError(os.fspath(index), "the branch moved while its commit was indexed; build again")
+
     entry = StoredShard(
         repository.info,
         files.keep(storage),

@@ -145,6 +145,7 @@ class WorkerDirectory:
                 member for cell in self._cells for member in cell.members if member.address not in self._dropped
             )
             self._addresses = frozenset(member.address for member in self._live)
+
         return self._live
 
     @property
@@ -189,6 +190,7 @@ class WorkerDirectory:
             placement = self._placement_of(generation, live)
             self._placed = generation.id, live, placement
             self._send_placement(generation, placement)
+
         return placement
 
     async def close(self) -> None:
@@ -209,6 +211,7 @@ class WorkerDirectory:
             for name, members in holders.items():
                 if replica < len(members):
                     names.setdefault(members[replica], []).append(name)
+
         for member, repository_names in names.items():
             task = asyncio.get_running_loop().create_task(
                 self._send(member, WorkerRequest(generation.id, tuple(repository_names)))
@@ -237,6 +240,7 @@ class WorkerDirectory:
             by_name = {member.name: member for member in live if member.cell == cell}
             for shard, names in place(sizes, list(by_name), replicas=replicas).items():
                 holders[shard] += [by_name[name] for name in names]
+
         return {entry.name: tuple(holders[entry.shard]) for entry in generation.searchable}
 
     def _start_refresh(self) -> asyncio.Task[None]:
@@ -264,6 +268,7 @@ class WorkerDirectory:
         for member, alive in zip(back, answers, strict=True):
             if alive:
                 self._dropped.pop(member.address, None)
+
         self._live = None
         # Without its scheduler a Dask worker ends; workers that still answer can be used until then.
         cell.members = cell.members if addresses is None else addresses
@@ -287,6 +292,7 @@ class WorkerDirectory:
                     # A worker that came back with other versions is not used: its answers may differ from those of
                     # its replicas.
                     return bool(hello["versions"] == versions())
+
         return False
 
 
@@ -318,11 +324,13 @@ class ReplicaOrder:
         """Return the next worker to ask; None when all were asked, or the work is poisoned."""
         if name in self.failed_attempts and is_poisoned(self.failed_attempts[name]):
             return None
+
         asked_workers = self.requested.get(name, ())
         live = self.members.addresses
         for member in self.holders.get(name, ()):
             if member.address in live and member.address not in asked_workers:
                 return member
+
         return None
 
     def groups(self, names: Sequence[str]) -> tuple[dict[WorkerInfo, list[str]], list[str]]:
@@ -339,6 +347,7 @@ class ReplicaOrder:
                 unplaced.append(name)
             else:
                 groups.setdefault(member, []).append(name)
+
         return groups, unplaced
 
     def ask(self, member: WorkerInfo, names: Sequence[str]) -> None:

@@ -83,6 +83,7 @@ class HolderRequests:
         """
         messages: list[Message] = []
         open_ = list(self.order.names)
+
         # Each round asks the next worker of the repositories that are still open. It ends, because `replicas` never
         # returns a worker twice.
         while groups := await self._groups(open_):
@@ -99,6 +100,7 @@ class HolderRequests:
                 else:
                     messages.append(outcome)
                     open_ += self._missing(member, outcome)
+
         return messages
 
     async def together(self) -> list[Message]:
@@ -125,6 +127,7 @@ class HolderRequests:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
+
             needs_retry = False
             for task, (member, names_here) in tasks.items():
                 error = asyncio.CancelledError() if task.cancelled() else task.exception()
@@ -135,14 +138,17 @@ class HolderRequests:
                     needs_retry = True
                 elif self._missing(member, task.result()):
                     needs_retry = True
+
             if not needs_retry:
                 return [task.result() for task in tasks]
+
         return []
 
     async def _groups(self, names: Sequence[str]) -> dict[WorkerInfo, list[str]]:
         """Group repositories by their next worker; skip those without one after asking the schedulers again."""
         replicas = self.replicas
         groups, unplaced = replicas.groups(names)
+
         # A scheduler is asked again once only: it is a request over the network, and a dead cluster would be asked
         # forever.
         if unplaced and not self._is_refreshed:
@@ -150,6 +156,7 @@ class HolderRequests:
             await replicas.members.refresh()
             replicas.holders = {**replicas.holders, **replicas.members.holding(self.generation)}
             groups, unplaced = replicas.groups(names)
+
         self.skipped += unplaced
         return groups
 
@@ -195,6 +202,7 @@ class HolderRequests:
                     await on_numbers(member, message)
                 else:
                     self.on_message(message)
+
         raise AssertionError("an answer ends with its last message")
 
 
@@ -212,12 +220,14 @@ class _Meeting:
         self._payloads.append(message["numbers"])
         if len({len(payloads) for payloads in self._payloads}) > 1:
             raise ClusterError("the workers rank by different rules; run one version on all of them")
+
         if len(self._payloads) == self._count:
             join = sum if message["how"] == ADD else max
             all_numbers.set_result([join(column) for column in zip(*self._payloads, strict=True)])
             # A ranking has several exchanges: a fast worker may begin the next one before the others have this one's
             # sums.
             self._payloads, self._all_numbers = [], asyncio.get_running_loop().create_future()
+
         reply = {"token": self._token, "numbers": await all_numbers}
         members = self._holders.replicas.members
         async with contextlib.aclosing(messages_of(members, TELL, reply, member, self._holders.silence_s)) as payloads:
@@ -278,6 +288,7 @@ async def ask_one(
             attempts.append(FailedAttempt.of(member.name, error, silence_s))
             if isinstance(error, WORKER_GONE):
                 members.drop(member, attempts[-1])
+
     raise NoWorkerAnswered(label, attempts or members.absent)
 
 
@@ -298,4 +309,5 @@ async def _ask_worker(
                 raise ClusterError(f"{name}: {reason}")
             else:
                 return message
+
     raise AssertionError("an answer ends with its last message")

@@ -112,6 +112,7 @@ class OrderedMerge:
     def __init__(self, names: Sequence[str], phases: Sequence[int] = PHASES) -> None:
         self.names = sorted(names)
         self.slots = {name: RepositorySlot() for name in self.names}
+
         # One condition for all slots: the event loop adds results, and the reader waits for the next turn.
         self.changed = threading.Condition()
         # Bytes of rows that are not yielded yet, of all copies. `changed` guards it; `full` reads an estimate without
@@ -120,6 +121,7 @@ class OrderedMerge:
         self.waiting = False
         self.error: Exception | None = None
         self._phases = phases
+
         # Index into the sequence of all (phase, repository) turns; only the reader moves it.
         self._position = 0
         # A counter, because `is_settled` is read for every result and must not visit all slots.
@@ -154,9 +156,12 @@ class OrderedMerge:
                     )
                     stream.rows += end - start
                     self.bytes += stream.parts[-1].size
+
                 start = end
+
             for copy in islice(copies.values(), 1):
                 copy.position.advance(result.phase, result.repositories[-1])
+
             self._notify_reader()
 
     def finish(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
@@ -190,6 +195,7 @@ class OrderedMerge:
                 self.bytes -= sum(part.size for part in copy.parts)
                 if not slot.complete:
                     incomplete.append(name)
+
             self._notify_reader()
             return incomplete
 
@@ -260,9 +266,11 @@ class OrderedMerge:
                 raise self.error
             if stopped():
                 return False
+
             turn = self._take_turns(gathered)
             if turn is None:
                 return False
+
             now = time.monotonic()
             if gathered.rows:
                 # A partly yielded repository comes from one worker, so waiting for others can't fill the first batch.
@@ -271,6 +279,7 @@ class OrderedMerge:
                     return True
             elif now >= yield_at:
                 yield_at = now + TOGETHER_S
+
             # The writer notifies only a waiting reader: the reader doesn't need most results next.
             self.waiting = True
             self.changed.wait(yield_at - now)
@@ -289,6 +298,7 @@ class OrderedMerge:
             if not slot.over(phase):
                 break
             self._position += 1
+
         return self._turn
 
     @property
@@ -303,6 +313,7 @@ class OrderedMerge:
         copy = copies[0] if len(copies) == 1 else max(copies, key=lambda item: (item.complete, item.phase, item.rows))
         if copy.rows <= slot.rows_yielded:
             return
+
         row_index = 0
         for part in copy.parts:
             if part.phase > phase:
@@ -314,12 +325,14 @@ class OrderedMerge:
                 # Free the memory, but keep the row count.
                 part.batch, part.size = None, 0
             row_index += part.rows
+
         slot.rows_yielded = max(slot.rows_yielded, row_index)
 
     def _notify_reader(self) -> None:
         """Wake the reader if the search has ended, or if enough rows of the next repository are here."""
         if not self.waiting:
             return
+
         if self.is_settled or self.error is not None:
             self.changed.notify_all()
         elif self.bytes >= self._min_batch_bytes and (turn := self._turn) is not None:

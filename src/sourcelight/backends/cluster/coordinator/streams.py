@@ -111,10 +111,12 @@ class WorkerStreams:
         try:
             await self.replicas.members.ready()
             self.replicas.holders = self.replicas.members.holding(self.generation)
+
             # All streams start at once: a worker that has to wait for its turn would delay the first rows of its
             # repositories.
             self._assign(self.slots.names)
             self._timer = loop.call_later(_CHECK_S, self._check)
+
             # `_idle` is a new future each time: whatever ends or starts a stream resolves it, and the condition is
             # checked again.
             while self._running:
@@ -143,11 +145,13 @@ class WorkerStreams:
         """Give up repositories without a pending request; there are some only after an internal error."""
         if self.slots.is_settled:
             return
+
         incomplete = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
         if self._error is not None:
             reason = f"the request failed ({type(self._error).__name__}: {self._error})"
             for name in incomplete:
                 self.replicas.add_failure(name, FailedAttempt("service", reason))
+
         self.slots.give_up(incomplete)
 
     def _assign(self, names: Sequence[str]) -> None:
@@ -166,6 +170,7 @@ class WorkerStreams:
             for name in names
             if name not in self._retried and not is_poisoned(replicas.failed_attempts.get(name, ()))
         ]
+
         # Once per repository: otherwise a repository that no worker can fetch would keep the search running.
         self._retried.update(retried)
         if retried:
@@ -174,6 +179,7 @@ class WorkerStreams:
             shards = {entry.name: entry.shard for entry in self.generation.searchable}
             other_workers = {name: self._other_workers(name, shards[name], holders.get(name, ())) for name in retried}
             replicas.holders = {**replicas.holders, **other_workers}
+
         placed = [name for name in retried if replicas.next(name) is not None]
         self.slots.give_up([name for name in names if name not in placed])
         if placed:
@@ -183,6 +189,7 @@ class WorkerStreams:
         """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
         live = self.replicas.members.live
         asked_workers = self.replicas.requested.setdefault(name, set())
+
         # A worker that was gone and lives has answered in the meantime.
         # In place: `replicas.requested` holds this set.
         asked_workers -= self._dropped_addresses.intersection(member.address for member in live)
@@ -231,6 +238,7 @@ class WorkerStreams:
         finally:
             self._open.discard(stream)
             self.slots.drop(stream.copies)
+
         # Failed streams count too: they also show how long a stream takes.
         self._durations.append(time.monotonic() - stream.started_s)
 
@@ -255,6 +263,7 @@ class WorkerStreams:
         """Store the content of a message; return True for the last one. Raises the error that the worker reports."""
         if message["kind"] == "fault":
             raise error_from_plain(message)
+
         for result in message.get("results", ()):
             if isinstance(result, RepositoriesDone):
                 # All files of these have arrived; the stream itself continues with others.
@@ -264,17 +273,21 @@ class WorkerStreams:
                     self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=not result.unfit))
             else:
                 self.slots.add(stream.copies, result)
+
         if message["kind"] != "end":
             return False
+
         self._finish(stream, SearchOutcome(**message["outcome"]))
         return True
 
     def _finish(self, stream: _Stream, outcome: SearchOutcome) -> None:
         for name, reason in (outcome.failed | outcome.unfit).items():
             self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=name in outcome.failed))
+
         with self.slots.changed:  # a reader that sees the end must also see its report
             first = self.slots.complete(stream.copies)
             self.outcomes.append((outcome, frozenset(first)))
+
         # Repositories that another worker has completed by now need not be sent twice.
         # Only hedges and retries make a second copy, so most streams look no further.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
@@ -319,6 +332,7 @@ class WorkerStreams:
         # The median, not the mean: one very slow stream must not raise the bar that it is measured against.
         usual = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations)) if self._durations else math.inf
         now = time.monotonic()
+
         # Few second attempts at a time: under a general load all streams are slow, and doubling the work would make it
         # worse.
         remaining = max(MAX_HEDGES, len(self._open) // STREAMS_PER_HEDGE) - sum(
@@ -327,10 +341,12 @@ class WorkerStreams:
         for stream in list(self._open):
             if remaining <= 0:
                 return
+
             slow = now - stream.started_s >= usual or now - stream.heard_s >= QUIET_S
             # A paused stream waits for its reader, not for its worker.
             if stream.has_hedge or stream.is_paused or not slow:
                 continue
+
             stream.has_hedge = True
             # By worker: the next holders of the stream's repositories may be several.
             groups: dict[WorkerInfo, list[str]] = {}
@@ -338,6 +354,8 @@ class WorkerStreams:
                 member = None if self.slots.slots[name].complete else self.replicas.next(name)
                 if member is not None:
                     groups.setdefault(member, []).append(name)
+
             for member, names in groups.items():
                 self._start(member, names, is_hedge=True)
+
             remaining -= len(groups)

@@ -135,6 +135,7 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
     if content is None or hashlib.sha256(content).hexdigest() != generation:
         problem = "is missing" if content is None else "was changed"
         raise StorageError(storage.url, f"generation {generation[:12]} {problem}")
+
     try:
         table = pq.read_table(pa.BufferReader(content))
         metadata = json.loads(table.schema.metadata[b"sourcelight"])
@@ -142,12 +143,14 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
             raise StorageError(
                 storage.url, f"the generation has format {metadata['format']}; this version reads {FORMAT}"
             )
+
         # Inside the `try`: a missing column is a KeyError of the row, and means the same to a caller as a damaged file.
         entries = tuple(_entry(row) for row in table.to_pylist())
         # Generations of earlier versions have no skipped repositories.
         skipped = tuple(SkippedRepository(**item) for item in metadata.get("skipped", ()))
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise StorageError(storage.url, f"generation {generation[:12]} can't be read ({error})") from error
+
     return Generation(metadata["number"], entries, metadata["contexts"], skipped, generation)
 
 
@@ -176,6 +179,7 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     # From the file and not from the caller's object, which may be a copy with another number.
     number = read_generation(storage, previous_id).number + 1 if previous_id else 1
     rows = [_row(entry) for entry in generation.entries]
+
     # One column per field, even without rows: an empty generation has to be readable too.
     names = ["facts" if name == "info" else name for name in StoredShard.__dataclass_fields__]
     columns = {name: [row[name] for row in rows] for name in names}
@@ -189,14 +193,17 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     }
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(metadata)}), sink)
+
     # The id is the hash of the content, so a generation can't be changed, and a reader can check what it got.
     content = sink.getvalue().to_pybytes()
     generation_id = hashlib.sha256(content).hexdigest()
     storage.write(_name(generation_id), content)
+
     # No lock is possible on object storage. This check finds another builder that finished earlier; a race of
     # milliseconds remains.
     if current_id(storage) != previous_id:
         raise ClusterError("another generation was written meanwhile; build again, with one builder at a time")
+
     storage.write(CURRENT, json.dumps({"generation": generation_id, "number": number, "former": previous_id}).encode())
     return replace(generation, number=number, id=generation_id)
 

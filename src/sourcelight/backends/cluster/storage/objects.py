@@ -42,6 +42,7 @@ class ShardStorage:
             import fsspec
         except ImportError as error:
             raise MissingExtra("sourcelight[cluster]", "to keep shards in shared storage") from error
+
         # Resolved once: workers and builders may run in different working directories, and `~` means nothing to fsspec.
         address = url if "://" in url else os.fspath(Path(url).expanduser().resolve())
         try:
@@ -50,6 +51,7 @@ class ShardStorage:
             raise MissingExtra(str(error), f"for storage at {_without_password(url)}") from error
         except (ValueError, TypeError) as error:
             raise ConfigurationError(f"can't open storage {_without_password(url)}: {error}") from error
+
         self.url = address
         self._root = self._root.rstrip("/")
         protocol = self._fs.protocol
@@ -67,6 +69,7 @@ class ShardStorage:
             # broke off on a store without atomic writes. That one is written again.
             if self._size(name) != size:
                 self._place(name, lambda target: self._fs.put_file(os.fspath(path), target))
+
         return digest, size
 
     def fetch(self, digest: str, size: int, target: Path) -> None:
@@ -91,8 +94,10 @@ class ShardStorage:
                     seen.update(block)
                     read += len(block)
                     out.write(block)
+
             if read != size or seen.hexdigest() != digest:
                 raise ShardDamaged(name, f"expected {size:,} bytes, got {read:,} bytes with another hash")
+
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -128,6 +133,7 @@ class ShardStorage:
         if not self._local:
             write(name)
             return
+
         self._fs.makedirs(name.rpartition("/")[0], exist_ok=True)
         temporary = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
         try:

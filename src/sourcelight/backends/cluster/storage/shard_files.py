@@ -88,18 +88,22 @@ class ShardFiles:
         content = storage.read(name)
         if content is None:
             raise ShardDamaged(name, "it is not in storage")
+
         try:
             rows = pq.read_table(pa.BufferReader(content)).to_pylist()
             files = cls(tuple(StoredFile(os.fsdecode(row["path"]), row["digest"], row["size"]) for row in rows))
         except (pa.ArrowException, KeyError, TypeError) as error:
             raise ShardDamaged(name, f"it can't be read ({error})") from error
+
         if files.id != shard:
             raise ShardDamaged(name, "it is the list of another shard")
+
         # Storage is shared with other writers: a path from it is checked before anything is written below it.
         for file in files.files:
             parts = PurePosixPath(file.path).parts
             if not parts or parts[0] not in {GIT, INDEX, HISTORY} or ".." in parts or "\\" in file.path:
                 raise ShardDamaged(name, f"it names a file outside of the shard: {file.path!r}")
+
         return files
 
 
@@ -134,11 +138,13 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
         raise RepositoryError(
             f"the files of {repository.name} change faster than they can be read; retry when no fetch is running"
         )
+
     for folder, name in ((index, INDEX), (history, HISTORY)):
         files += [
             StoredFile(f"{name}/{path.relative_to(folder).as_posix()}", *storage.put(path))
             for path in _index_files(folder)
         ]
+
     return ShardFiles(tuple(sorted(files, key=lambda file: file.path)))
 
 
@@ -163,20 +169,25 @@ def fetch(
         object_path = objects / file.digest[:2] / file.digest
         to = target / file.path
         to.parent.mkdir(parents=True, exist_ok=True)
+
         # What nothing links to may be swept away at any moment.
         with contextlib.suppress(FileNotFoundError):
             os.link(object_path, to)
             if to.stat().st_size == file.size and not (check and hash_of(to) != (file.digest, file.size)):
                 continue
             to.unlink()
+
         storage.fetch(file.digest, file.size, to)
         object_path.parent.mkdir(parents=True, exist_ok=True)
         object_path.unlink(missing_ok=True)
+
         # Another thread stored the same content first, which is as good.
         with contextlib.suppress(FileExistsError):
             os.link(to, object_path)
+
     for name in (GIT, INDEX, HISTORY):
         (target / name).mkdir(parents=True, exist_ok=True)
+
     for name in ("refs", "objects"):
         (target / GIT / name).mkdir(exist_ok=True)
 
@@ -203,9 +214,11 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
         for name in ("packed-refs", "shallow"):
             if (git_common_dir / name).is_file():
                 yield name, lambda name=name: storage.put(git_common_dir / name)  # type: ignore[misc]
+
         for path in sorted((git_common_dir / "refs").rglob("*")):
             if path.is_file() and path.suffix != ".lock":
                 yield path.relative_to(git_common_dir).as_posix(), lambda path=path: storage.put(path)  # type: ignore[misc]
+
         seen: set[str] = set()
         for path in _object_files(git_common_dir / "objects", _MAX_ALTERNATES):
             name = "/".join(path.parts[-2:])
@@ -222,11 +235,13 @@ def _object_files(objects: Path, limit: int) -> Iterator[Path]:
             yield from (path for path in sorted(folder.iterdir()) if path.suffix in _PACKED)
         elif len(folder.name) == 2 and folder.is_dir():
             yield from sorted(path for path in folder.iterdir() if len(path.name) == 38)
+
     alternates = objects / "info" / "alternates"
     if not alternates.is_file():
         return
     if not limit:
         raise RepositoryError("the repository borrows objects through too many other directories")
+
     for line in os.fsdecode(alternates.read_bytes()).splitlines():
         if line and not line.startswith("#"):
             yield from _object_files((objects / line).resolve(), limit - 1)

@@ -68,9 +68,11 @@ def security_of(tls: Mapping[str, str] | None) -> Any:
     """Return Dask's security settings from the files ``ca``, ``cert`` and ``key``; None without any."""
     if not tls:
         return None
+
     missing_keys = [name for name in ("ca", "cert", "key") if not tls.get(name)]
     if missing_keys:
         raise ConfigurationError(f"TLS needs the files ca, cert and key; {missing_keys[0]} is missing")
+
     from distributed.security import Security
 
     # One certificate for all roles: who may connect as a client is decided by the CA alone. `require_encryption` makes
@@ -78,6 +80,7 @@ def security_of(tls: Mapping[str, str] | None) -> Any:
     names = {"tls_ca_file": tls["ca"], "require_encryption": True}
     for role in ("client", "worker", "scheduler"):
         names[f"tls_{role}_cert"], names[f"tls_{role}_key"] = tls["cert"], tls["key"]
+
     return Security(**names)
 
 
@@ -158,6 +161,7 @@ class ConnectionPool:
         security = security_of(tls)
         self._arguments = {} if security is None else security.get_connection_args("client")
         self._idle: dict[str, list[Any]] = {}
+
         # Tasks by strong reference: asyncio has only weak ones, and a connection that is collected halfway leaks its
         # socket.
         self._connecting: set[asyncio.Task[Any]] = set()
@@ -226,11 +230,13 @@ class ConnectionPool:
         except BaseException:
             comm.abort()
             raise
+
         try:
             addresses = {str(worker["name"]): str(address) for address, worker in reply["workers"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             comm.abort()
             raise WorkersUnreachable(scheduler, f"it doesn't list its workers ({error_text(reply)})") from error
+
         self.keep(scheduler, comm)
         return addresses
 
@@ -246,9 +252,11 @@ class ConnectionPool:
             for task in unfinished:
                 task.cancel()
             await asyncio.gather(*unfinished, return_exceptions=True)
+
         for comms in self._idle.values():
             for comm in comms:
                 comm.abort()
+
         self._idle.clear()
 
     async def _comm(self, address: str) -> tuple[Any, bool]:
@@ -262,12 +270,14 @@ class ConnectionPool:
             if _is_open(comm):
                 return comm, True
             comm.abort()
+
         async with self._slots:
             connecting = asyncio.ensure_future(
                 # Dask's timeout is for all its tries. The checks of `_await_greeting` end a hopeless one much earlier.
                 connect(address, timeout=GREET_S * _TRIES, deserialize=True, **self._arguments)
             )
             self._connecting.add(connecting)
+
             # Whether the caller got the connection. It is set last, so that an error or a cancellation at any point
             # before gives the connection to `_give_back`, which closes it when it is there at last.
             is_owned = False
@@ -289,6 +299,7 @@ async def _await_greeting(address: str, connecting: asyncio.Task[Any]) -> None:
     await asyncio.wait([connecting], timeout=_LOOK_S)
     if connecting.done():
         return
+
     # A plain TCP connection tells a dead host from a worker that is too busy to greet: the kernel accepts for a busy
     # one.
     host, _, port = address.partition("://")[2].rpartition(":")
@@ -298,6 +309,7 @@ async def _await_greeting(address: str, connecting: asyncio.Task[Any]) -> None:
         writer.close()
     except TimeoutError:
         raise WorkersUnreachable(address, f"it accepts no connection within {CONNECT_S:g} s") from None
+
     try:
         async with patient(GREET_S):
             await asyncio.wait([connecting])

@@ -65,6 +65,7 @@ class WorkerExchange:
             raise
         finally:
             self.is_waiting = False
+
         operation = self._message["op"]
         answer = _answer(self._address, operation, message)
         self.is_complete = operation == HELLO or answer["kind"] in {"end", "fault"}
@@ -106,12 +107,15 @@ def _answer(address: str, operation: str, message: Any) -> Message:
     # A worker that shuts down answers with Dask's own error message, which has no `kind`.
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
         raise WorkersUnreachable(address, f"it doesn't accept requests ({error_text(message)})")
+
     if "said" in message:
         body = unpack(message["said"])
         parts = [result_from_plain(item, message["large"]) for item in body["results"]]
         return {"kind": message["kind"], "results": parts, "outcome": body["outcome"]}
+
     if "answer" in message:
         message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
+
     return dict(message)
 
 
@@ -138,6 +142,7 @@ def serve_orders(worker: Any, service: Any) -> None:
                             )  # waits for the socket, which Dask does not: unread messages would pile up
             except OSError:
                 comm.abort()  # the coordinator is gone, and the work was stopped
+
             return Status.dont_reply
 
         return answer

@@ -37,14 +37,17 @@ def wrap_message(message: Message) -> Message:
         payloads = [_result_to_plain(result, large) for result in message.get("results", ())]
         body = pack({"results": payloads, "outcome": message.get("outcome")})
         return {"kind": message["kind"], "said": body, "large": [to_serialize(batch) for batch in large]}
+
     wrapped = dict(message)
     for name in ("table", "rows"):
         if wrapped.get(name) is not None:
             wrapped[name] = to_serialize(wrapped[name])
+
     if "answer" in wrapped:
         answer = wrapped["answer"]
         attributes = to_serialize({"attributes": answer["attributes"]})
         wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": attributes}
+
     return wrapped
 
 
@@ -67,14 +70,17 @@ def _result_to_plain(result: ResultBatch | RepositoriesDone | RepositoriesFailed
         return {"passed": result.repositories}
     if isinstance(result, RepositoriesFailed):
         return {"failed": result.reasons, "unfit": result.unfit}
+
     payload: Message = {"phase": result.phase, "repositories": result.repositories, "ends": result.ends}
     if isinstance(result.batch, RawMatches):
         return {**payload, "rows": _rows_to_plain(result.batch)}
+
     # A large batch travels as a frame, which Dask sends from where it lies. Its index replaces it in the packed
     # message.
     if result.batch.nbytes > _SMALL_BYTES:
         large.append(result.batch)
         return {**payload, "large": len(large) - 1}
+
     return {**payload, "batch": _batch_to_bytes(result.batch)}
 
 
@@ -86,10 +92,12 @@ def result_from_plain(
         return RepositoriesDone(tuple(payload["passed"]))
     if "failed" in payload:
         return RepositoriesFailed(payload["failed"], payload["unfit"])
+
     if "rows" in payload:
         batch: Any = _rows_from_plain(payload["rows"])
     else:
         batch = large[payload["large"]] if "large" in payload else _batch_from_bytes(payload["batch"])
+
     return ResultBatch(payload["phase"], tuple(payload["repositories"]), tuple(payload["ends"]), batch)
 
 
@@ -119,6 +127,7 @@ def _rows_to_plain(matches: RawMatches) -> dict[str, Any]:
         value_codes, of_files = _distinct_codes(codes_of_all)
         values[name] = [of_all[code] for code in value_codes]
         codes.append(of_files)
+
     arrays = [getattr(matches, name) for name in _ARRAYS]
     arrays += [matches.in_content.astype(np.int64), locations, *codes]
     return {

@@ -76,6 +76,7 @@ class EngineCache:
         strange = [name for name in names if name not in entries]
         if strange:
             raise ClusterError(f"generation {generation[:12]} has no {strange[0]}")
+
         readable, failed = [], {}
         ours = formats()
         for name in names:
@@ -84,6 +85,7 @@ class EngineCache:
                 readable.append(entry)
             else:
                 failed[name] = f"its shard has {entry.formats or 'no format'}; this worker reads {ours}"
+
         with self.cache.pin(readable, cancellation.check) as (repositories, missing):
             yield self._engine(generation, repositories, read.contexts), failed | missing
 
@@ -105,6 +107,7 @@ class EngineCache:
         key = generation, tuple(repository.key for repository in repositories)
         with self._making:  # an engine starts threads: two of the same shards at once would leave one behind
             engine, targets = self._engines.get_or_make(key, make)
+
         self._store.all_current(targets)  # a search opens what was looked at a moment ago as it is
         return engine
 

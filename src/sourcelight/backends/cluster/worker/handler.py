@@ -55,9 +55,11 @@ class RequestHandler:
         self._engines = EngineCache(storage, self.cache)
         self._posts = StatsMailbox()
         self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")
+
         # A thread of its own: fetching replicas in the background must not take threads from searches.
         self._keeping = ThreadPoolExecutor(1, "sourcelight-keeping")
         self._shutdown = Cancellation()
+
         # Guarded by `_guard`, since requests end in threads of the pool and on the loop.
         self._running: set[Cancellation] = set()
         self._closed = False
@@ -96,6 +98,7 @@ class RequestHandler:
             self._posts.tell(payload)
             yield {"kind": "end"}
             return
+
         # A search gets its time limit when it begins, from its query.
         cancellation = Cancellation(payload.get("allowed_s") if operation == CALL else None)
         outbox = Outbox(asyncio.get_running_loop(), cancellation)
@@ -118,9 +121,11 @@ class RequestHandler:
             if not closed:
                 self._running.add(cancellation)
                 done = self._threads.submit(run)
+
         if closed:
             yield _stop_message()
             return
+
         done.add_done_callback(unheard)
         try:
             last = False
@@ -143,6 +148,7 @@ class RequestHandler:
             self._closed = True
             for cancellation in (*self._running, self._shutdown):
                 cancellation.cancel()
+
         # Without waiting: a thread in the middle of a long step would hold up the exit of the process.
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._keeping.shutdown(wait=False, cancel_futures=True)
@@ -160,15 +166,19 @@ class RequestHandler:
         with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
             if order.counts:
                 return self._count(order, engine, missing, cancellation)
+
             if missing:
                 outbox.put(RepositoriesFailed(dict(missing), unfit=True))
+
             search = shard_search(engine, order, cancellation)
             for item in search.results(order.limit):
                 outbox.put(item, item.nbytes if isinstance(item, ResultBatch) else 0)
+
             outcome = search.outcome
             outcome.unfit = dict(missing)
             for name in outcome.failed:
                 self.cache.distrust(name)
+
             return {"kind": "end", "outcome": non_default_fields(outcome)}
 
     def _count(
@@ -194,6 +204,7 @@ def _join_results(items: list[Any]) -> list[Message]:
     """Join items of a search and its end into one message; without items, return a proof of life."""
     if not items:
         return [{"kind": "beat"}]
+
     messages: list[Message] = []
     for item in items:
         if isinstance(item, (ResultBatch, RepositoriesDone, RepositoriesFailed)):
@@ -205,4 +216,5 @@ def _join_results(items: list[Any]) -> list[Message]:
             messages[-1] = {**messages[-1], **item}
         else:
             messages.append(item)
+
     return messages

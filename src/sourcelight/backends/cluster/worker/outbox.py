@@ -57,12 +57,14 @@ class Outbox:
             # Back-pressure: a slow reader stops the search here, before memory fills.
             while self._bytes > MAX_BYTES and not self._cancellation.cancelled:
                 self._changed.wait(_STEP_S)
+
             self._items.append(item)
             self._bytes += size
             has_many_first_rows = not self._last_sent_s and self._bytes >= FIRST_BYTES
             self._is_urgent = self._is_urgent or urgent or has_many_first_rows
             self._wake_loop()
             deadline = self._loop.time() + MAX_SEND_S
+
             # The first rows wait for the event loop to take them. A search thread that continues at once keeps the
             # interpreter lock, and the rows would wait for its next switch.
             while (
@@ -88,20 +90,24 @@ class Outbox:
             with self._changed:
                 self._first_rows_sent = True
                 self._changed.notify_all()
+
         # The coordinator takes a longer silence for a dead worker, so a message without rows is sent in time.
         silence_end_s = self._loop.time() + BEAT_S
         rest_end_s = self._last_sent_s + GATHER_S if self._last_sent_s else self._start_s + REST_S
         await self._until(rest_end_s, resting=True)
+
         if not self._items:
             await self._until(silence_end_s, resting=False)
             if not self._items:
                 return [], False
             await self._until(self._loop.time() + LINGER_S, resting=True)
+
         with self._changed:
             # Swapped under the lock: the returned list is never written again.
             items, last = self._items, self.closed
             self._items, self._bytes, self._is_urgent = [], 0, False
             self._changed.notify_all()
+
         self._last_sent_s = self._loop.time()
         return items, last
 
@@ -119,6 +125,7 @@ class Outbox:
                 if self._due or (self._items and not resting):
                     return
                 self._is_resting, self._is_notified = resting, False
+
             self._waiter = self._loop.create_future()
             timer = self._loop.call_at(moment, self._wake)
             try:

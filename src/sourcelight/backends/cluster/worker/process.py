@@ -85,11 +85,13 @@ async def work(
 
     scheme = scheduler.partition("://")[0]
     listen = host or _loopback(scheduler)
+
     # Raises for a public address without certificates: who reaches a worker can run code on it.
     check_listening(scheme, listen)
     arguments = ["--sourcelight-storage", storage, "--sourcelight-cache", os.fspath(cache)]
     if cache_bytes:
         arguments += ["--sourcelight-cache-bytes", str(cache_bytes)]
+
     options = {"security": security} if (security := security_of(tls)) is not None else {}
     worker = Worker(
         scheduler,
@@ -106,6 +108,7 @@ async def work(
         await asyncio.wait_for(worker, START_S)
     except (OSError, TimeoutError) as error:
         raise WorkersUnreachable(scheduler, str(error) or "no answer") from error
+
     loop = asyncio.get_running_loop()
     call_on_signals(loop, lambda: loop.create_task(worker.close(reason="told to stop")))
     await worker.finished()

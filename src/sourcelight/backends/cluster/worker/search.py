@@ -81,19 +81,23 @@ class ShardSearch:
         cancellation.limit(self._task.allowed_s(self._engine.limits))
         for _ in source.resolve():
             pass
+
         self._target_counts = Counter(
             target.repository.info.name for plan in source.plans if plan.searches for target in plan.targets
         )
         if not source.late_to_plan:
             yield from self._search(source.plans, limit)
+
         if cancellation.cancelled:
             # A worker that is told to stop ends its searches early: what they found is not all there is.
             raise Cancelled("the worker stopped")
+
         self._finish()
 
     def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultBatch | RepositoriesDone | RepositoriesFailed]:
         source, cancellation = self._source, self._task.cancellation
         phases, row_limit = _phases_of(plans), _row_limit(plans, limit)
+
         # With several runs through the repositories, a repository is complete at the end alone.
         searching = [plan for plan in plans if plan.searches]
         is_one_run = len(searching) == 1 and not _has_two_runs(searching[0])
@@ -102,11 +106,13 @@ class ShardSearch:
         for batch in self._batches(plans, limit):
             if cancellation.cancelled:
                 raise Cancelled("stopped on request")
+
             # Sent before the rows that follow: the coordinator may still give the repository to another worker, as none
             # of its rows has been shown.
             if failures := {name: reason for name, reason in source.failed.items() if name not in failed_names}:
                 yield RepositoriesFailed(failures)
                 failed_names.update(failures)
+
             if isinstance(batch, RawMatches) and not batch.line_values:
                 match_total += int(batch.file_matches.sum())
                 yield phases.raw_result(batch)
@@ -114,9 +120,11 @@ class ShardSearch:
                 rows = batch.batch if isinstance(batch, RawMatches) else batch
                 match_total += match_count(rows)
                 yield from phases.results(rows)
+
             if match_total >= row_limit:
                 self.outcome.limit_hit = True
                 return
+
             if is_one_run and self._finished_names:
                 yield RepositoriesDone(tuple(self._finished_names))
                 self._finished_names.clear()
@@ -126,17 +134,21 @@ class ShardSearch:
         source = self._source
         # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
         counts = numbers_or_limits([plan.alternative for plan in plans])
+
         # As in `LocalSource.batches`; many rows are record batches, which the coordinator passes on as they are.
         raw_rows = LARGE_ROWS if self._task.request.display < 0 else 0
         pipeline = source.make_pipeline(
             limit, self._on_part, order=FileRanker.add_scores, counts=counts, raw_rows=raw_rows
         )
+
         # Progress of this isn't sent: the coordinator shows that of its own.
         for _ in source.read_histories():
             pass
+
         defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
         for _ in self._engine.definitions.wait(defining, self._task.cancellation, None):
             pass
+
         # Alternatives each name repositories from first to last, so their names are merged before phases see them.
         return _names_in_order(pipeline.batches()) if len(plans) > 1 else pipeline.batches()
 
@@ -153,6 +165,7 @@ class ShardSearch:
         plans, scoper, commits = source.plans, source.scoper, source.commits
         if cancellation.expired and not outcome.limit_hit:
             outcome.timed_out = sorted(cancellation.unsent_repositories.union(source.late_repositories()))
+
         outcome.failed = dict(source.failed)
         outcome.name_only = source.unread_files()
         outcome.missing = {name: list(paths) for name, paths in source.missing_names().items()}
@@ -166,6 +179,7 @@ class ShardSearch:
             owners = source.pipeline.ownership
             outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
             outcome.unowned = dict(owners.unowned)
+
         outcome.targets = len(
             {target.repository.info.name for plan in plans for target in plan.targets if plan.searches}
         )
@@ -197,6 +211,7 @@ class Phases:
         """Yield a batch with the repositories that its rows are of, cut where a new phase begins."""
         if not batch.num_rows:
             return
+
         rows = MatchRows(batch)
         runs = boundaries(len(rows), [rows.codes("repository"), rows.codes("type")])
         heads = [start for start, _ in runs]
@@ -216,6 +231,7 @@ class Phases:
         """Return matches with the repositories that their files are of; all of them are of files."""
         ends = np.cumsum(matches.lengths).tolist()
         runs = boundaries(len(ends), [matches.location_index])
+
         # A repository at two revisions has two runs, of which the later one ends it.
         locations = [
             matches.locations[index] for index in matches.location_index[[start for start, _ in runs]].tolist()
@@ -231,6 +247,7 @@ class Phases:
             phase = SYMBOLS
         else:
             phase = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}.get(kind, FILES)
+
         # Repositories found by commits, and then by files, are rows of the same type.
         # Phases only ever rise, as the merge requires.
         last, previous_name = self._last
@@ -280,6 +297,7 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
             yield join_cuts([cut_rows for _, cut_rows in sorted(cuts, key=itemgetter(0))])
             cuts = []
         yield batch
+
     if cuts:
         yield join_cuts([cut_rows for _, cut_rows in sorted(cuts, key=itemgetter(0))])
 

@@ -62,18 +62,21 @@ class ShardCache:
         self.folder = Path(folder)
         self.most_bytes = most_bytes
         self._git = f"{self.folder / _KINDS[GIT]}{os.sep}"
+
         # Guards the tables and is never held during I/O. Lock order: the lock of a shard (`_lock_of`), then this one.
         self._guard = threading.Lock()
         # One lock for each shard, so that two requests fetch it once, and different shards in parallel.
         self._fetching: dict[RepositoryKey, threading.Lock] = {}
         self._pinned: Counter[RepositoryKey] = Counter()
         self._shards: dict[RepositoryKey, _Held] = {}
+
         # Bytes reserved for fetches that run, by key.
         self._coming: dict[str, int] = {}
         self.on_removed: Callable[[Collection[RepositoryKey]], None] = lambda _: None
         self._closing = contextlib.ExitStack()
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
             make_private_folder(self.folder / name)
+
         # Two workers in one directory would delete each other's shards.
         self._closing.enter_context(self._lock())
         self._recover()
@@ -100,6 +103,7 @@ class ShardCache:
         with self._guard:
             # Pinned before the first is fetched: fetching one shard must not evict another one of the same request.
             self._pinned.update(keys)
+
         try:
             repositories, failed = [], {}
             for entry, key in zip(entries, keys, strict=True):
@@ -121,8 +125,10 @@ class ShardCache:
         with self._guard:
             used_bytes = sum(shard.size for shard in self._shards.values()) + sum(self._coming.values())
             is_cached = key in self._shards
+
         if is_cached or (self.most_bytes is not None and used_bytes + entry.size > self.most_bytes):
             return
+
         with self.pin([entry], check_stopped):
             pass
 
@@ -144,11 +150,13 @@ class ShardCache:
             trusted = self._trusted_shard(key)
             if trusted is not None:
                 trusted.last_used_s = time.monotonic()
+
         if trusted is None:
             with self._lock_of(key):
                 # Another request may have fetched it while this one waited for the lock.
                 if self._trusted_shard(key) is None:
                     self._fetch(key, entry, check_cancelled)
+
         return Repository(entry.info, key, "git", f"{self._git}{key}", "", entry.incomplete)
 
     def _lock_of(self, key: RepositoryKey) -> threading.Lock:
@@ -173,9 +181,11 @@ class ShardCache:
             for name, directory in _KINDS.items():
                 shutil.rmtree(self.folder / directory / key, ignore_errors=True)
                 (incoming / name).rename(self.folder / directory / key)
+
             # Written below `incoming` and renamed: a marker that is half written would make a shard count.
             marker = incoming / "ready"
             marker.write_text(json.dumps({"name": entry.name, "shard": entry.shard, "size": files.size}))
+
             # Last of all: after a crash, `_recover` deletes whatever has no marker.
             marker.replace(self.folder / "ready" / key)
             with self._guard:
@@ -189,17 +199,21 @@ class ShardCache:
         """Reserve `size` bytes for a shard; evict others if needed."""
         if self.most_bytes is None:
             return
+
         if size > self.most_bytes:
             raise ClusterError(
                 f"a shard of {size:,} bytes doesn't fit into the worker's cache of {self.most_bytes:,} bytes; "
                 "raise its --cache-size"
             )
+
         with self._guard:
             used_bytes = sum(shard.size for other_key, shard in self._shards.items() if other_key != key)
             free = self.most_bytes - size - used_bytes - sum(self._coming.values())
+
             # Pinned shards are mapped by a running request; deleting them would free no disk, and fail on Windows.
             unused = [other_key for other_key in self._shards if other_key != key and not self._pinned[other_key]]
             evicted = []
+
             # Untrusted ones first (False sorts before True), then those used longest ago.
             for other_key in sorted(
                 unused, key=lambda shard: (self._shards[shard].trusted, self._shards[shard].last_used_s)
@@ -208,15 +222,19 @@ class ShardCache:
                     break
                 free += self._shards[other_key].size
                 evicted.append(other_key)
+
             if free < 0:
                 raise ClusterError(
                     f"the worker's cache of {self.most_bytes:,} bytes is full of shards in use; "
                     "retry, or raise its --cache-size"
                 )
+
             for other_key in evicted:
                 del self._shards[other_key]
+
             # Reserved under the same lock, so that two fetches can't count on the same free bytes.
             self._coming[key] = size
+
         if evicted:
             # What is mapped takes disk until it is let go of.
             self.on_removed(evicted)
@@ -250,10 +268,12 @@ class ShardCache:
                 self._shards[RepositoryKey(marker.name)] = _Held(
                     str(record["name"]), ShardId(str(record["shard"])), int(record["size"]), time.monotonic()
                 )
+
         for directory in ("ready", *_KINDS.values()):
             for path in (self.folder / directory).iterdir():
                 if (key := RepositoryKey(path.name)) not in self._shards:
                     self._delete(key)
+
         self._sweep()
 
     @contextlib.contextmanager

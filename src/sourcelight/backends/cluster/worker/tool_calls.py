@@ -92,6 +92,7 @@ class StatsBarrier:
                 return self.replies.get(timeout=_STEP_S)
             except queue.Empty:
                 continue
+
         raise ClusterError(f"the statistics of the other workers didn't arrive within {WAIT_S:g} s; retry")
 
 
@@ -130,8 +131,10 @@ def call_tool(
             # All repositories of the order: an index error doesn't always name its repository.
             distrust(name)
         raise ClusterError(str(error)) from error
+
     if cancellation.cancelled:
         raise Cancelled("stopped on request")
+
     return {"kind": "end", "answer": answer_to_plain(answer), "failed": {} if order.step == REST else dict(missing)}
 
 
@@ -164,9 +167,11 @@ def _part(
     names = [name for name in order.names if name not in missing]
     if not names:
         return _carrier("part", tools.PartialResult(()))
+
     arguments = dict(order.arguments)
     if find_tool(order.tool).takes_repos:
         arguments["repos"] = names
+
     return _carrier("part", tools.gather(order.tool, arguments, context))
 
 
@@ -177,6 +182,7 @@ def _rank(
 
     if missing:
         return _carrier("ranked", None)  # workers start again without these, or with another copy
+
     # The queue is opened before any number is sent: sums that arrive without a queue would be lost.
     meeting = StatsBarrier(
         lambda message: outbox.put(message, urgent=True), posts.open(order.token), context.cancellation

@@ -109,6 +109,7 @@ def _contributions(commits: ToolResult, by: tuple[str, ...], people: _People) ->
         group.additions += row["additions"] or 0
         group.deletions += row["deletions"] or 0
         group.bot = people.bots.get(writer, row["bot"])
+
         for helper in people.co_authors(row["co_authors"]):
             person = people.person(*helper)
             # Squashed commits may name their author as a co-author, too.
@@ -116,6 +117,7 @@ def _contributions(commits: ToolResult, by: tuple[str, ...], people: _People) ->
                 helper_group = sums.setdefault(_key(row, by, person), _Sum())
                 helper_group.extend(moment)
                 helper_group.co_authored += 1
+
     return sums
 
 
@@ -135,6 +137,7 @@ async def _churn(request: ToolRequest) -> ToolResult:
             group.additions += row["additions"] or 0
             group.deletions += row["deletions"] or 0
             group.authors.add(writer)
+
     says_agents = _says_agents(commits)
     order = sorted(
         sums.items(),
@@ -167,6 +170,7 @@ async def _commits(request: ToolRequest) -> ToolResult:
         raise UnsupportedTool(
             f"{request.name}: a mailmap applies to repositories on this machine only", tool=request.name
         )
+
     if request.arguments.get("fileKinds"):
         raise UnsupportedTool(
             f"{request.name}: file_kinds needs the files of every commit, which a service doesn't list; open a clone "
@@ -174,16 +178,19 @@ async def _commits(request: ToolRequest) -> ToolResult:
             tool=request.name,
             argument="file_kinds",
         )
+
     arguments = {name: request.arguments[name] for name in _PASSED_ON if request.arguments.get(name)}
     search = replace(request, name="commit_search", arguments={"repos": [], **arguments})
     commits = await history.ANSWERS["commit_search"](search)
     if commits.columns == UNPARSED:
         raise UnsupportedTool(f"{request.name}: the text of commit_search can't be parsed", tool=request.name)
+
     for name in ("files", "additions", "parents", "commit_date"):
         column = commits.table.column(name)
         # If all values are null, this service doesn't send them. Their sum would be 0: wrong, but plausible.
         if len(column) and column.null_count == len(column):
             raise UnsupportedTool(f"{request.name}: this service doesn't list the {name} of commits", tool=request.name)
+
     return commits
 
 
@@ -199,8 +206,10 @@ def _grouping(request: ToolRequest, usual: tuple[str, ...], accepted: tuple[str,
             argument="by",
             accepted=(*accepted, *_PERIODS),
         )
+
     if sum(name in _PERIODS for name in by) > 1:
         raise ToolError(f"{request.name}: by has two periods; pass one of them", tool=request.name, argument="by")
+
     return by
 
 
@@ -219,6 +228,7 @@ def _period(moment: datetime, period: str) -> tuple[datetime, datetime]:
     if period in {"day", "week"}:
         day -= timedelta(days=day.weekday() if period == "week" else 0)
         return day, day + timedelta(days=7 if period == "week" else 1)
+
     months = _PERIODS[period]
     # Months are numbered from year 0, so quarters and years begin at multiples of their length.
     first = (day.year * 12 + day.month - 1) // months * months
@@ -242,6 +252,7 @@ class _People:
             spellings = counts.setdefault(self._key(name, email), {})
             spellings[name, email] = spellings.get((name, email), 0) + 1
             marks[name, email] = bot
+
         self._display_names = {key: display_pair(spellings) for key, spellings in counts.items()}
         self.bots = {pair: marks[pair] for pair in self._display_names.values()}
         merged_people = {self._display_names[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}

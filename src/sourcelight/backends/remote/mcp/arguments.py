@@ -67,10 +67,13 @@ def fit_arguments(call: str, arguments: Mapping[str, Any], schema: Mapping[str, 
                 argument=name,
                 accepted=tuple(properties),
             )
+
         fits[there] = _shape_value(call, name, value, properties[there])
+
     for name in schema.get("required", ()):
         if name not in fits:
             raise ToolError(f"{call}: this service requires {name!r}", tool=call, argument=str(name))
+
     return fits
 
 
@@ -82,8 +85,10 @@ def _shape_value(call: str, name: str, value: Any, schema: Mapping[str, Any]) ->
         if len(value) == 1:
             return value[0]
         raise ToolError(f"{call}: this service accepts one {name}, got {len(value)}", tool=call, argument=name)
+
     if "array" in kinds and "string" not in kinds and isinstance(value, str):
         return [value]
+
     return value
 
 

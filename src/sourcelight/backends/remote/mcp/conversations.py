@@ -34,6 +34,7 @@ async def _deepsearch(request: ToolRequest) -> ToolResult:
         payload = _sources_of(fields)
         status = "completed" if payload or not link else "processing"
         value = {"url": url, "status": status, "answer": fields if status == "completed" else "", "sources": payload}
+
     status = str(value.get("status") or "completed")
     question = {
         "question": request.arguments["question"],
@@ -62,6 +63,7 @@ async def _deepsearch_read(request: ToolRequest) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("questions",))
     if isinstance(value, str):
         value = _conversation(value)
+
     questions = [
         {
             "question": question.get("question", ""),
@@ -110,6 +112,7 @@ def _conversation(text: str) -> dict[str, Any]:
         section = body[head.end() : end]
         answer = section.partition("\n## Sources\n")[0].strip()
         questions.append({"question": head[1], "answer": answer, "sources": _sources_of(section)})
+
     return {
         "title": fields.get("title", ""),
         "shareUrl": fields.get("share_url", ""),
@@ -166,6 +169,7 @@ def _rows(request: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str
                     row |= {"start_line": int(lines[1]), "end_line": int(lines[2] or lines[1])}
             elif kind == "repository":
                 row["repository"] = row["repository"] or request.relative(link).strip("/").partition("@")[0] or None
+
             yield row
 
 

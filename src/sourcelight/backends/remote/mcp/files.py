@@ -28,12 +28,14 @@ async def _list_files(request: ToolRequest) -> ToolResult:
     listing = await _read_listing(request)
     if isinstance(listing, ToolResult):
         return listing
+
     rows, messages, is_truncated = listing.rows, listing.messages, listing.is_truncated
     # Services without a stated limit usually have a round one; then completeness isn't proven.
     info = listing.info
     if not is_truncated and len(rows) in _LISTED_PAGES and "total" not in info and "limitHit" not in info:
         is_truncated = True
         messages = (*messages, f"The service lists {len(rows):,} entries, which may be as many as it lists at once.")
+
     rows, messages, is_truncated = _with(rows, "path", messages, is_truncated)
     directories = [bool(row.get("isDirectory")) or str(row["path"]).endswith("/") for row in rows]
     commit = info.get("commit")
@@ -101,6 +103,7 @@ async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
             listing.rows += [{"path": line, "isDirectory": line.endswith("/")} for line in paths_on_page]
             listing.is_truncated = bool(listing.messages)
             break
+
         listing.info = listing.info or value
         entries = list(value.get("files") or ())
         listing.rows += entries
@@ -108,12 +111,15 @@ async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
         listing.messages = notices(value)
         listing.is_truncated = is_cut(value) or bool(page.get("hasNextPage"))
         cursor = page.get("endCursor")
+
         # An empty page with a cursor would be requested again and again.
         if not listing.is_truncated or not cursor or not entries or "after" not in properties:
             break
+
         page_arguments["after"] = listing.cursor = cursor
         if "revision" in properties and listing.info.get("commit"):
             page_arguments["revision"] = listing.info["commit"]  # the branch may move between two pages
+
     return listing
 
 
@@ -154,6 +160,7 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
     pages = "after" in schema.get("properties", {})
     if size is not None and not pages:  # one page is all there is: ask for the largest
         page_size = min(limit or 2**31 - 1, limits_of(schema, size)[1] or 10_000)
+
     rows: list[Mapping[str, Any]] = []
     messages: tuple[str, ...] = ()
     page: Mapping[str, Any] = {}
@@ -164,6 +171,7 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         repository_page = _read_repositories(value, page_size or _USUAL_PAGE)
         if repository_page is None:
             return keep_text(request.name, str(value), query=request.arguments.get("query", ""))
+
         entries, page, messages = repository_page
         first_page = page if first_page is None else first_page
         rows += entries
@@ -171,11 +179,14 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         cursor = page.get("endCursor")
         if limit is not None or not page.get("hasNextPage") or not pages or not cursor or not entries:
             break
+
         page_arguments["after"] = cursor
+
     has_more = bool(page.get("hasNextPage"))
     before = bool((first_page or {}).get("hasPreviousPage"))
     if has_more and limit is None:
         messages = (*messages, "The service returns no more than these.")
+
     rows, messages, is_limited = _with(rows, "name", messages if has_more else (), has_more or before)
     return ToolResult(
         "repository_list",
@@ -199,6 +210,7 @@ def _read_repositories(
         ]
         # A sentence beside the list states missing entries; its wording differs between services.
         return entries, {"hasNextPage": bool(messages) or len(entries) == page_size}, messages
+
     entries = list(value.get("repos") or ())
     # A full page may be the first of several, unless the service has a field that would say so.
     is_full = len(entries) == page_size and not _COMPLETENESS_KEYS & set(value)

@@ -44,10 +44,12 @@ async def _find_references(request: ToolRequest) -> ToolResult:
     limit = accepted_name(schema, "limit")
     if "limit" not in arguments and limit is not None:
         arguments[limit] = limits_of(schema, limit)[1] or _MAX_REFERENCES
+
     value = (await request.ask(arguments)).read(("references",))
     entries = _entries(value, "references")
     if isinstance(value, str) and not entries and not means_empty(value):
         return keep_text(request.name, value, symbol=request.arguments["symbol"])
+
     rows = [row for entry in entries for row in _references(request, entry)]
     answer = _answer(request, "references", rows, value)
     page = arguments.get(limit or "limit")
@@ -60,6 +62,7 @@ async def _find_references(request: ToolRequest) -> ToolResult:
     ):
         notice = f"The service returns {len(rows):,} references, which may be as many as it returns at once."
         return replace(answer, complete=False, notices=(*answer.notices, notice))
+
     return answer
 
 
@@ -100,6 +103,7 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
     if isinstance(own_number, int):
         own_line = lines[own_number - text_chunk.first] if 0 <= own_number - text_chunk.first < len(lines) else ""
         row |= {"line_number": own_number, "line": str(entry.get("text") or own_line), "start": None, "end": None}
+
     shared_names = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
     row |= {name: entry[name] for name in shared_names if name in entry}
     renamed = (("beginLine", "start_line"), ("endLine", "end_line"))
@@ -159,6 +163,7 @@ def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict
                 line = chunk.get("text") or text_chunk.lines[span["line"] - text_chunk.first]
                 start, end = span.get("start"), span.get("end")
                 yield {**location, "line_number": span["line"], "line": line, "start": start, "end": end, **info}
+
             if not spans:
                 number, line, start, end = _symbol_on(
                     text_chunk.lines, text_chunk.first, request.arguments["symbol"], _LINES_ABOVE_REFERENCE

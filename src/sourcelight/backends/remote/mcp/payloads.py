@@ -152,6 +152,7 @@ def repositories(text: str) -> tuple[list[tuple[str, int, str]], tuple[str, ...]
             rows.append((match[1], int(match[2] or 0), match[3] or ""))
         else:
             about.append(line)
+
     return rows, tuple(about)
 
 
@@ -173,13 +174,16 @@ def paths(text: str) -> tuple[list[str], tuple[str, ...]]:
     """
     if means_empty(text):
         return [], ()
+
     lines = text.strip("\n").split("\n")
     if lines[0].rstrip().endswith(":") and (" " in lines[0].strip() or len(lines) > 1):
         lines = "\n".join(lines[1:]).strip("\n").split("\n")
+
     end = next((index for index, line in enumerate(lines) if not line.strip() or _NOTE.fullmatch(line.strip())), None)
     items, after = lines[:end], [] if end is None else lines[end:]
     if items and all(_BULLET.match(line) for line in items):
         items = [_BULLET.sub("", line) for line in items]
+
     about = tuple(
         note[1] if (note := _NOTE.fullmatch(line.strip())) else line.strip() for line in after if line.strip()
     )
@@ -195,6 +199,7 @@ def notes(text: str) -> tuple[str, ...]:
             messages.insert(0, match[1])
         elif line.strip():
             break
+
     return tuple(messages)
 
 
@@ -219,9 +224,11 @@ def blob(url: str) -> Blob | None:
     match = _BLOB.fullmatch(parts.path)
     if match is None:
         return None
+
     path, query = unquote(match["path"]), parts.query
     if not query and (slip := re.search(r"\?(L\d+(?:-\d+)?)$", path)):  # written as %3F by some services
         path, query = path[: slip.start()], slip[1]
+
     return Blob(unquote(match["repo"]), unquote(match["rev"] or ""), path, query)
 
 
@@ -293,14 +300,17 @@ def _has(value: Mapping[str, Any], keys: Collection[str]) -> bool:
 def _typed_value(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | None:
     if not text.lstrip().startswith("{"):
         return None
+
     try:
         value = json.loads(text)
     except ValueError:
         return None
+
     if not isinstance(value, dict):
         return None
     if _has(value, keys):
         return value
+
     inner = value.get("text")
     return inner if isinstance(inner, str) and len(value) == 1 else None
 
@@ -332,6 +342,7 @@ def tool_error(name: str, text: str) -> SourcelightError:
         return RevisionNotFound(match[1], match[2], _names(match[3]))
     if match := _PATH.fullmatch(text):
         return PathNotFound(match[1], match[2] or "", match[3], match[4] or "")
+
     message = text or "no reason given by the service"
     return ToolError(message if message.startswith(f"{name}:") else f"{name}: {message}", tool=name)
 

@@ -39,6 +39,7 @@ class _FilePart:
         url = str(info.get("url") or "")
         if is_text and text.startswith("URL: "):
             url, _, text = text[5:].partition("\n")
+
         blob = request.blob(url)
         self.text = text
         self.commit = str(info.get("commit") or blob.commit)
@@ -90,12 +91,15 @@ class _FileReader:
         self._add(part)
         if (commit := part.commit) and (name := accepted_name(await self._request.schema(), "revision")):
             self._arguments[name] = commit  # a branch may move between two parts
+
         if not self.lines:
             return "" if not part.is_truncated else "The service returns no lines of this file."
+
         while not self._is_at_end():
             reason = await self._read_on()
             if reason is not None:
                 return reason
+
         return ""
 
     def _is_at_end(self) -> bool:
@@ -106,11 +110,14 @@ class _FileReader:
         self.parts.append(part)
         self.total = part.total if part.total is not None else self.total
         before = self.last
+
         # The last line may have been cut in the middle of a part, so its repetition replaces it.
         if self.lines and before in part.lines:
             self.lines[-1] = part.lines[before]
+
         while (line := part.lines.get(self.last + 1)) is not None:
             self.lines.append(line)
+
         return self.last > before
 
     async def _first_part(self) -> _FilePart:
@@ -120,6 +127,7 @@ class _FileReader:
         except ToolError as exc:
             if not is_too_large(exc):
                 raise
+
         self._part_lines = _FIRST_PART_LINES
         while True:
             try:
@@ -136,11 +144,13 @@ class _FileReader:
             part = await self._ask(last, last + self._part_lines)
         except ToolError as exc:
             return await self._read_less(exc)
+
         if self._add(part):
             self._part_lines = min(self._part_lines * 2, _MAX_PART_LINES)
             return None
         if part.is_truncated and part.first == last and not self._is_at_end():
             return await self._read_one(last + 1)
+
         return self._end_of_part(part)
 
     async def _read_less(self, refusal: ToolError) -> str | None:
@@ -150,8 +160,10 @@ class _FileReader:
                 return f"The service returns lines up to {self.last:,} and can't read on: {refusal}"
             self._bounded = False  # some services refuse an end behind the last line
             return None
+
         if self._part_lines == 1:
             return await self._read_one(self.last + 1)
+
         self._part_lines = max(self._part_lines // 4, 1)
         return None
 
@@ -188,10 +200,12 @@ async def _read_file(request: ToolRequest) -> ToolResult:
     lines, parts = reader.lines, reader.parts
     if not lines and parts[0].text.strip():
         return keep_text(request.name, parts[0].text, repository=request.arguments["repo"], path=parts[0].path)
+
     total = reader.total
     is_whole = request.arguments.get("startLine") is None and request.arguments.get("endLine") is None
     if is_whole and total is None and not reason:
         total = reader.last if lines else 0
+
     repo, revision = request.arguments["repo"], request.arguments.get("revision") or ""
     table = table_of(
         "file_lines",
@@ -216,6 +230,7 @@ async def _read_file(request: ToolRequest) -> ToolResult:
     messages = tuple(dict.fromkeys(n for part in parts for n in (*part.notices, *part.unnumbered)))
     if not reason and len(parts) > 1:
         messages = ()  # they are about a part, and all parts are here
+
     return ToolResult("file_lines", table, info, not reason, (reason, *messages) if reason else messages)
 
 

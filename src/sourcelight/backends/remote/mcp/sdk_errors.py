@@ -52,6 +52,7 @@ def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str])
         for kinds, error, text in _HTTP:
             if isinstance(leaf, kinds):
                 return error(text.format(host=host, reason=reason))
+
     reason = "the connection was closed" if exc is None else hidden(str(exc) or type(exc).__name__)[:_MAX_REASON_CHARS]
     return ProtocolError(f"{host} is not an MCP server: {reason}", excerpt=reason[:120])
 

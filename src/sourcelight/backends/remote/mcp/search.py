@@ -65,6 +65,7 @@ def _best_first(answer: ToolResult, limit: int | None) -> ToolResult:
     """Order the chunks as ranking does, at most `limit`; a service gives those of one file together."""
     if answer.columns != "found_chunks":
         return answer
+
     rows = answer.table.to_pylist()
     scores = [row["score"] for row in rows]
     order = list(range(len(rows)))
@@ -75,6 +76,7 @@ def _best_first(answer: ToolResult, limit: int | None) -> ToolResult:
                 *(rows[position][name] or "" for name in ("repository", "revision", "path")),
             )
         )
+
     # An empty list alone would be an array of nulls, which takes nothing.
     return replace(answer, table=answer.table.take(pa.array(order[:limit], pa.int64())))
 
@@ -97,6 +99,7 @@ async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolR
                 raise SearchFailed(f"{request.name}: {event.message}")
             elif isinstance(event, Alert):
                 messages.append(f"{event.title}: {event.description}".rstrip(": "))
+
     info = {"query": request.arguments["query"]}
     return ToolResult("found_chunks", table_of_batches(batches), info, is_whole, tuple(dict.fromkeys(messages)))
 
@@ -106,6 +109,7 @@ async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     blocks = _text_blocks(value) if isinstance(value, str) else [_block(request, b) for b in value.get("blocks") or ()]
     if isinstance(value, str) and not blocks and not means_empty(value):
         return keep_text(request.name, value, *initial_messages, query=request.arguments["query"])
+
     rows = [row for block in blocks for row in block]
     messages = (unnumbered_lines(value) if blocks else ()) if isinstance(value, str) else notices(value)
     is_truncated = bool(messages) if isinstance(value, str) else is_cut(value)
@@ -114,8 +118,10 @@ async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     if isinstance(value, str) or "limitHit" not in value:
         # The service doesn't say whether it truncates: a result as large as the limits counts as truncated.
         is_truncated = is_truncated or at_limit
+
     if is_truncated and not messages:
         messages = (f"The service returns at most {_MAX_FILES} files and the best {_MAX_CHUNKS} chunks of each.",)
+
     names = rows[0].keys() if rows else ()
     table = table_of("found_chunks", len(rows), **{name: [row[name] for row in rows] for name in names})
     info = {"query": request.arguments["query"]}
@@ -139,6 +145,7 @@ def _block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any
     chunks = block.get("chunks")
     if not chunks:
         return [_row(location, None, matches=0)]
+
     rows = []
     for chunk in chunks:
         content = str(chunk.get("content") or "")
@@ -146,11 +153,13 @@ def _block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any
         if text_chunks and text_chunks[-1].lines[-1] == "" and not content.endswith("\n"):
             # One generation of services counts the text after the last newline as a line.
             text_chunks[-1].lines.pop()
+
         info = {"matches": chunk.get("matchCount"), "score": chunk.get("score")}
         is_truncated = bool(chunk.get("truncated"))
         rows += [
             _row(location, text_chunk, truncated=is_truncated, **info) for text_chunk in text_chunks if text_chunk.lines
         ]
+
     return rows
 
 
@@ -168,6 +177,7 @@ def _text_blocks(text: str) -> list[list[dict[str, Any]]]:
             "chunks_left_out": 0,
         }
         blocks.append([_row(location, chunk) for chunk in file.chunks] or [_row(location, None, matches=0)])
+
     return blocks
 
 

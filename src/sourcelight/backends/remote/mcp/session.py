@@ -104,6 +104,7 @@ class McpSession:
     async def _list_tools(self) -> Mapping[str, ServerTool]:
         tools: dict[str, ServerTool] = {}
         cursor = None
+
         # Bounded, because a broken service may send a next cursor without end.
         for _ in range(_MAX_PAGES):
             page = await self._ask(lambda client, cursor=cursor: client.list_tools(cursor=cursor))
@@ -112,6 +113,7 @@ class McpSession:
             cursor = page.next_cursor
             if cursor is None:
                 break
+
         return tools
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Payload:
@@ -160,11 +162,13 @@ class McpSession:
             )
         except ToolError as exc:
             raise type(exc)(f"{name}: {exc}", tool=name) from None
+
         texts, other = _contents(result.content)
         structured = result.structured_content
         payload = Payload(structured if isinstance(structured, Mapping) else None, texts, other)
         if result.is_error:
             raise tool_error(name, self._redact(payload.text_content.strip()))
+
         return payload
 
     async def aclose(self) -> None:
@@ -196,7 +200,9 @@ class McpSession:
                 wait_s = self._retry_policy.retry_wait_s(attempt, exc, REFUSED if connected else BUSY)
                 if wait_s is None:
                     raise
+
             await asyncio.sleep(wait_s)
+
         raise AssertionError
 
     async def _send(self, send: Any, client: Any, owner: asyncio.Task[None]) -> Any:
@@ -209,11 +215,14 @@ class McpSession:
             # Sends the cancellation to the service before this task ends.
             await asyncio.wait({call}, timeout=_UNWIND_S)
             raise
+
         if not call.done():
             call.cancel()
+
         error = call.exception() if call.done() and not call.cancelled() else _outcome(owner)
         if call.done() and error is None:
             return call.result()
+
         # The error of the connection is more specific than the error of the call.
         raise self._to_error(_outcome(owner) or error) from None
 
@@ -225,9 +234,11 @@ class McpSession:
             ready = self._ready = asyncio.get_running_loop().create_future()
             owner = self._owner = asyncio.get_running_loop().create_task(self._hold_connection(ready, self._closing))
             owner.add_done_callback(_outcome)  # the next call raises the error of a connection that broke before it
+
         await asyncio.wait({ready, owner}, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
             raise self._to_error(_outcome(owner))
+
         return ready.result(), owner
 
     async def _hold_connection(self, ready: asyncio.Future[Any], closing: asyncio.Event) -> None:
@@ -268,6 +279,7 @@ class McpSession:
         refusal, self._refusal = self._refusal, None
         if refusal is None:
             return to_error(exc, parts.netloc, self._redact)
+
         status, text, retry_after = refusal
         missing = f"has no MCP tools at {parts.path}"
         return refusal_error(self._endpoint.url, status, self._redact(text), retry_after, missing=missing)
@@ -287,6 +299,7 @@ def _contents(blocks: Sequence[Any]) -> tuple[list[str], list[str]]:
             texts.append(content.text)
         else:
             other.append(block.type.replace("_", " "))
+
     return texts, other
 
 
@@ -303,6 +316,7 @@ def _auth(credential: Credential) -> Any:
             value: Secret | None = await credential.authorization()
             if value is not None:
                 request.headers["Authorization"] = value.reveal()
+
             response = yield request
             if value is not None and response.status_code == httpx2.codes.UNAUTHORIZED:
                 renewed = await credential.renew(value)

@@ -65,6 +65,7 @@ class RemoteTools:
                 tool=name,
                 accepted=tuple(_ANSWERS),
             )
+
         request = ToolRequest(name, arguments, self, self._stream, self._url, observer)
         try:
             result = await answer(request)
@@ -75,8 +76,10 @@ class RemoteTools:
             if request.last is None:
                 raise
             result = keep_text(name, request.last.as_text(), f"The service's answer is malformed ({exc}).")
+
         if not request.doubts:
             return result
+
         return replace(result, complete=False, notices=(*result.notices, *dict.fromkeys(request.doubts)))
 
     async def advertised_tools(self) -> Mapping[str, AdvertisedTool]:
@@ -91,8 +94,10 @@ class RemoteTools:
                 continue
             for name, tool in definitions.items():
                 tools.setdefault(name, AdvertisedTool(name, tool.description, tool.schema))
+
         if not tools and absent is not None:
             raise absent
+
         return tools
 
     async def call_advertised(
@@ -136,8 +141,10 @@ class RemoteTools:
             if name in tools:
                 return endpoint
             available.update(dict.fromkeys(tools))
+
         if not available and absent is not None:
             raise absent
+
         raise UnsupportedTool(
             f"{self._url} has no tool {name!r}; it has {', '.join(available) or 'none'}",
             tool=name,

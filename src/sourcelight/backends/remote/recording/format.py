@@ -64,11 +64,13 @@ class RecordedRequest:
             text = f"search {self.content.get('q', '')!r}"
             options = ", ".join(f"{k}={v}" for k, v in self.content.items() if k not in {"q", "v"} | _OWN_PARAMETERS)
             return f"{text} ({options})" if options else text
+
         if self.kind == "tool":
             arguments = self.content["arguments"].items()
             return f"{self.content['name']}({', '.join(f'{k}={v!r}' for k, v in arguments if k != 'identifier')})"
         if self.kind == "tools":
             return f"the list of tools at {self.address}"
+
         return f"{self.content.get('method')} {self.content.get('path')}"
 
 
@@ -97,8 +99,10 @@ def encode_line(line: Line) -> bytes:
         return _dump(
             {"ask": line.number, "at": line.position, "kind": line.kind, "where": line.address, "what": line.content}
         )
+
     if line.kind != "bytes":
         return _dump({"of": line.number, "at": line.position, "ms": line.ms, line.kind: line.content})
+
     try:
         return _dump({"of": line.number, "at": line.position, "ms": line.ms, "text": line.content.decode()})
     except UnicodeDecodeError:
@@ -119,6 +123,7 @@ def parse_line(text: bytes) -> Line:
     value = json.loads(text)
     if not isinstance(value, dict):
         raise ValueError("the line is not an object")  # noqa: TRY004 - one kind of error for all invalid lines
+
     if "ask" in value:
         return RecordedRequest(
             _number(value["ask"]),
@@ -127,17 +132,21 @@ def parse_line(text: bytes) -> Line:
             _text(value, "where"),
             value.get("what"),
         )
+
     number, position, ms = _number(value.get("of")), _number(value.get("at")), int(value.get("ms", 0))
     if "text" in value:
         return RecordedReply(number, position, ms, "bytes", _text(value, "text").encode())
+
     if "base64" in value:
         try:
             return RecordedReply(number, position, ms, "bytes", base64.b64decode(_text(value, "base64"), validate=True))
         except binascii.Error as exc:
             raise ValueError("the portion is not base64") from exc
+
     for kind in _SAID:
         if kind in value:
             return RecordedReply(number, position, ms, kind, value[kind])
+
     raise ValueError("the line has an unknown kind")
 
 
@@ -166,23 +175,27 @@ def lines_of(data: bytes, path: str) -> Iterator[Line]:
     lines = data.split(b"\n")[:-1]
     if not lines:
         raise errors.RecordingInvalid(path, "is empty")
+
     form = form_of(lines[0])
     if form is None:
         raise errors.RecordingInvalid(path, "is not a recording of sourcelight")
     if form > FORM:
         raise errors.RecordingInvalid(path, f"has form {form}, and this version reads up to {FORM}; update sourcelight")
+
     request_numbers = set()
     for line_number, text in enumerate(lines[1:], 2):
         try:
             line = parse_line(text)
         except ValueError as exc:
             raise errors.RecordingInvalid(path, f"line {line_number} can't be read: {exc}") from exc
+
         if isinstance(line, RecordedRequest):
             request_numbers.add(line.number)
         elif line.number not in request_numbers:
             raise errors.RecordingInvalid(
                 path, f"line {line_number} answers request {line.number}, which isn't in the recording"
             )
+
         yield line
 
 

@@ -59,12 +59,14 @@ class Player:
             data = self.path.read_bytes()
         except OSError as exc:
             raise RecordingInvalid(str(self.path), f"can't be read: {exc.strerror or exc}") from exc
+
         for line in sorted(lines_of(data, str(self.path)), key=lambda line: line.position):
             if isinstance(line, RecordedRequest):
                 entries[line.number] = _RecordedCall(line)
                 self._by_key.setdefault(line.key, []).append(entries[line.number])
             else:
                 entries[line.number].replies.append(line)
+
         self._entries = list(entries.values())
         # The next event number of each pending or running request.
         self._awaited = {entry.request.number: entry.request.position for entry in self._entries}
@@ -110,6 +112,7 @@ class Player:
         there = f"it has {listing}" if recorded else "it has no request of this kind"
         if other_addresses:
             there = f"it was recorded from {other_addresses[0]}, not from {request.address}"
+
         return NotRecorded(
             f"{self.path} has no reply to {request.summary}; {there}", request=request.summary, recorded=recorded
         )
@@ -138,16 +141,19 @@ class Player:
             for reply, following in pairwise([*entry.replies, None]):
                 if reply is None:
                     break
+
                 self._awaited[number] = reply.position
                 if self._speed:
                     start_s = loop.time() if start_s is None else start_s
                     await asyncio.sleep(max(0.0, start_s + (reply.ms - first) / 1000 / self._speed - loop.time()))
+
                 await self._wait_for_turn(number, reply.position)
                 await asyncio.sleep(0)
                 if following is None:
                     self._awaited.pop(number, None)
                 else:
                     self._awaited[number] = following.position
+
                 yield reply
         finally:
             self._awaited.pop(number, None)
@@ -184,6 +190,7 @@ class Player:
             if reply.kind == "bytes":
                 yield reply.content
             reply = await anext(remaining, None)
+
         raise self._incomplete(entry)
 
     def _incomplete(self, entry: _RecordedCall) -> NotRecorded:
@@ -217,4 +224,5 @@ class Player:
                     raise error_from_json(reply.content)
         finally:
             await replies.aclose()  # type: ignore[attr-defined]
+
         raise self._incomplete(entry)

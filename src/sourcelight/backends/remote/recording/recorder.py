@@ -48,12 +48,14 @@ class Recorder:
         there = self.path.exists()
         if there and not (append or replace):
             raise RecordingInvalid(str(self.path), "already exists; pass append=True to continue it, or replace=True")
+
         # The former recording stays usable until this one is complete.
         self._writes_to = self.path.with_name(f"{self.path.name}.new") if there and replace else self.path
         self._lock = threading.Lock()
         self._start_s = time.monotonic()
         self._count = self._position = 0
         self.requests: list[str] = []
+
         try:
             if there and not replace:
                 self._truncate_partial_line()
@@ -158,6 +160,7 @@ class Recorder:
                                 number, "bytes", _bytes_without_secrets(pending, hide_secrets), pending_moment
                             )
                         pending, pending_moment = portion, self._moment()
+
                     yield portion
             except SourcelightError as exc:
                 error = exc
@@ -168,6 +171,7 @@ class Recorder:
                 if error is not None:
                     self._end(number, error, hide_secrets)
                     has_ended = True
+
             self._write_reply(number, "end", "done")
             has_ended = True
 
@@ -204,6 +208,7 @@ class Recorder:
         except (SourcelightError, asyncio.CancelledError) as exc:
             self._end(number, exc, hide_secrets)
             raise
+
         self._write_reply(number, "value", _without_secrets(value, hide_secrets))
         return value
 

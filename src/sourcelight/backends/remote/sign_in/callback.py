@@ -45,14 +45,17 @@ class Callback:
         try:
             async with asyncio.timeout(_READ_S):
                 head = await reader.readuntil(b"\r\n\r\n")
+
             method, _, remaining = head.decode("latin-1").partition(" ")
             target = urlsplit(remaining.partition(" ")[0])
             match = dict(parse_qsl(target.query))
             ours = method == "GET" and target.path == self._path and match.get("state") == self._state
+
             # The state proves that the request belongs to this sign-in (RFC 6749, 10.12). Only the first answer counts:
             # others may be repeated by the browser, or sent by another page.
             if ours and not self._answer.done():
                 self._answer.set_result(match)
+
             status, page = ("200 OK", _DONE if "code" in match else _FAILED) if ours else ("404 Not Found", "")
             body = page.encode()
             writer.write(_HEAD.format(status=status, size=len(body)).encode() + body)
@@ -98,6 +101,7 @@ async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
             servers.append(server)
             # The second address gets the port that the system chose for the first.
             port = server.sockets[0].getsockname()[1]
+
         callback = Callback(parts._replace(netloc=f"{parts.hostname}:{port}").geturl(), state)
         yield callback
     finally:

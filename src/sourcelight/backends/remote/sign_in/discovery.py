@@ -50,6 +50,7 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     issuers = str(resource_metadata.get("resource") or "")
     if issuers and not _is_within(resource, issuers):
         raise SignInFailed(f"{url} says that its tokens are for {issuers}, not for this service")
+
     servers = resource_metadata.get("authorization_servers") or [url]
     issuer = str(servers[0])
     metadata = await _metadata(issuer, get)
@@ -57,9 +58,11 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
         raise SignInFailed(f"{url} offers no sign-in: it has no authorization server; use an access token")
     if str(metadata.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
         raise SignInFailed(f"the authorization server {issuer} identifies itself as {metadata.get('issuer')}")
+
     methods = metadata.get("code_challenge_methods_supported")
     if methods is None or "S256" not in methods:
         raise SignInFailed(f"the authorization server {issuer} doesn't support PKCE with S256, which sign-in requires")
+
     return AuthorizationServer(
         issuer=str(metadata["issuer"]),
         authorization_url=_safe(metadata, "authorization_endpoint"),
@@ -82,6 +85,7 @@ async def _metadata(issuer: str, get: GetJson) -> Mapping[str, Any] | None:
         document = await get(url)
         if document is not None:
             return document
+
     return None
 
 
@@ -91,9 +95,11 @@ def _safe(document: Mapping[str, Any], name: str, *, required: bool = True) -> s
         if required:
             raise SignInFailed(f"the authorization server has no {name}")
         return ""
+
     parts = urlsplit(value)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
         raise SignInFailed(f"the {name} of the authorization server is not safe: {parts.scheme}://{parts.hostname}")
+
     return value
 
 
@@ -105,4 +111,5 @@ def _is_within(address: str, resource: str) -> bool:
         resource_parts.port,
     ):
         return False
+
     return f"{parts.path.rstrip('/')}/".startswith(f"{resource_parts.path.rstrip('/')}/")

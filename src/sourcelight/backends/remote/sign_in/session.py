@@ -151,6 +151,7 @@ class OAuthCredential:
                 server = await self._discover(http)
                 if server.revocation_url:
                     await self._post(http, server.revocation_url, client, {"token": token})
+
         await asyncio.to_thread(self._cache.forget)
         self._tokens = None
 
@@ -160,11 +161,13 @@ class OAuthCredential:
             client, tokens = await asyncio.to_thread(self._cache.load)
             if client is None or tokens is None:
                 raise SignInFailed(f"not signed in to {self._endpoint.url}: connect with sign_in=True")
+
             self._client, self._tokens = client, tokens
             if tokens.fresh and self._header() != refused:
                 return
             if tokens.refresh is None:
                 raise SignInFailed(f"the sign-in to {self._endpoint.url} has ended: connect with sign_in=True again")
+
             async with self._http() as http:
                 server = await self._discover(http)
                 form: _Form = {
@@ -173,6 +176,7 @@ class OAuthCredential:
                     "resource": server.resource,
                 }
                 status, answer = await self._post(http, server.token_url, client, form)
+
             if status != httpx2.codes.OK:
                 refusal = self._refusal("the sign-in has ended: connect with sign_in=True again", answer)
                 # A server error may pass, so the stored tokens are deleted only after a refusal.
@@ -180,12 +184,14 @@ class OAuthCredential:
                     await asyncio.to_thread(self._cache.store, client, None)
                 self._tokens = None
                 raise refusal
+
             self._tokens = Tokens.read(answer, tokens)
             await asyncio.to_thread(self._cache.store, client, self._tokens)
 
     async def _sign_in_interactively(self, tell: Callable[[str], None]) -> None:
         options = self._options
         client, _ = await asyncio.to_thread(self._cache.load)
+
         # `state` ties the answer of the browser to this request; the verifier ties the code to this program (PKCE).
         state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(64))
         redirect_uri = (
@@ -205,11 +211,14 @@ class OAuthCredential:
                         raise SignInFailed(f"the port of {redirect_uri} is in use: {exc.strerror or exc}") from None
                     # The port of an earlier registration is taken: any other port will do, with a new registration.
                     callback = await stack.enter_async_context(listening(_ANY_PORT_REDIRECT, state.reveal()))
+
                 client = await self._register(http, server, client, callback.redirect_uri)
                 address = self._address(server, client, callback, state, verifier)
                 if not await asyncio.to_thread(options.open_browser or _open_browser, address):
                     tell(address)
+
                 answer = await callback.answer(options.timeout_s)
+
             code = self._code(server, answer)
             form: _Form = {
                 "grant_type": "authorization_code",
@@ -219,8 +228,10 @@ class OAuthCredential:
                 "resource": server.resource,
             }
             status, token_response = await self._post(http, server.token_url, client, form)
+
         if status != httpx2.codes.OK:
             raise self._refusal("the service returned no token", token_response)
+
         self._client, self._tokens = client, Tokens.read(token_response)
         await asyncio.to_thread(self._cache.store, client, self._tokens)
 
@@ -232,11 +243,13 @@ class OAuthCredential:
             return Registration(options.client_id, options.client_secret, redirect_uri)
         if cached is not None and cached.redirect_uri == redirect_uri:
             return cached
+
         if not server.registration_url:
             raise SignInFailed(
                 f"{self._endpoint.url} doesn't let programs register themselves: ask an administrator for a client, "
                 f"and pass its client_id (redirect address {_DEFAULT_CLIENT_REDIRECT}); or use an access token"
             )
+
         metadata = {
             "client_name": "sourcelight",
             "redirect_uris": [redirect_uri],
@@ -251,6 +264,7 @@ class OAuthCredential:
         client_id = response_json.get("client_id")
         if not response.is_success or not isinstance(client_id, str):
             raise self._refusal("the service refused to register this program", response_json)
+
         client_secret = response_json.get("client_secret")
         return Registration(client_id, Secret(client_secret) if client_secret else None, redirect_uri)
 
@@ -299,6 +313,7 @@ class OAuthCredential:
         fields["client_id"] = client.client_id
         if client.client_secret is not None:
             fields["client_secret"] = client.client_secret.reveal()
+
         request = http.build_request("POST", url, data=fields)
         del fields  # tracebacks that show local variables must not show secrets
         response = await self._send(request, http)

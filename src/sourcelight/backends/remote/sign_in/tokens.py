@@ -57,6 +57,7 @@ class Tokens:
         access, kind = answer.get("access_token"), str(answer.get("token_type") or "")
         if not isinstance(access, str) or not access or kind.casefold() != "bearer":
             raise SignInFailed("the authorization server returned no bearer token")
+
         lasts, refresh = answer.get("expires_in"), answer.get("refresh_token")
         return cls(
             Secret(access),
@@ -111,6 +112,7 @@ class TokenCache:
             # The name is a hash of the address. A copied or renamed file must not send a token to another service.
             if stored["url"] != self._url:
                 return None, None
+
             registration, data = stored.get("client"), stored.get("tokens")
             registration = registration and Registration(
                 registration["client_id"],
@@ -125,6 +127,7 @@ class TokenCache:
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None, None
+
         return registration or None, tokens or None
 
     def store(self, registration: Registration, tokens: Tokens | None) -> None:
@@ -132,14 +135,17 @@ class TokenCache:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(OSError):  # a file system without permissions
             self._folder.chmod(0o700)
+
         # By process, so two that write at once don't share a file. A leftover of a killed process with the same id is
         # removed, because `O_EXCL` refuses existing files, and with them links that others prepared.
         new = self.path.with_suffix(f".{os.getpid()}.new")
         with suppress(FileNotFoundError):
             new.unlink()
+
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump(_stored_tokens(self._url, registration, tokens), file)
+
         new.replace(self.path)
 
     def forget(self) -> None:
@@ -164,7 +170,9 @@ class TokenCache:
                     if time.time() - lock.stat().st_mtime > _LOCK_OLD_S:  # its process died
                         lock.unlink()
                         continue
+
             await asyncio.sleep(_LOCK_LOOK_S)
+
         try:
             yield
         finally:
@@ -180,6 +188,7 @@ def _stored_tokens(url: str, registration: Registration, tokens: Tokens | None) 
     client = {"client_id": registration.client_id, "redirect_uri": registration.redirect_uri}
     if registration.client_secret is not None:
         client["client_secret"] = registration.client_secret.reveal()
+
     stored: dict[str, Any] = {"url": url, "client": client}
     if tokens is not None:
         stored["tokens"] = {
@@ -188,4 +197,5 @@ def _stored_tokens(url: str, registration: Registration, tokens: Tokens | None) 
             "ends_at": tokens.ends_at,
             "scope": tokens.scope,
         }
+
     return stored

@@ -97,6 +97,7 @@ class MatchDecoder:
         except (OverflowError, pa.ArrowInvalid, OverlappingRanges):
             del self._other[row_count:]
             self.replaced_events = replaced
+
         return self._batches([record for record in self._read(data) if self._fits(record)] for data in events)
 
     def _batches(self, events: Iterable[list[WireRecord]]) -> list[MatchBatch]:
@@ -108,6 +109,7 @@ class MatchDecoder:
                     kinds[kind] = _KindColumns(kind)
                 kinds[kind].add(kind_records, positions, self._described)
             seen += len(records)
+
         batches = [
             _DecodedBatch.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None
         ]
@@ -127,6 +129,7 @@ class MatchDecoder:
             payload = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
             self._keep(record.type, record.repository, f"a number out of range: {exc}", payload)
             return False
+
         return True
 
     def _keep(self, kind: str, repository: str, reason: str, payload: Any) -> None:
@@ -147,10 +150,12 @@ class MatchDecoder:
             data.decode()
         except UnicodeDecodeError:
             self.replaced_events += 1
+
         if not isinstance(value, list):
             if value is not None:
                 self._keep(type(value).__name__, "", "an event without a list of matches", value)
             return []
+
         records = []
         for item in value:
             match = decode_match(item)
@@ -159,15 +164,18 @@ class MatchDecoder:
             if isinstance(match, UnknownMatch):
                 self._keep(match.type, repository, UNKNOWN_TYPE, item)
                 continue
+
             try:
                 record = _record_of(match, item if isinstance(item, dict) else {})
             except (msgspec.DecodeError, TypeError, ValueError) as exc:
                 self._keep(match.type, repository, f"a field that can't be read: {exc}", item)
                 continue
+
             if reason := _lack(record, item):
                 self._keep(match.type, repository, reason, item)
             else:
                 records.append(record)
+
         return records
 
     def _describe(self, repositories: dict[str, RepositoryInfo]) -> tuple[RepositoryInfo, ...]:
@@ -199,6 +207,7 @@ class _KindColumns:
         """Add `records`, which are at `positions`; the repositories in `described` need no information."""
         self.rows.add(records)
         self.positions.append(positions)
+
         # A set first: the loop over all records runs only for the first event of a repository.
         names = {record.repository for record in records}.difference(described, self.infos)
         if names:
@@ -227,6 +236,7 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
     # Stable: the rows of one record have the same position and must stay in line order.
     order = np.argsort(np.concatenate([item.positions for item in batches]), kind="stable")
     kinds = kinds[order]
+
     # Starts of runs of one kind, with the end of the last: `pairwise` gives the runs.
     bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()
     # Kinds that alternate would make a batch of a few rows each; one copy into a joint table costs less.
@@ -237,6 +247,7 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
         table = table.select([name for name in table.schema.names if name in names]).unify_dictionaries()
         (batch,) = table.take(order).combine_chunks().to_batches()
         return [(batch, {name: fact for item in batches for name, fact in item.infos.items()})]
+
     used_rows = [0] * len(batches)
     parts = []
     for start, end in pairwise(bounds):
@@ -244,6 +255,7 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
         item, first = batches[number], used_rows[number]
         parts.append((item.batch.slice(first, size), {} if first else item.infos))
         used_rows[number] += size
+
     return parts
 
 
@@ -275,6 +287,7 @@ def _record_of(match: Match, item: Mapping[str, Any]) -> WireRecord:
         # A value of another type than expected counts as absent.
         if not extra:
             raise
+
     return RECORD_DECODER.decode(dump(value))
 
 
@@ -326,6 +339,7 @@ def _by_kind(records: list[WireRecord], seen: int) -> Mapping[str, tuple[list[Wi
         if with_chunks in {0, len(records)}:
             positions = range(seen, seen + len(records))
             return {"chunks" if with_chunks else "lines": (records, positions)} if records else {}
+
     kinds: dict[str, tuple[list[WireRecord], list[int]]] = {}
     last = ""
     group: tuple[list[WireRecord], list[int]] = ([], [])
@@ -335,6 +349,7 @@ def _by_kind(records: list[WireRecord], seen: int) -> Mapping[str, tuple[list[Wi
             last, group = kind, kinds.setdefault(kind, ([], []))
         group[0].append(r)
         group[1].append(position)
+
     return kinds
 
 
@@ -362,6 +377,7 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
     symbols = list(chain.from_iterable(groups))
     if not symbols:
         return None
+
     take = repeats(np.array([len(group) for group in groups], np.int64))
     columns = FileColumns.of(records).columns("symbol", take) | {
         "line_number": int32([_symbol_line(s) for s in symbols]),
@@ -371,8 +387,10 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
     }
     if any(symbol.text is not None for symbol in symbols):
         columns |= _symbol_lines(symbols)
+
     if any(symbol.cell is not None for symbol in symbols):
         columns |= entry_columns("cells", [symbol.cell for symbol in symbols])
+
     return columns, take
 
 
@@ -392,6 +410,7 @@ def _symbol_lines(symbols: Sequence[WireSymbol]) -> Columns:
         for side, name in enumerate(("start", "end")):
             values = [None if group is None else [pair[side] for pair in group] for group in spans]
             columns[prefix + name] = pa.array(values, arrow_type("list"))
+
     return columns
 
 

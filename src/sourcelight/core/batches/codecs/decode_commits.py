@@ -53,6 +53,7 @@ def diff_rows(record: WireRecord) -> list[_CommitRow]:
     if not record.ranges:
         preview = _preview_rows(diff_text.strip_fence(record.content or ""))
         return preview or [(None, None, None, [], 1, None)]
+
     diff_lines = diff_text.read_diff(diff_text.strip_fence(record.content or ""), by_line := _spans_by_line(record))
     rows: list[_CommitRow] = []
     for position, spans in by_line.items():
@@ -65,6 +66,7 @@ def diff_rows(record: WireRecord) -> list[_CommitRow]:
             rows.append((line.path, line.number, line.text, shifted, len(spans), line.side))
         else:
             rows.append((line.path, None, None, [], len(spans), None))
+
     # A commit without a readable line is still a result.
     return rows or [(None, None, None, [], 1, None)]
 
@@ -79,6 +81,7 @@ def _preview_rows(lines: list[str]) -> list[_CommitRow]:
             rows.append((line.path, line.number, line.text, [], 0, line.side))
         elif line is None and not diff_lines and text.strip():
             rows.append((None, None, text, [], 0, None))  # a form that can't be read: its lines, side unknown
+
     return [(*row[:4], int(not index), row[5]) for index, row in enumerate(rows)]
 
 
@@ -115,6 +118,7 @@ def commits_of(
                     for row, cell, of_file in zip(rows, of_lines["cell"].to_pylist(), is_of_file, strict=True)
                 ]
             )
+
         return columns | of_lines, take
 
     return build

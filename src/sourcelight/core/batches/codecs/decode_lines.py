@@ -59,6 +59,7 @@ class ChunkRows:
         self._lines.add(records)
         groups = [record.chunk_matches or () for record in records]
         self._sizes.fromlist(list(map(len, groups)))
+
         # Services send the best chunk first; rows of a file are in line order.
         chunks = [c for group in groups for c in (group if len(group) < 2 else sorted(group, key=_FIRST_LINE))]
         self._texts += [chunk.content or chunk.context or "" for chunk in chunks]
@@ -92,6 +93,7 @@ class ChunkRows:
         """
         if not self._texts:
             return None
+
         texts = strings(self._texts)
         lines = _ChunkLines.of(texts)
         first, offset = np.asarray(self._first), np.asarray(self._offsets)
@@ -99,6 +101,7 @@ class ChunkRows:
         parts = _Parts(repeats(np.asarray(self._counts)), locations, first, lines)
         if not len(parts.line):
             return None
+
         # All parts of one line make a row.
         bounds = np.flatnonzero(np.concatenate(([True], parts.line[1:] != parts.line[:-1], [True])))
         top, counts = bounds[:-1], bounds[1:] - bounds[:-1]
@@ -108,6 +111,7 @@ class ChunkRows:
         byte_start, byte_end = start, end
         if not lines.points.ascii:
             byte_start, byte_end = lists(counts, *parts.in_bytes(np.repeat(line_offset, counts), lines))
+
         take = repeats(np.asarray(self._sizes))[chunk]
         columns = self._files.columns("content", take) | {
             "line_number": int32(first[chunk] + (line - lines.first[chunk]) + 1),
@@ -144,6 +148,7 @@ class _ChunkLines:
         bounds, text = text_of(texts)
         breaks = np.flatnonzero(text == ord("\n"))
         breaks_before = np.searchsorted(breaks, bounds)
+
         # Each chunk starts a line and ends one; so does each newline.
         start = np.sort(np.concatenate((bounds[:-1], breaks + 1)))
         end = np.sort(np.concatenate((bounds[1:], breaks)))
@@ -186,20 +191,24 @@ class _Parts:
             order = np.lexsort((begin_column, starts, chunk))
             starts, begin_column, begin_offset = starts[order], begin_column[order], begin_offset[order]
             stops, stop_column, stop_offset = stops[order], stop_column[order], stop_offset[order]
+
         starts, stops = starts - first[chunk], stops - first[chunk]
         start = np.maximum(starts, 0)
+
         # A range that ends before the first column ends with the newline before it.
         end = np.minimum(stops - ((stops > starts) & (stop_column == 0)), lines.count[chunk] - 1)
         counts = np.maximum(end - start + 1, 0)
         total = int(counts.sum())
         if total > MAX_OVERLAPS + len(lines.start):
             raise OverlappingRanges("the ranges of a match overlap too often")
+
         location_index = repeats(counts)
         position = start[location_index] + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
         line = lines.first[chunk[location_index]] + position
         if (line[1:] < line[:-1]).any():
             order = np.argsort(line, kind="stable")
             location_index, position, line = location_index[order], position[order], line[order]
+
         length = lines.length(line)
         self.line = line
         self.chunk = chunk[location_index]
@@ -209,6 +218,7 @@ class _Parts:
         self._begin_column, self._stop_column = begin_column[location_index], stop_column[location_index]
         self._begin_offset, self._stop_offset = begin_offset[location_index], stop_offset[location_index]
         self.start = np.where(self.is_first, np.minimum(self._begin_column, length), 0)
+
         # The part of a match that continues ends after the newline.
         self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
 
@@ -267,9 +277,11 @@ class LineRows:
         """Return the columns of all rows, and the record of each; None if there are none."""
         if not self._texts:
             return None
+
         take, texts = repeats(np.asarray(self._sizes)), self._texts
         numbers, counts, flat = np.asarray(self._numbers), np.asarray(self._counts), np.asarray(self._spans)
         starts, ends = flat[0::2], flat[0::2] + flat[1::2]
+
         # Services may send lines of a file out of order; frames have them sorted. The check is one pass, the sort is
         # rare.
         order = None
@@ -280,6 +292,7 @@ class LineRows:
             span_order = np.argsort(np.argsort(order)[repeats(counts)], kind="stable")
             numbers, counts, texts = numbers[order], counts[order], [texts[i] for i in order.tolist()]
             starts, ends = starts[span_order], ends[span_order]
+
         line = strings(texts)
         start, end = lists(counts, starts, ends)
         byte_start, byte_end = _in_bytes(line, counts, starts, ends) or (start, end)
@@ -303,6 +316,7 @@ def _in_bytes(line: Any, counts: AnyArray, *offsets: NDArray[np.int32]) -> tuple
     points = CodePoints(text)
     if points.ascii:
         return ()
+
     first = points.before(bounds)
     line_starts, minimum, maximum = (np.repeat(x, counts) for x in (bounds[:-1], first[:-1], first[1:]))
     byte_offsets = (

@@ -64,9 +64,11 @@ def encode_matches(
     if isinstance(match_batch, RawMatchBatch) and not chunk_matches and can_encode(match_batch.raw):
         yield from raw_payloads(match_batch.raw, repositories)
         return
+
     batch = match_batch.batch
     if not batch.num_rows:
         return
+
     options = encode_objects.EncodeOptions(chunk_text, chunk_matches, diff_type, symbol_lines)
     rows = MatchRows(batch)
     kinds = rows.codes("type")
@@ -84,6 +86,7 @@ def _encode_kind(
         for (start, end), data in zip(groups, payloads, strict=True):
             yield from [data] if len(data) <= _MAX_BYTES else _in_halves(rows.slice(start, end), repositories, options)
         return
+
     for start, end in groups:
         group = rows.slice(start, end)
         spans = group.spans() if kind == "content" else 0
@@ -91,6 +94,7 @@ def _encode_kind(
             # Don't encode more than fits: a line of a megabyte may have a million matches.
             yield from _in_halves(group, repositories, options)
             continue
+
         if kind == "content" and options.chunk_matches:
             data = _chunk_payload(group, repositories, options)
         elif kind in _OF_FILES:
@@ -98,6 +102,7 @@ def _encode_kind(
         else:
             objects = encode_objects.matches(group, kind, repositories, options)
             data = b"[" + b",".join(dump(value) for value in objects) + b"]"
+
         if len(data) <= _MAX_BYTES:
             yield data
         else:
@@ -130,8 +135,10 @@ def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, in
         if end - base >= _TEXT_PER_EVENT:
             groups.append((start, file_end))
             start, base = file_end, end
+
     if start < len(rows):
         groups.append((start, len(rows)))
+
     return groups
 
 
@@ -154,4 +161,5 @@ def _chunk_payload(
             of_file.append(chunks[position].to_json(keys))
             position += 1
         out.append(b'%b,"hunks":null,"chunkMatches":[%b]%b' % (head, b",".join(of_file), tail))
+
     return b"[" + b",".join(out) + b"]"

@@ -40,6 +40,7 @@ class RowEncoder:
         numbers = rows.numbers("repository_id")[starts].tolist()
         fields_by_key: dict[tuple[str, str, str], dict[str, Any]] = {}
         self.repository_fields = []
+
         for key, number in zip(zip(*location_columns, strict=True), numbers, strict=True):
             # One dictionary a repository and revision, shared by its files: it is read and never changed.
             if key not in fields_by_key:
@@ -48,12 +49,14 @@ class RowEncoder:
                     repositories.get(name) or RepositoryInfo(name), number, revision, commit
                 )
             self.repository_fields.append(fields_by_key[key])
+
         self.names = names_of(rows, starts)
         self.entries = entries_of_rows(rows)
         self.lines = rows.line_texts()
         self.numbers = (rows.numbers("line_number") - 1).tolist()
         counts, first = rows.lists("start")
         _, last = rows.lists("end")
+
         # Lists of all rows lie one after another: row i has the spans from bounds[i] up to bounds[i + 1].
         self.bounds = np.concatenate(([0], np.cumsum(counts))).tolist()
         self.starts, self.ends = first.tolist(), last.tolist()
@@ -68,6 +71,7 @@ class RowEncoder:
         ranges = [name_range(path, lower, upper) for lower, upper in names]
         if ranges and kind == "content":
             file["pathMatches"] = ranges
+
         file |= self.repository_fields[number]
         if kind == "content":
             file["hunks"] = None
@@ -75,14 +79,17 @@ class RowEncoder:
             for key, entries in self.entries.items():
                 if any(entry is not None for entry in entries[start:end]):
                     file[key] = entries[start:end]
+
         file |= self.values[number]
         if ranges and kind != "content":
             file["pathMatches"] = ranges
+
         return file
 
     def _line(self, row: int) -> dict[str, Any]:
         text, span_start, span_end = self.lines[row], self.bounds[row], self.bounds[row + 1]
         size = len(text)
+
         # What lies past the end of a line (its newline) is not sent.
         spans = [
             (start, min(end, size) - start)
@@ -102,11 +109,14 @@ def repository_fields(info: RepositoryInfo, number: int, revision: str, commit: 
     value: dict[str, Any] = {"repositoryID": number or info.id, "repository": info.name}
     if info.stars:
         value["repoStars"] = info.stars
+
     if info.last_fetched:
         value["repoLastFetched"] = info.last_fetched
+
     value["branches"] = [revision]
     if commit:
         value["commit"] = commit
+
     return value
 
 
@@ -200,9 +210,11 @@ def file_payloads(
     if len(rows) <= _FEW or line.nbytes > _LONG_BYTES * len(line):
         yield from row_payloads(rows, groups, repositories)
         return
+
     n = len(rows)
     files = FileEncoder(rows, repositories)
     pairs = _pairs(rows)
+
     # Six fragments a row in one flat list: a slice assignment fills a column, and one `join` per event writes it.
     parts: list[bytes] = [_NEXT] * (6 * n + 1)
     parts[1::6] = json_texts(line)
@@ -210,10 +222,12 @@ def file_payloads(
     parts[3::6] = _numbers(rows.numbers("line_number") - 1)
     parts[4::6] = [_SPANS] * n
     parts[5::6] = pairs
+
     # A row without a visible span has an empty list, so one bracket less on both sides.
     for index in [index for index, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
         parts[6 * index + 4] = _SPANS[:-1]
         parts[6 * index + 6] = _NEXT[1:]
+
     openings, closings = [], []
     ends = [*files.starts[1:].tolist(), n]
     before = b""
@@ -226,10 +240,12 @@ def file_payloads(
             opening, closing = head, tail
             # A file that matches by path has one row and no line; its fragments vanish in the join.
             parts[6 * start + 1 : 6 * end] = [b""] * (6 * (end - start) - 1)
+
         parts[6 * start] = before + opening
         before = closing + b","
         openings.append(opening)
         closings.append(closing)
+
     # Groups are given as rows, and begin and end at files.
     number_of = dict(zip(files.starts.tolist(), range(len(ends)), strict=True)) | {n: len(ends)}
     for start, group_end in groups:
@@ -242,14 +258,17 @@ def json_texts(column: Any) -> list[bytes]:
     if column.null_count:
         # A value made by Arrow: its conversion of a text of Python loads pandas.
         column = pc.fill_null(column.cast(pa.string()), arrow_strings([""])[0])
+
     one_list = pa.ListArray.from_arrays(arrow_array(np.array([0, len(column)], np.int32)), column)
     # All strings are joined and escaped in one call: a call per row costs more than the escaping. The separator
     # survives JSON unchanged.
     line = pc.binary_join(one_list, arrow_strings([_SEPARATOR])[0])[0].as_py()
     parts = dump(line).split(_SEPARATOR.encode())
+
     # A text contained the separator itself.
     if len(parts) != len(column):
         return [dump(text)[1:-1] for text in column.to_pylist()]
+
     parts[0] = parts[0][1:]
     parts[-1] = parts[-1][:-1]
     return parts
@@ -272,6 +291,7 @@ def _location_texts(
             )
             text = by_codes[key] = dump(value)[1:-1]
         links.append(text)
+
     return links
 
 
@@ -292,24 +312,30 @@ def _pairs(rows: MatchRows) -> list[bytes]:
     _, ends = rows.lists("end")
     row = np.repeat(np.arange(len(rows)), counts)
     length = np.minimum(ends, rows.line_lengths()[row]) - starts
+
     # Spans beyond a truncated line are dropped.
     is_short = length > 0
     if not is_short.all():
         starts, length = starts[is_short], length[is_short]
         counts = np.bincount(row[is_short], minlength=len(rows))
+
     if not len(starts):
         return [b""] * len(rows)
+
     table = np.ascontiguousarray(np.column_stack([starts, length]))
     # One dump for all pairs, cut into the text of each; brackets at both ends go.
     pairs = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].split(b"],[")
     if (counts == 1).all():
         return pairs
+
     first = np.cumsum(counts) - counts
     out = [b""] * len(rows)
     single = np.flatnonzero(counts == 1).tolist()
     for index, number in zip(single, first[single].tolist(), strict=True):
         out[index] = pairs[number]
+
     many = np.flatnonzero(counts > 1).tolist()
     for index, number, count in zip(many, first[many].tolist(), counts[many].tolist(), strict=True):
         out[index] = b"],[".join(pairs[number : number + count])
+
     return out

@@ -92,12 +92,14 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
             chunk = EncodedChunk(row, text or "", int(start_lines[row]) - 1, int(offsets[row]), bool(truncated[row]))
             for i in range(row, file_start + end):
                 chunk.ranges += ranges[i]
+
             # Chunks that touch become one, as the wire never sends a line twice.
             if last is not None and last.reaches(chunk):
                 last.merge(chunk)
             else:
                 result.append(chunk)
                 last = chunk
+
     return result
 
 
@@ -107,9 +109,11 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     _, ends = rows.lists("end")
     _, byte_starts = rows.lists("byte_start")
     _, byte_ends = rows.lists("byte_end")
+
     # ASCII throughout: bytes and code points are the same, and the byte columns were left out.
     if len(byte_starts) != len(starts):
         byte_starts, byte_ends = starts, ends
+
     offsets = rows.numbers("line_offset").tolist()
     numbers = (rows.numbers("line_number") - 1).tolist()
     lengths = rows.line_lengths().tolist()
@@ -117,11 +121,13 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     spans = list(zip(starts.tolist(), ends.tolist(), byte_starts.tolist(), byte_ends.tolist(), strict=True))
     result: list[list[list[int]]] = []
     position = 0
+
     # Matches that continue in the row below. Structures may lie in each other: outer ones come first, here and there.
     unfinished: list[list[int]] = []
     for row, count in enumerate(counts.tolist()):
         ranges: list[list[int]] = []
         offset, number = offsets[row], numbers[row]
+
         # Lines of a cell need not follow one another in the file, and then no range goes from one to the next.
         continued = unfinished[: max(count - matches[row], 0)] if row and numbers[row - 1] + 1 == number else []
         unfinished = []
@@ -135,10 +141,13 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
             else:
                 wire_range = [offset + byte_start, number, start, offset + byte_end, *end_position]
                 ranges.append(wire_range)
+
             if end > lengths[row]:
                 unfinished.append(wire_range)
+
         result.append(ranges)
         position += count
+
     return result
 
 
@@ -170,11 +179,13 @@ def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
     value: dict[str, Json] = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
     value["url"] = value["url"] or _symbol_url(rows, row, line)
     value["kind"] = rows.text("symbol_kind", row).upper()
+
     if with_line and "line" in rows and rows.column("line")[row].is_valid:
         value |= {"text": rows.text("line", row), "spans": _spans(rows, row)}
         value["nameSpans"] = _spans(rows, row, "name_start", "name_end")
         if "cell" in rows and rows.column("cell")[row].is_valid:
             value["cell"] = [rows.column(name)[row].as_py() for name in ("cell", "cell_kind", "cell_line")]
+
     return value if line is None else value | {"line": line}
 
 
@@ -208,6 +219,7 @@ def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
     url = f"/{rows.text('repository', row)}{revision_part}/-/blob/{rows.text('path', row)}"
     if line is None:
         return url
+
     starts = rows.batch.column("start")[row].as_py() if "start" in rows else None
     column = starts[0] + 1 if starts else 1
     return f"{url}?L{line}:{column}-{line}:{column + len(rows.text('symbol', row))}"
@@ -285,10 +297,12 @@ def _diff_cells(rows: MatchRows) -> dict[str, Json]:
     entries = entries_of_rows(rows)
     if not entries:
         return {}
+
     if "preview" in rows and rows.first("preview"):
         preview_lines = enumerate(rows.column("preview_line").to_pylist())
         order = [row for _, row in sorted((line, row) for row, line in preview_lines if line)]
         entries = {key: [of_rows[row] for row in order] for key, of_rows in entries.items()}
+
     language = next(filter(None, rows.texts("language")), None)
     return {**entries, **({"language": language} if language else {})}
 
@@ -311,6 +325,7 @@ def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
             if position is not None
         )
         return diff_text.fence_diff(preview), tuple(sorted(chain.from_iterable(triples)))
+
     numbers = rows.numbers("line_number").tolist()
     side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [

@@ -117,12 +117,15 @@ class RawMatches:
         """Matches in each file; one where its path alone matches."""
         if not len(self.numbers):
             return np.ones(len(self.paths), dtype=np.int64)
+
         all_in_content = bool(self.in_content.all())
         lengths = self.lengths if all_in_content else self.lengths[self.in_content]
+
         # `reduceat` would be wrong for an empty group, but each file in content has a matched line.
         sums = np.add.reduceat(self.matches, np.cumsum(lengths) - lengths)
         if all_in_content:
             return sums
+
         counts = np.ones(len(self.paths), dtype=np.int64)
         counts[self.in_content] = sums
         return counts
@@ -178,6 +181,7 @@ def can_encode(matches: RawMatches) -> bool:
         return False
     if size <= _MAX_TEXT_BYTES:
         return True
+
     # A file can't be split over events, so the largest one decides.
     lengths = matches.lengths[matches.in_content]
     return int(np.add.reduceat(matches.sizes, np.cumsum(lengths) - lengths).max()) <= _MAX_TEXT_BYTES
@@ -190,6 +194,7 @@ def raw_payloads(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]
     rows = np.cumsum(np.where(kinds, matches.lengths, 0)).tolist() if len(matches.numbers) else []
     parts = _rows(matches) if rows else []
     in_content = kinds.tolist()
+
     # First file of each run of one kind: files with lines and files matched by path have different JSON.
     changes = (np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist()
     for first, last in zip([0, *changes], [*changes, len(in_content)], strict=True):
@@ -206,6 +211,7 @@ def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_sta
     """Split a run of files with lines, so that each part has about as much text as one event should."""
     if len(matches.data) < _TEXT_PER_EVENT:
         return [(first, last)]
+
     # 64 bytes count for the JSON around a line: numbers, spans and keys.
     sizes = np.concatenate(([0], np.cumsum(matches.sizes + 64)))
     ends = (sizes[rows[first:last]] - sizes[row_start]).tolist()
@@ -214,8 +220,10 @@ def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_sta
         if end - base >= _TEXT_PER_EVENT:
             groups.append((index, number))
             index, base = number, end
+
     if index < last:
         groups.append((index, last))
+
     return groups
 
 
@@ -225,12 +233,14 @@ def _lines(
     """Write files with lines; the text between two rows of `parts` ends one and starts the next."""
     row_start = rows[first - 1] if first else 0
     row_end = rows[last - 1]
+
     # The slice begins after the first separator and ends before the next one, which belongs to another file.
     selected = parts[6 * row_start + 1 : 6 * row_end]
     for number in range(first, last - 1):
         part_index = 6 * (rows[number] - row_start) - 1
         closed = _END if selected[part_index - 1] else _END[1:]
         selected[part_index] = b"".join((closed, after[number], b",", before[number + 1], _LINES))
+
     closed = _END if selected[-1] else _END[1:]
     return b"".join((b"[", before[first], _LINES, *selected, closed, after[last - 1], b"]"))
 
@@ -240,6 +250,7 @@ def _rows(matches: RawMatches) -> list[bytes]:
     n = len(matches.numbers)
     text, is_valid = _decode(matches.data)
     texts, pairs = _texts(text), _pairs(matches, is_valid=is_valid)
+
     # Filled by strides: one slice assignment per fragment replaces a loop over lines in Python.
     parts: list[bytes] = [_NEXT] * (6 * n)
     parts[1::6] = texts
@@ -251,6 +262,7 @@ def _rows(matches: RawMatches) -> list[bytes]:
         parts[6 * index + 4] = _SPANS[:-1]
         if index + 1 < n:
             parts[6 * index + 6] = _NEXT[1:]
+
     return parts
 
 
@@ -281,6 +293,7 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
     starts, ends = np.minimum(matches.starts, lengths), np.minimum(matches.ends, lengths)
     if not matches.data.isascii():
         starts, ends = _code_points(matches, np.arange(n) if row is None else row, starts, ends, is_valid=is_valid)
+
     length = ends - starts
     is_short = length > 0
     if not is_short.all():
@@ -288,16 +301,20 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
         starts, length = starts[is_short], length[is_short]
         counts = np.bincount(row[is_short], minlength=n)
         single = False
+
     if not len(starts):
         return [b""] * n
+
     pairs = _dump(np.stack((starts, length), axis=1))[2:-2].split(b"],[")
     if single:
         return pairs
+
     bounds = np.cumsum(counts).tolist()
     out, start = [], 0
     for end in bounds:
         out.append(pairs[start] if end - start == 1 else b"],[".join(pairs[start:end]))
         start = end
+
     return out
 
 
@@ -323,6 +340,7 @@ def _code_points(
             for values, offsets in ((code_starts, starts), (code_ends, ends)):
                 before = matches.data[line_start : line_start + int(offsets[index])]
                 values[index] = len(str(before, "utf-8", "replace"))
+
     return code_starts, code_ends
 
 
@@ -350,6 +368,7 @@ def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> t
         ends = np.cumsum(np.where(matches.in_content, matches.lengths, 0)).tolist()
         entries = line_entries({name: values.to_pylist() for name, values in matches.line_values.items()})
         add_entries(after, entries, list(pairwise([0, *ends])))
+
     for number, spans in matches.names.items():
         path = str(matches.paths[number], "utf-8", "replace")
         ranges = b'"pathMatches":%b' % dump([name_range(path, start, end) for start, end in spans])
@@ -359,6 +378,7 @@ def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> t
             )
         else:
             after[number] = join((after[number][:-1], b",", ranges, b"}"))
+
     return before, after
 
 

@@ -39,6 +39,7 @@ def file_endings(values: Mapping[str, tuple[Mapping[int, Any], Sequence[int]]], 
             value_of, codes = values[column.name]
             fragments = {code: _fragment(key, value) for code, value in value_of.items()}
             endings = [fragments[code] + ending for code, ending in zip(codes, endings, strict=True)]
+
     return endings
 
 
@@ -75,6 +76,7 @@ def line_entries(values: Mapping[str, Sequence[Any]]) -> dict[str, list[Json]]:
             continue
         lists = [values.get(column.name) or [None] * len(first) for column in columns]
         entries[key] = [None if entry[0] is None else entry for entry in zip(*lists, strict=True)]
+
     return entries
 
 

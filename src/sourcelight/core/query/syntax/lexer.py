@@ -110,11 +110,13 @@ class Lexer:
             return None
         if self.pattern_type == STRUCTURE and not match.group().isupper():
             return None  # `and` and `or` are words of many languages
+
         before, end = self.text[position - 1], match.end()
         if (before in ASCII_WHITE or before == ")") and end < len(self.text):
             after = self.text[end]
             if after in ASCII_WHITE or after == "(":
                 return match.group().lower(), end
+
         return None
 
     def negation(self, position: int) -> int | None:
@@ -125,9 +127,11 @@ class Lexer:
             return None
         if position and self.text[position - 1] not in ASCII_WHITE and self.text[position - 1] not in "()":
             return None
+
         term = self.skip_white(position + 3)
         if term >= len(self.text) or (self.text[term] == ")" and not self.plain_parens):
             return None
+
         return term
 
     def filter(self, position: int) -> tuple[RawFilter, int] | None:
@@ -135,12 +139,14 @@ class Lexer:
         match = self._field(position)
         if match is None:
             return None
+
         name, value_start = match.group(2), match.end()
         raw_filter = RawFilter(position, name, "", negated=bool(match.group(1)), value_start=value_start)
         if value_start < len(self.text) and self.text[value_start] in "\"'":
             raw_filter.value, end = self._strict(value_start)
             raw_filter.quoted, raw_filter.value_start = True, value_start + 1
             return raw_filter, end
+
         predicate = self._predicate(ALIASES[name.lower()], value_start)
         if predicate is not None:
             raw_filter.predicate, end = predicate
@@ -149,6 +155,7 @@ class Lexer:
                 value_start + len(raw_filter.predicate[0]) + 1,
             )
             return raw_filter, end
+
         # A value may contain balanced parentheses (`file:(a|b)`); a stray closing one ends it, as it closes a group of
         # the query.
         parenthesis_end = self.balanced_end(value_start)
@@ -162,6 +169,7 @@ class Lexer:
             code_end = None if self.plain_parens else self.code_end(position)
             end = code_end or max(_end(_WORD, self.text, position), position + 1)
             return RawPattern(position, self.text[position:end], self.plain_kind, value_start=position), end
+
         char = self.text[position]
         plain_kind = self.plain_kind
         if (char == "/" and self.pattern_type != "literal") or (
@@ -175,6 +183,7 @@ class Lexer:
                 if value:
                     return RawPattern(position, value, "regexp", slashed=True, value_start=position + 1), end
                 return RawPattern(position, "//", "literal"), end
+
         balanced_end = None if self.plain_parens else self.balanced_end(position)
         if balanced_end is not None and balanced_end > position:
             end = balanced_end
@@ -182,6 +191,7 @@ class Lexer:
             end = _end(_WORD, self.text, position)
         else:
             end = _end(_WORD_WITH_PAIRS if self.plain_parens else _RAW_BEFORE_PAREN, self.text, position)
+
         end = max(end, position + 1)
         return RawPattern(position, self.text[position:end], plain_kind, value_start=position), end
 
@@ -206,10 +216,12 @@ class Lexer:
         # A query of brackets that never close would be read to its end from each of them.
         if self._unclosed_code > _MAX_UNCLOSED_CODE:
             return None
+
         for with_strings in (True, False):
             end = self._code_end(start, with_strings=with_strings)
             if end is not None:
                 return end or None
+
         self._unclosed_code += 1
         return None
 
@@ -232,11 +244,13 @@ class Lexer:
                 position = string.end() - 1 if string else position
             elif char != "\\" and not brackets:
                 return position
+
             position += 1
             if brackets and brackets[-1][1] and char != ")":
                 inner = self.skip_white(position)
                 if self._field(inner) is not None or _UPPER_CASE_OPERATOR.match(text, inner) is not None:
                     return 0
+
         return None if brackets else position
 
     def balanced_end(self, start: int) -> int | None:
@@ -248,6 +262,7 @@ class Lexer:
         text = self.text
         if start in self._unbalanced or self._is_syntax(start):
             return None
+
         levels = [[start]]
         position = start
         while (position := _end(_TEXT_BEFORE_PAREN, text, position)) < len(text):
@@ -268,13 +283,16 @@ class Lexer:
                 return position - 1
             else:
                 levels[-1] = [position]
+
             if self._is_syntax(position):
                 break
         else:
             if len(levels) == 1:
                 return position
+
         for starts in levels:
             self._unbalanced.update(starts)
+
         return None
 
     def _field(self, position: int) -> re.Match[str] | None:
@@ -289,20 +307,25 @@ class Lexer:
         match = _PREDICATE.match(self.text, start) if names else None
         if match is None or names is None or match.group(1) not in names:
             return None
+
         if self._closing is None:
             self._closing = _closing_parens(self.text)
+
         close = self._closing.get(match.end() - 1)
         if close is None:
             return None
+
         return (match.group(1), self.text[match.end() : close]), close + 1
 
     def _lenient(self, position: int) -> tuple[str, int] | None:
         match = _DELIMITED[self.text[position]].match(self.text, position)
         if match is None or not match.group(2):
             return None
+
         end = match.end()
         if end < len(self.text) and self.text[end] not in ASCII_WHITE and self.text[end] != ")":
             return None
+
         quote = self.text[position]
         return _ESCAPE.sub(lambda escape: _unescape(escape, quote) or escape.group(), match.group(1)), end
 
@@ -321,6 +344,7 @@ class Lexer:
         value = _ESCAPE.sub(replace, body)
         if match is None or not match.group(2):
             raise self.error(f"unterminated literal: expected {quote}", position, f"close the value with {quote}")
+
         return value, match.end()
 
 
@@ -346,4 +370,5 @@ def _closing_parens(text: str) -> dict[int, int]:
             open_positions.append(token.start())
         elif token.group() == ")" and open_positions:
             closing[open_positions.pop()] = token.start()
+
     return closing

@@ -92,6 +92,7 @@ class Alternative:
             else:
                 by_target[node.on] = (*by_target.get(node.on, ()), node)
                 by_target[None] = (*by_target.get(None, ()), node)
+
         object.__setattr__(self, "_by_field", by_field)
         object.__setattr__(self, "_by_target", by_target)
 
@@ -197,6 +198,7 @@ def canonical(node: Node | None) -> Any:
         return None
     if isinstance(node, And | Or):
         return {"op": "and" if isinstance(node, And) else "or", "args": [canonical(arg) for arg in node.args]}
+
     form: dict[str, Any]
     if isinstance(node, Predicate):
         form = {"filter": node.on, "predicate": node.name, "args": dict(node.args)}
@@ -206,6 +208,7 @@ def canonical(node: Node | None) -> Any:
             form["revs"] = list(node.revs)
     else:
         form = {"pattern": node.value, "kind": node.kind}
+
     form.update({flag: True for flag in ("negated", "quoted", "content") if getattr(node, flag, False)})
     return form
 
@@ -225,11 +228,13 @@ def tree_text(node: Node | None, indent: str = "") -> str:
     if isinstance(node, And | Or):
         head = "AND" if isinstance(node, And) else "OR"
         return "\n".join([f"{indent}{head}", *(tree_text(arg, f"{indent}  ") for arg in node.args)])
+
     if isinstance(node, Pattern):
         sign = "NOT " if node.negated else ""
         text = f"/{node.value}/" if node.kind == "regexp" else json.dumps(node.value, ensure_ascii=False)
         suffix = " as code" if node.kind == "structure" else " in content" if node.content else ""
         return f"{indent}{sign}{text}{suffix}"
+
     return f"{indent}{filter_text(node)}"
 
 

@@ -72,6 +72,7 @@ def parse_tree(text: str, pattern_type: str) -> Raw | None:
     if pattern_type == STRUCTURE and len(text) > MAX_STRUCTURE_QUERY:
         message = f"a query of type {STRUCTURE} has at most {MAX_STRUCTURE_QUERY:,} characters, this has {len(text):,}"
         raise QueryError(message, query=text[:100], hint="use a smaller pattern", stage="parse")
+
     try:
         parser = _Parser(Lexer(text, pattern_type, plain_parens=False))
         tree = parser.parse()
@@ -84,6 +85,7 @@ def parse_tree(text: str, pattern_type: str) -> Raw | None:
                 first.message, query=first.query, position=first.position, hint=first.hint, stage=first.stage
             ) from None
         return None if tree is None else _hoist(tree)
+
     return tree if tree is None or parser.is_ambiguous else _hoist(tree)
 
 
@@ -92,6 +94,7 @@ def operator(kind: str, args: list[Raw]) -> Raw:
     flat: list[Raw] = []
     for arg in args:
         flat.extend(arg.args if isinstance(arg, Group) and arg.kind == kind else [arg])
+
     merged: list[Raw] = []
     for arg in flat:
         # `repo:` without a value selects nothing in particular; filters that need one keep it, so that planning can
@@ -101,9 +104,11 @@ def operator(kind: str, args: list[Raw]) -> Raw:
         if isinstance(arg, RawPattern) and not arg.value and merged:
             continue
         merged.append(arg)
+
     # One term stays in any case: an operator without terms has no form in the tree.
     if not merged:
         merged = flat[-1:]
+
     return merged[0] if len(merged) == 1 else Group(kind, merged, any(has_pattern(arg) for arg in merged))
 
 
@@ -125,10 +130,12 @@ class _Parser:
         position = lexer.skip_white(0)
         while position < len(text):
             position = lexer.skip_white(self._term(position))
+
         if len(self._stack) > 1:
             raise self._missing("unbalanced expression", position)
         if self._stack[0].is_empty:
             return None
+
         return self._close(position)
 
     def _term(self, position: int) -> int:
@@ -138,13 +145,16 @@ class _Parser:
             end = self._open(position) if char == "(" else self._leave(position)
             if end is not None:
                 return end
+
         operator_match = lexer.operator(position)
         if operator_match is not None:
             self._operator(operator_match[0], position)
             return operator_match[1]
+
         term = lexer.negation(position)
         if term is not None:
             return self._negate(position, term)
+
         filtered = lexer.filter(position)
         leaf: Raw
         leaf, end = filtered if filtered is not None else lexer.pattern(position)
@@ -158,6 +168,7 @@ class _Parser:
         if len(self._stack) > MAX_DEPTH:
             hint = "write the query with fewer parentheses"
             raise self.lexer.error(f"groups are nested deeper than {MAX_DEPTH} levels", position, hint)
+
         # An `or` beside parentheses, in either order: filters then apply in their own group only, without
         # hoisting.
         self.is_ambiguous |= self._seen_or
@@ -168,11 +179,13 @@ class _Parser:
         if len(self._stack) == 1:
             message = _UNCLEAR_KEYWORD if self.lexer.pattern_type == "keyword" else _UNCLEAR
             raise self.lexer.error(message, position)
+
         if self._stack[-1].is_empty:
             # Empty parentheses are the text `()`, as in a search for calls without arguments.
             group: Raw = RawPattern(position - 1, "()", self.lexer.plain_kind, value_start=position - 1)
         else:
             group = self._close(position)
+
         self._stack.pop()
         self._stack[-1].run.append(group)
         self._seen_group = True
@@ -192,6 +205,7 @@ class _Parser:
         lexer, frame = self.lexer, self._stack[-1]
         if lexer.text[term] == "(" and not lexer.plain_parens:
             raise lexer.error(_NOT_GROUP, term, "negate each term of the group instead")
+
         filtered = lexer.filter(term)
         if filtered is None:
             pattern, end = lexer.pattern(term)
@@ -199,9 +213,11 @@ class _Parser:
             pattern.negated, pattern.start = True, position
             frame.run.append(pattern)
             return end
+
         leaf, end = filtered
         if leaf.negated:
             raise lexer.error(f'unexpected NOT before "-{leaf.field}:{leaf.value}". Remove NOT and try again', position)
+
         leaf.negated, leaf.start = True, position
         frame.run.append(leaf)
         return end
@@ -215,11 +231,13 @@ class _Parser:
         if not frame.run:
             offset = len(self.lexer.text[:position].encode("utf-8", "surrogatepass"))
             raise self._missing(f"expected operand at {offset}", position)
+
         # Filters between patterns don't separate them: in `a repo:x b` the pattern is `a b`.
         filters = [term for term in frame.run if not has_pattern(term)]
         patterns = [term for term in frame.run if has_pattern(term)]
         if patterns:
             filters.append(operator("run", patterns))
+
         frame.ands.append(operator("and", filters))
         frame.run = []
 
@@ -243,9 +261,11 @@ def _hoist(tree: Raw) -> Raw:
             return operator("and", [*outer, tree]) if outer else tree
         outer.extend(tree.args[:leading])
         tree = remaining[0]
+
     hoisted = _hoist_or(tree) if isinstance(tree, Group) and tree.kind == "or" else None
     if hoisted is None:
         return operator("and", [*outer, tree]) if outer else tree
+
     return operator("and", [*outer, *hoisted])
 
 
@@ -254,15 +274,19 @@ def _hoist_or(tree: Group) -> list[Raw] | None:
     # Only filters of the first and the last operand move; one in between applies to its own operand.
     if not all(_is_pure(arg) for arg in tree.args[1:-1]):
         return None
+
     left, right = _split(first), _split(last)
     if left is None or right is None:
         return None
+
     # The comparison is strict from 0, as in the reference: a pattern at offset 0 keeps its filters inside.
     if max([0, *(leaf.start for leaf in left[0])]) >= min(leaf.start for leaf in _leaves(left[1])):
         return None
+
     # On the right, filters must come after all patterns of their operand.
     if right[0] and max([0, *(leaf.start for leaf in _leaves(right[1]))]) >= min(leaf.start for leaf in right[0]):
         return None
+
     return [*left[0], *right[0], operator("or", [left[1], *tree.args[1:-1], right[1]])]
 
 
@@ -272,10 +296,12 @@ def _split(tree: Raw) -> tuple[list[RawFilter], Raw] | None:
         return [], tree
     if not isinstance(tree, Group) or tree.kind != "and":
         return None
+
     filters = [arg for arg in tree.args if isinstance(arg, RawFilter)]
     patterns: list[Raw] = [arg for arg in tree.args if not isinstance(arg, RawFilter)]
     if not patterns or not all(_is_pure(arg) for arg in patterns):
         return None
+
     return filters, operator("and", patterns)
 
 

@@ -50,10 +50,12 @@ def predicate(on: str, spelled_name: str, text: str, *, negated: bool) -> Predic
 
     if negated and (on, name) in NOT_NEGATABLE:
         return invalid(f'search predicate "{NOT_NEGATABLE[on, name]}" does not support negation')
+
     try:
         arguments = read(text)
     except QueryError as error:
         return invalid(error.message)
+
     return Predicate(on, name, arguments, negated=negated and on != "rev")
 
 
@@ -93,10 +95,12 @@ def _description(text: str) -> Arguments:
     tokens = text.split()
     if not tokens:
         raise QueryError("empty repo:has.description() predicate parameter")
+
     expression = tokens[0] if len(tokens) == 1 else ".*?".join(f"(?:{word})" for word in tokens)
     problem = regexp_problem(expression)
     if problem:
         raise QueryError(f"invalid repo:has.description() argument: {problem}")
+
     return {"regexp": expression}
 
 
@@ -106,10 +110,12 @@ def _at_time(text: str) -> Arguments:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) > 2:
         raise QueryError("unexpected number of arguments to rev:at.time()")
+
     try:
         parse_date(parts[0], current_time())
     except ValueError:
         raise QueryError("invalid date format") from None
+
     return {"time": parts[0], "rev": parts[1] if len(parts) == 2 and parts[1] else "HEAD"}
 
 
@@ -123,6 +129,7 @@ def _file(path_name: str) -> Callable[[str], Arguments]:
         for leaf in leaves:
             if leaf.negated:
                 raise QueryError("predicates do not currently support negated values")
+
             if isinstance(leaf, RawPattern):
                 if len(leaves) > 1:
                     raise QueryError(
@@ -134,16 +141,21 @@ def _file(path_name: str) -> Callable[[str], Arguments]:
                 key = "content" if leaf.field.lower() == "content" else "path"
             else:
                 raise QueryError(f'unsupported option "{leaf.field.lower()}"')
+
             if key in args:
                 raise QueryError(f"cannot specify {path_name if key == 'path' else key} multiple times")
+
             if leaf.value:
                 args[key] = leaf.value
+
         if not args:
             raise QueryError(f"one of {path_name} or content must be set")
+
         for key, value in args.items():
             problem = regexp_problem(value)
             if problem:
                 raise QueryError(f"the {key} argument is invalid: {problem}")
+
         return {key: args[key] for key in ("path", "content") if key in args}
 
     return read
@@ -179,20 +191,26 @@ def _meta(text: str) -> Arguments:
     key, is_regexp, position = _meta_part(text, 0)
     if not key:
         raise QueryError("key cannot be empty")
+
     args: Arguments = {"mode": "key", "key": key}
     if position < len(text):
         if text[position] != ":":
             raise QueryError("unexpected extra content")
+
         value, value_is_regexp, position = _meta_part(text, position + 1)
         if position < len(text):
             raise QueryError("unexpected extra content")
+
         args["mode"] = "pair" if value else "tag"
         if value:
             args["value"] = value
+
         if value_is_regexp:
             args["valueRegexp"] = True
+
     if is_regexp:
         args["keyRegexp"] = True
+
     return args
 
 
@@ -200,14 +218,17 @@ def _meta_part(text: str, position: int) -> tuple[str, bool, int]:
     match = _META_PART.match(text, position)
     if match is None:
         raise QueryError("unexpected extra content")
+
     double, single, regexp, bare = match.groups()
     if bare is not None:
         return bare.strip(), False, match.end()
+
     if regexp is not None:
         problem = regexp_problem(regexp.replace("\\/", "/"))
         if problem:
             raise QueryError(problem)
         return regexp.replace("\\/", "/"), True, match.end()
+
     body = double if double is not None else single
     return re.sub(r"""\\(["'\\])""", r"\1", body), False, match.end()
 

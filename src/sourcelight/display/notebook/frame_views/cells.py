@@ -56,6 +56,7 @@ def cell_html(name: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
         return _with_link(str(value), str(value), resolver.of(_location(row)))
     if name in _DAYS and isinstance(value, datetime):
         return _with_title(f"{value:%Y-%m-%d}", _cell_text(value))
+
     return _with_title(one_line(text := _cell_text(value), TEXT_CHARS), text)
 
 
@@ -74,12 +75,14 @@ def _line(text: str, row: Mapping[str, Any]) -> str:
     start_offsets, end_offsets = _spans(row.get("start")), _spans(row.get("end"))
     if len(start_offsets) != len(end_offsets):
         start_offsets, end_offsets = [], []
+
     if has_json_line(row):
         text, start_offsets, end_offsets = cell_text(text, start_offsets, end_offsets) or (
             text,
             start_offsets,
             end_offsets,
         )
+
     text = text.removesuffix("\r")
     # Matched lines are shown separately; lines of a file or of blame are adjacent and keep their indentation.
     indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _SINGLE_COLUMNS else 0
@@ -104,19 +107,23 @@ def _text(name: str, value: str, row: Mapping[str, Any], resolver: LinkResolver)
     if commit is not None:
         links = resolver.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
         return _with_link(commit, value, links[:1])
+
     if name in _PATHS or name.endswith("_path"):
         text = tail(value, PATH_CHARS)
         return _with_link(
             text, value, resolver.of(_location(row)) if name == "path" and not value.endswith("/") else ()
         )
+
     if name == "repository":
         address = resolver.repository(value)
         links = (Link("host", "", address),) if address else ()
         return _with_link(tail(value, NAME_CHARS), value, links)
+
     if name in _CODE_TEXTS:
         return _with_title(one_line(" ".join(value.split()), LINE_CHARS), value)
     if value.startswith(("https://", "http://")):
         return link(one_line(value, TEXT_CHARS), value)
+
     head, _, remaining = value.strip("\n").partition("\n")
     text = one_line(head, TEXT_CHARS)
     return _with_title(f"{text} \u2026" if remaining and not text.endswith("\u2026") else text, value)

@@ -90,6 +90,7 @@ def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
     table = table_of(tuple(names))
     if every or not table:
         return names
+
     documented = set(_SHOWN_TABLES[table])
     first = _FIRST.get(table)
     chosen_names = list(first) if first else [n for n in _SHOWN_TABLES[table] if n not in _HIDDEN]
@@ -104,14 +105,17 @@ def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
         ]
     elif table == "matches":
         chosen_names = list(_EMPTY_MATCHES)
+
     leading = [name for name in _LEADING if name in names and name not in chosen_names and name not in documented]
     added = [name for name in names if name not in documented and name not in leading]
     if added:
         chosen_names = [name for name in chosen_names if name not in _CROWDED.get(table, ())]
         hidden = _WORKING if table == "commits" else frozenset()
         added = [n for n in added if n not in hidden and not (table == "matches" and n.endswith(_DETAILS))]
+
     if len(frame):
         chosen_names = [name for name in chosen_names if is_filled(frame[name])]
+
     return [*leading, *chosen_names, *added] or names
 
 

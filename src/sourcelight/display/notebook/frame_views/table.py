@@ -52,6 +52,7 @@ def is_answer(frame: Any) -> bool:
         or frame.index.nlevels > 1
     ):
         return False
+
     # A frame that a user has pivoted or joined keeps its `attrs`, but may have numbers or repeated names as columns.
     names = list(frame.columns)
     return bool(names) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
@@ -79,6 +80,7 @@ def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]
     body = [_row(label, row, kinds, links) for label, row in zip(labels, rows, strict=True)]
     if tail:
         body.insert(len(head), f"<tr><th>\u22ee</th>{_GAP * len(names)}</tr>")
+
     heads = "".join(f'<th scope="col"{kinds[name]}>{_head(name)}</th>' for name in names)
     return (
         f'{_STYLE}<div class="sl-frame tex2jax_ignore"><div class="sl-scroll" role="region" tabindex="0" '
@@ -136,12 +138,15 @@ def _kind(name: str, values: Any, cells: list[Any]) -> str:
 
     if name in CODE_COLUMNS:
         return ' class="sl-code sl-name"' if name in _PLACES else ' class="sl-code sl-line"'
+
     is_number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
     if is_number:
         return ' class="sl-number"'
+
     texts = [str(value) for value in cells if not isinstance(value, datetime)]
     if not any(len(text) > _MAX_WORD_CHARS for text in texts) or any(map(short_commit, cells)):
         return ""
+
     return ' class="sl-text"' if any(" " in text for text in texts) else ' class="sl-name"'
 
 
@@ -168,6 +173,7 @@ def show_hidden_characters() -> None:
     formatter = getattr(shell, "display_formatter", None)
     if formatter is None:
         return
+
     import pandas as pd
 
     # Registered with IPython only: pandas and its classes stay unchanged.
@@ -184,6 +190,7 @@ def _html(frame: Any) -> str | None:
             return frame_html(frame, frame_views.links_of)
         except Exception:  # noqa: BLE001, S110 - a frame that was changed in an unforeseen way still has pandas' view
             pass
+
     text = frame._repr_html_()
     return None if text is None else visible(text)
 

@@ -83,10 +83,12 @@ def diff_text(content: DiffContent) -> str:
     parts = [f"{_title(content)}: {_files(content)}"]
     if content.about:
         parts.append(f"  {one_line(content.about['author'], 80)}: {one_line(content.about['message'].strip(), 120)}")
+
     parts += [f"  {one_line(notice, 160)}" for notice in content.notices]
     for file in content.files[:FILES]:
         numbers = "binary" if file["binary"] else f"+{file['additions'] or 0:,} \u2212{file['deletions'] or 0:,}"
         parts.append(f"  {file['status']:<12} {_file_name(file)} ({numbers})")
+
     return "\n".join(parts)
 
 
@@ -125,6 +127,7 @@ def diff_html(content: DiffContent) -> str:
             '<div class="sl-message" role="region" tabindex="0" aria-label="Message of the commit">'
             f"{escape(content.about['message'].replace(_CRLF, _LF).strip()[:5_000])}</div>"
         )
+
     notes = "".join(f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in content.notices)
     files = "".join(_file(file, content, is_open=len(content.files) <= _ALL_OPEN) for file in content.files[:FILES])
     remaining = len(content.files) - FILES
@@ -155,12 +158,14 @@ def _file(file: Mapping[str, Any], content: DiffContent, *, is_open: bool) -> st
     )
     status = "" if file["status"] == "modified" else f' <span class="sl-dim">{escape(str(file["status"]))}</span>'
     name = escape(_file_name(file))
+
     if file["path"] in content.notebooks:
         body = _cells(content.notebooks[file["path"]], file, content)
     elif file["patch"] is None:
         body = '<div class="sl-dim">its content is missing from the clone</div>'
     else:
         body = _patch(file, content)
+
     return f"<details{' open' if is_open else ''}><summary>{name}{status} {numbers}</summary>{body}</details>"
 
 
@@ -175,6 +180,7 @@ def _cells(diff: NotebookDiff, file: Mapping[str, Any], content: DiffContent) ->
         language = text.text.language if text.text.kind == CODE else ""
         # Numbers are those of the cell's text: lines of the notebook's JSON mean nothing to a reader.
         rows += [_row(line.side, line.old, line.new, line.text, language) for line in text.lines[:LINES]]
+
     notes = [f"{LINES} of {total:,} lines"] if total > LINES else []
     notes.append(f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "no cell changed")
     return _table(rows[: LINES + len(diff.texts)], notes, file, content)
@@ -199,13 +205,17 @@ def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
             rows.append(f'<tr class="sl-hunk"><td colspan="4">{escape(text)}</td></tr>')
         else:
             rows.append(_row(change.side, change.old, change.new, change.text, language))
+
     if not rows:
         return '<div class="sl-dim">no lines changed</div>'
+
     notes = []
     if len(changed_lines) > LINES:
         notes.append(f"{LINES} of {len(changed_lines):,} lines")
+
     if file["truncated"]:
         notes.append("a limit of the service truncated the patch")
+
     return _table(rows, notes, file, content)
 
 

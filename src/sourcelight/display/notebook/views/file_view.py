@@ -55,6 +55,7 @@ def file_text(content: FileContent) -> str:
     page = notebook_page(content)
     if page is not None:
         return "\n".join([f"{_title(content)} ({page.label})", *notebook_text(page)])
+
     first, last = _bounds(content)
     width = len(str(last))
     highlighted = range(content.first, max(content.last, content.first) + 1) if content.first else range(0)
@@ -64,6 +65,7 @@ def file_text(content: FileContent) -> str:
         body += [headings[number]] if number in headings else []
         marker = ">" if number in highlighted else " "
         body.append(f"{marker} {number:>{width}} {visible(content.lines[number - 1][:500])}")
+
     return "\n".join([f"{_title(content)} ({_lines_text(content)})", *body])
 
 
@@ -98,6 +100,7 @@ def file_html(content: FileContent) -> str:
     page = notebook_page(content)
     if page is not None:
         return _full_html(content, page.label, notebook_rows(page, content.spans))
+
     first, last = _bounds(content)
     rows = []
     tokens = _tokens(content, first, last)
@@ -113,9 +116,11 @@ def file_html(content: FileContent) -> str:
             line_html = highlight(*cut_window(line, *spans, longest=_MAX_LINE_CHARS))
         else:
             line_html = highlight_code(line, tokens[number - first], *spans)
+
         rows.append(
             f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td><td>{line_html}</td></tr>'
         )
+
     return _full_html(content, _lines_text(content), rows)
 
 

@@ -39,6 +39,7 @@ def _root(server: str) -> str:
     """Return the root directory of the server with this process id, which started this kernel; empty without one."""
     if not server.isdigit():
         return ""
+
     try:
         from jupyter_core.paths import jupyter_runtime_dir
 
@@ -146,28 +147,33 @@ class LinkResolver:
         """
         if self.services:
             return replace(self, base_url=self.services.get(row.get("service") or "", ""), services={}).of(row)
+
         repository, path, commit = row.get("repository") or "", row.get("path") or "", row.get("commit") or ""
         line = int(row.get("line_number") or row.get("start_line") or 0)
         if row.get("type") in {"commit", "diff"}:
             return tuple(self._commit(repository, commit, row.get("url") or ""))
         if not path:
             return ()
+
         return tuple(self.file(repository, commit, path, line, row.get("url") or ""))
 
     def file(self, repository: str, commit: str, path: str, line: int = 0, url: str = "") -> list[Link]:
         """Return links to a file, or to a line of it; `url` is the service's link, if any."""
         links: list[Link] = []
         address = own_address(url, self.base_url) if url and self.base_url else ""
+
         # Selected columns may lack the repository; without it, and without an address, there is no location.
         if address or (self.base_url and repository):
             lines = (line, line) if line else None
             links.append(
                 Link("service", "service", address or file_url(self.base_url, repository, commit, path, lines))
             )
+
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         if host is not None and commit:
             link = host.file.format(c=quote(commit, safe=""), p=quote(path))
             links.append(Link("host", host.words, base + link + (host.line.format(a=line, b=line) if line else "")))
+
         links += self._lab(repository, path, line)
         return links
 
@@ -176,9 +182,11 @@ class LinkResolver:
         address = own_address(url, self.base_url) if url and self.base_url else ""
         if address:
             links.append(Link("service", "service", address))
+
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         if host is not None and commit:
             links.append(Link("host", host.words, base + host.commit.format(c=quote(commit, safe=""))))
+
         return links
 
     def commit(self, repository: str, commit: str) -> tuple[Link, ...]:
@@ -193,12 +201,15 @@ class LinkResolver:
         match = _ADDRESS.fullmatch(own_address(url))
         if match is None or self.base_url:
             return ()
+
         repository, commit = unquote(match["repository"]), unquote(match["commit"] or "")
         if match["shown_commit"]:
             return self.commit(repository, match["shown_commit"])
+
         path = unquote(match["path"])
         if {".", ".."} & set(re.split(r"[/\\]", path)):  # a browser would leave the repository's pages
             return ()
+
         return tuple(self.file(repository, commit, path, int(match["line"] or 0)))
 
     def request(self, repository: str, number: int) -> str:
@@ -217,10 +228,12 @@ class LinkResolver:
         folder = self.folder_of(repository)
         if not folder or "\N{REPLACEMENT CHARACTER}" in path:
             return []
+
         file = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - only text; nothing is followed
         at_server = lab_path(file) if file.startswith(os.path.normpath(folder) + os.sep) else ""
         if not at_server or not os.path.isfile(file):  # noqa: PTH113
             return []
+
         # A line is counted from 0 in the fragment that JupyterLab's editor takes (RFC 5147).
         return [Link("lab", "JupyterLab", relative_to_notebook(file) + (f"#line={line - 1}" if line else ""),
                      at_server, line)]  # fmt: skip
@@ -244,9 +257,11 @@ def anchor(text: str, links: tuple[Link, ...] | list[Link], words: str = "") -> 
     """
     if not links:
         return escape(text)
+
     first = links[0]
     if first.kind != "lab":
         html = link(text, first.href)
         return html.replace("<a ", f'<a title="{escape(words)}" ', 1) if words else html
+
     title = f' title="{escape(words or "Open in JupyterLab")}"'
     return f'<a href="{escape(first.href)}"{title}>{escape(text)}</a>'

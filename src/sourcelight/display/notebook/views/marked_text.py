@@ -87,6 +87,7 @@ def cut_window(
     """
     if len(text) <= longest:
         return text, list(starts), list(ends)
+
     window_start = max(0, min(starts, default=0) - 40)
     window = text[window_start : window_start + longest]
     head, tail = ("\u2026" if window_start else ""), ("\u2026" if window_start + longest < len(text) else "")
@@ -115,6 +116,8 @@ def text_runs(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -
             result.append((visible(window[position:span_start]), False))
         result.append((visible(window[span_start:span_end]), True))
         position = span_end
+
     if position < len(window):
         result.append((visible(window[position:]), False))
+
     return result

@@ -32,10 +32,12 @@ def cells_page(path: str, lines: Sequence[str], first: int, last: int) -> CellsP
     """
     if not is_jupyter(path):
         return None
+
     try:
         document = read_lines(path, lines)
     except UnreadableNotebook:
         return None
+
     all_lines = lines_in_order(document)
     highlighted = range(first, last + 1) if first else range(0)
     start, end = 0, _PAGE
@@ -44,6 +46,7 @@ def cells_page(path: str, lines: Sequence[str], first: int, last: int) -> CellsP
         if not positions:
             return None
         start, end = max(positions[0] - _AROUND, 0), min(positions[-1] + _AROUND + 1, positions[0] + _MAX_LINES)
+
     page_lines = all_lines[start:end]
     label = f"{count_of(len(page_lines), 'line')} of {len(all_lines):,} in {count_of(document.cells, 'cell')}"
     return CellsPage(page_lines, highlighted, label)
@@ -61,6 +64,7 @@ def notebook_text(page: CellsPage) -> list[str]:
             f"{visible(line.plain_line[:500])}"
             for line in group
         ]
+
     return result
 
 
@@ -76,14 +80,17 @@ def notebook_rows(page: CellsPage, spans: tuple[Sequence[int], Sequence[int]]) -
             is_highlighted = line.file_line in page.highlighted
             if is_highlighted:
                 marks, pending = pending, ((), ())
+
             # Marks count the characters of the line as it is.
             line_text = line.line if marks[0] else line.plain_line
             if len(line_text) <= _MAX_LINE_CHARS:
                 html = highlight_code(line_text, tokens[line.number], *marks)
             else:
                 html = highlight(*cut_window(line_text, *marks, longest=_MAX_LINE_CHARS))
+
             class_attribute = ' class="sl-here"' if is_highlighted else ""
             rows.append(f'<tr{class_attribute}><td class="sl-no">{line.number + 1}</td><td>{html}</td></tr>')
+
     return rows
 
 

@@ -113,6 +113,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if not isinstance(message, Mapping):
             return
+
         answer = {"view": self._view, "rows": self._page, "lines": self._lines, "stop": self._on_stop}.get(
             str(message.get("kind"))
         )
@@ -133,11 +134,13 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         selection = self._rows.select(row_query)
         self._last = row_query
         name = str(message.get("from"))
+
         # Removed first, so that it goes to the end: the view that was used longest ago is forgotten first.
         self._selections.pop(name, None)
         self._selections[name] = selection
         while len(self._selections) > _VIEWS:
             del self._selections[next(iter(self._selections))]
+
         update = self._source.update()
         return {
             "shown": len(selection.numbers),
@@ -157,6 +160,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         start, count = _number(message.get("start")), min(_number(message.get("count")), _PAGE)
         if selection is None:
             return {"start": start, "rows": []}
+
         return {
             "start": start,
             "rows": [_row(row) for row in self._rows.rows(selection.numbers[start : start + count])],
@@ -167,33 +171,39 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         number = _number(message.get("row"))
         if number >= len(self._rows):
             return {"error": "this row doesn't exist"}
+
         above, below = (min(_number(message.get(name)), _AROUND) for name in ("above", "below"))
         (row,) = self._rows.rows([number])
         head = {"row": number, "title": _title(row), "links": self._links(row), "about": _about(row)}
         if not row["path"] or row["line_number"] is None:
             text_lines = row["text"].split("\n")[:_AROUND] if row["text"] else []
             return {**head, "lines": [[None, text_runs(line), False] for line in text_lines]}
+
         first, last = max(row["line_number"] - above, 1), row["line_number"] + below
         key = (number, first, last)
         if key not in self._reads:
             self._reads.clear()  # the page shows one place at a time
             commit = row["commit"] or row["revision"] or ""
             self._reads[key] = self._source.read(row["repository"], commit, row["path"], first, last)
+
         reading = self._reads[key]
         # Waiting would block the kernel; the page asks again.
         if not reading.done():
             return {**head, "pending": True}
+
         try:
             context = reading.result()
         except Exception as error:  # noqa: BLE001 - of any backend; reported to the reader
             context = [(row["line_number"], row["line"])] if row["line"] else []
             head["error"] = one_line(f"the lines around can't be read: {error}", 300)
+
         spans = (row["start"] or [], row["end"] or [])
         edges = {"top": first == 1, "bottom": not context or context[-1][0] < last}
         if row["line"] is not None and has_json_line(row):
             match = row_line(row)
             texts = {**dict(context_lines(context)), row["line_number"]: match.text}
             context, spans = sorted(texts.items()), (match.starts, match.ends)
+
         lines = [
             [
                 position,
@@ -260,6 +270,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     folder, _, name = (row["path"] or "").rpartition("/")
     if row["type"] in {"commit", "diff"} and not row["path"]:
         folder, name = "", (row["commit"] or "")[:10]
+
     return {
         "row": row["row"],
         "repository": one_line(row["repository"] or "", 200),
@@ -278,7 +289,9 @@ def _text(row: Mapping[str, Any]) -> list[TextRun]:
         stripped = line.text.lstrip(" \t")
         by = len(line.text) - len(stripped)
         return text_runs(stripped, [start - by for start in line.starts], [end - by for end in line.ends])
+
     if row["message"] is not None:
         return text_runs(row["message"].partition("\n")[0])
+
     title = row["path"] or row["repository"] or ""
     return text_runs(title, row["name_start"] or [], row["name_end"] or [])

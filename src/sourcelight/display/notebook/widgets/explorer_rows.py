@@ -79,6 +79,7 @@ class _Codes:
                 self.values.append(value)
                 self.lowered.append((value or "").lower())
             translation[index] = code
+
         indices = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
         self._parts.append(translation[indices])
 
@@ -128,9 +129,11 @@ class ExplorerRows:
         new_batches = [batch for batch in new_batches if batch.num_rows]
         if not new_batches:
             return
+
         table = _conform(new_batches)
         for name, codes in self._codes.items():
             codes.add(table.column(name).chunk(0))
+
         numbers = table.column("line_number").chunk(0).fill_null(0)
         self._line_numbers.append(numbers.to_numpy(zero_copy_only=False).astype(np.int64))
         self._tables.append(table)
@@ -140,9 +143,11 @@ class ExplorerRows:
         """Select and sort the rows of a query, and count the values of its filters."""
         repositories, languages = self._codes["repository"], self._codes["language"]
         mask = self._at_path(query.path)
+
         # The slowest condition, since it reads all lines; skipped if no path matches.
         if query.text and mask.any():
             mask &= self._with_text(query.text)
+
         in_repository = repositories.codes == repositories.code(query.repository) if query.repository else None
         in_language = None if query.language == "" else languages.codes == languages.code(query.language)
         selected = mask if in_repository is None else mask & in_repository
@@ -165,6 +170,7 @@ class ExplorerRows:
                 for codes in (self._codes["repository"], self._codes["path"])
             ]
             mask &= ~(masks[0] | masks[1]) if is_excluded else (masks[0] | masks[1])
+
         return mask
 
     def _with_text(self, text: str) -> BoolArray:
@@ -177,13 +183,16 @@ class ExplorerRows:
     def _sort(self, numbers: Int64Array, query: RowQuery) -> Int64Array:
         if query.sort not in SORTS or not len(numbers):
             return numbers
+
         if query.sort == "text":
             texts = pa.chunked_array([table.column("text").chunk(0) for table in self._tables]).take(pa.array(numbers))
             order: Int64Array = pc.sort_indices(texts, sort_keys=[("", "ascending")]).to_numpy().astype(np.int64)
             return numbers[order][::-1] if query.descending else numbers[order]
+
         if len(self._line_numbers) > 1:
             # Joined when first needed, and kept: sorting again must not copy all batches.
             self._line_numbers = [np.concatenate(self._line_numbers)]
+
         # Ranks and not codes, which are in order of arrival. They change with each new value, so they aren't stored.
         ranks = {
             name: codes.ranks()[codes.codes[numbers]]
@@ -193,6 +202,7 @@ class ExplorerRows:
         ranks["line_number"] = self._line_numbers[0][numbers]
         primary = -ranks[query.sort] if query.descending else ranks[query.sort]
         tie_breakers = [ranks[name] for name in ("repository", "path", "line_number") if name != query.sort]
+
         # `lexsort` takes its main key last.
         by_rank: Int64Array = np.lexsort((*reversed(tie_breakers), primary)).astype(np.int64)
         return numbers[by_rank]
@@ -202,11 +212,13 @@ class ExplorerRows:
         row_numbers = np.asarray(numbers, np.int64)
         table_indices = np.searchsorted(np.asarray(self._row_offsets[1:]), row_numbers, side="right")
         by_number: dict[int, dict[str, Any]] = {}
+
         # One `take` per table: the few rows of a page are often in the same table.
         for table in np.unique(table_indices).tolist():
             in_table = row_numbers[table_indices == table]
             selected = self._tables[table].take(pa.array(in_table - self._row_offsets[table]))
             by_number.update(zip(in_table.tolist(), selected.to_pylist(), strict=True))
+
         return [{"row": number, **by_number[number]} for number in row_numbers.tolist()]
 
 
@@ -232,12 +244,14 @@ def _conform(batches: Sequence[Any]) -> Any:
             index = full_table.schema.get_field_index(name)
             columns[name] = _single_chunk(full_table.column(index)) if index >= 0 else pa.nulls(rows, kind)
             continue
+
         column_indexes = [batch.schema.get_field_index(name) for batch in batches]
         chunks = [
             batch.column(column_index) if column_index >= 0 else pa.nulls(batch.num_rows, kind)
             for batch, column_index in zip(batches, column_indexes, strict=True)
         ]
         columns[name] = _single_chunk(pa.chunked_array(chunks, type=kind))
+
     columns["text"] = pc.coalesce(columns["line"], columns["message"].cast(arrow_type("string")))
     return pa.table(columns)
 
@@ -246,12 +260,14 @@ def _single_chunk(column: Any) -> Any:
     """Return one array of a chunked one."""
     if column.num_chunks == 1:
         return column.chunk(0)
+
     if pa.types.is_dictionary(column.type):
         try:
             column = column.unify_dictionaries()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a dictionary of a service has a value twice, or a null
             values = column.cast(column.type.value_type)
             return values.combine_chunks().dictionary_encode().cast(column.type)
+
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 

@@ -75,6 +75,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         groups: dict[str, list[tuple[int, SuggestedFilter]]] = {}
         for index, item in enumerate(self._filters):
             groups.setdefault(item.kind, []).append((index, item))
+
         order = list(_WORDS)
         kinds = sorted(groups, key=lambda kind: order.index(kind) if kind in order else len(order))
         return [
@@ -116,6 +117,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
                       for _, item in group[:_FIRST]]  # fmt: skip
             if len(group) > _FIRST:
                 lines.append(f"    {_FIRST} of {len(group):,}")
+
         return "\n".join(lines)
 
     def _ipython_display_(self) -> None:
@@ -132,6 +134,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             )
             remaining = f"<div>and {len(filters) - _FIRST:,} more</div>" if len(filters) > _FIRST else ""
             tables.append(f"<div><b>{escape(title)}</b><table><tbody>{rows}</tbody></table>{remaining}</div>")
+
         query = escape(one_line(self._narrow([]), 100))
         return f"<div>Suggested filters of <code>{query}</code></div>{''.join(tables)}"
 

@@ -51,12 +51,15 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
     """
     if query.pattern_type != "regexp" or "(" not in query.text or query.root is None:
         return
+
     for pattern in _patterns_of(query.text, query.pattern_type) or ():
         if pattern.kind != "regexp" or pattern.slashed:
             continue
+
         escaped = escape_bare_parens(pattern.value)
         if escaped == pattern.value:
             continue
+
         # Only a `(` at the end is escaped alone.
         unclosed = escaped.count("\\)") == pattern.value.count("\\)")
         kind, problem = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
@@ -75,6 +78,7 @@ def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
             end = filtered[1] if filtered is not None else lexer.pattern(term)[1]
         except QueryError:
             return
+
         # The lexer ends a value at a parenthesis that isn't balanced.
         if filtered is not None and end < len(text) and text[end] == "(":
             leaf = filtered[0]
@@ -86,6 +90,7 @@ def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
                 )
                 fix = f'close the parenthesis, or quote the value: {dash}{leaf.field}:"…"'
                 yield f"`{dash}{leaf.field}:` {message}", fix
+
         position = lexer.skip_white(max(end, position + 1))
 
 
@@ -95,6 +100,7 @@ def _patterns_of(text: str, pattern_type: str) -> list[RawPattern] | None:
         tree = parse_tree(text, pattern_type)
     except QueryError:
         return None
+
     patterns = []
     pending: list[Raw] = [] if tree is None else [tree]
     while pending:
@@ -103,4 +109,5 @@ def _patterns_of(text: str, pattern_type: str) -> list[RawPattern] | None:
             pending.extend(reversed(node.args))
         elif isinstance(node, RawPattern):
             patterns.append(node)
+
     return patterns

@@ -64,6 +64,7 @@ def combine_explanations(
     """
     warnings = [*advise(query), *(advice for plan in plans for advice in _plan_advice(plan))]
     alternatives = []
+
     # Each part has the same alternatives in the same order, as all come from the same query.
     for plan, same_alternative in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
         bounds = _bounds(limits, request, plan.alternative)
@@ -71,6 +72,7 @@ def combine_explanations(
         alternatives.append(
             replace(_add_up(same_alternative), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds)
         )
+
     source = _source(query, request)
     return replace(
         parts[0],
@@ -119,6 +121,7 @@ def _add_up(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
                 units=units,
             )
         )
+
     return replace(
         first,
         **sums,
@@ -159,16 +162,19 @@ def _alternative(
     query = plan.text
     if query is None and plan.symbols is not None:
         query = replace(plan.symbols, tree=None)  # names of definitions are read, no text
+
     sums = Estimate() if query is None else estimate(open_target, plan.targets, query, cancellation)
     atoms = () if query is None else numbered(query).terms
     patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
     if plan.symbols is not None:
         terms_of_names = numbered(plan.symbols).terms
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), fields=("symbol",)) for atom in terms_of_names)
+
     if plan.commits is not None:
         commit_terms, of_commits = plan.commits.terms()
         terms = map(FileTerm, of_commits)
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), fields=(commit_terms,)) for atom in terms)
+
     names = sorted({target.repository.info.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,
@@ -215,6 +221,7 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
             meanings.append(FilterMeaning(text, meaning, repositories=repositories))
         else:
             meanings.append(FilterMeaning(text, FIELDS[item.name].meaning))
+
     return meanings
 
 

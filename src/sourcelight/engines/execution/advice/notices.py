@@ -39,8 +39,10 @@ def nothing_found(
     """
     if len(query.text) > MAX_CHARACTERS:
         return None
+
     advices_found = advise(query)
     messages = reasons_of(advices_found)
+
     # A proposal must be true: each one is run, with a short time limit, before it is displayed.
     proposed = []
     for text, explanation in candidates(query, advices_found, in_any_case):
@@ -48,8 +50,10 @@ def nothing_found(
             proposed.append(ProposedQuery(text, explanation))
         if len(proposed) == MAX_PROPOSED:
             break
+
     if not messages and not proposed:
         return None
+
     return Alert(
         title="No results",
         description="\n".join(messages) or "No matches for this query. A similar query has matches.",
@@ -105,6 +109,7 @@ def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[],
     # First, because it changes the query least; the caller stops at `MAX_PROPOSED`.
     if any(alternative.case_sensitive() for alternative in query.plan) and in_any_case():
         yield _without(query, {"case"}), "ignoring case"
+
     meanings = {
         "quotes": "with quotes around a phrase",
         "regexp-as-text": "as a regular expression",
@@ -116,6 +121,7 @@ def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[],
     for advice in advices:
         if advice.query and advice.kind in meanings:
             yield advice.query, meanings[advice.kind]
+
     # Two languages that exclude each other are the reason of the empty result, and they go when all filters go.
     contradicting = any(advice.kind == "contradiction" and advice.query for advice in advices)
     # A variant is made by removing filters from the text, which is safe only without groups and alternatives.
@@ -181,8 +187,10 @@ def no_repositories(query: Query, *, forks: bool, archived: bool, context: str) 
     proposals = []
     if forks:
         proposals.append(("fork", "yes", "include forked repositories"))
+
     if archived:
         proposals.append(("archived", "yes", "include archived repositories"))
+
     title = f"No repositories found for your query within the context {context}" if context else "No repositories found"
     messages = ["No repository passes the filters of this query.", *map(sentence, unknown_predicates(query.text))]
     return Alert(title, "\n".join(messages), "warning", _proposals(query, proposals))

@@ -91,6 +91,7 @@ def _all(query: Query) -> Iterator[Advice]:
     yield from _operators(query)
     yield from cut_short(query)
     yield from read_as_text(query)
+
     for alternative in query.plan:
         yield from without_effect(alternative)
         yield from _unknown_types(alternative, query)
@@ -99,6 +100,7 @@ def _all(query: Query) -> Iterator[Advice]:
         leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
         for leaf in leaves:
             yield from _pattern(leaf, query, sensitive=alternative.case_sensitive())
+
     yield from unknown_predicates(query.text)
     yield from _other_type(query)
 
@@ -133,6 +135,7 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
     types = set(alternative.types)
     if alternative.all("committer") and not types & {"commit", "diff"}:
         yield Advice("no-effect", "committer: selects commits, but the query searches for none", "add type:commit")
+
     if (alternative.all("rev") or alternative.predicates("rev")) and not any(
         item.value and not item.negated for item in alternative.all("repo")
     ):
@@ -141,13 +144,16 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
             "rev: applies to the repositories of a repo: filter, but the query has none",
             "add repo: with a name; repo:. names all",
         )
+
     for item in alternative.all("visibility"):
         if item.value and item.value.lower() not in FIELDS["visibility"].values:
             fix = _did_you_mean(item, "write public or private")
             yield Advice("no-effect", f"visibility:{item.value} is read as any", fix)
+
     for item in alternative.all("type") if types else ():
         if item.value and item.value not in RESULT_TYPES:
             yield Advice("no-effect", f"type:{item.value} isn't a kind of result", _type_fix(item))
+
     if any(item.value == OTHER_STRUCTURE for item in alternative.all("patterntype")):
         message = "patternType:structural is ignored: structural search isn't supported in this form"
         yield Advice("no-effect", message, f"use patternType:{STRUCTURE}, with patterns of code such as foo($A, $$$)")
@@ -169,6 +175,7 @@ def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
     """Yield values of ``type:`` that leave nothing to search for."""
     if alternative.types:
         return
+
     for item in alternative.all("type"):
         near = nearest_value("type", item.value)
         try:
@@ -188,6 +195,7 @@ def _operators(query: Query) -> Iterator[Advice]:
             f"the word `{word}` is read as the operator {word.upper()}",
             f'write {word.upper()} to make that clear, or "{word}" to search for the word',
         )
+
     for groups in _EDGE_OPERATOR.finditer(bare):
         word = groups.group().strip()
         yield Advice(
@@ -206,6 +214,7 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
             f"write ({alternatives})",
             _with_choice(query, required_languages),
         )
+
     for name in ("repo", *FILE_FIELDS):
         values = alternative.all(name)
         refused = {f.value for f in values if f.negated}
@@ -213,6 +222,7 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
             yield Advice(
                 "contradiction", f"{name}:{value} and -{name}:{value} exclude each other", "leave one of them out"
             )
+
     leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
     for kind, subject in (("path", "paths"), ("repo", "names of repositories")):
         if alternative.types == (kind,) and any(leaf.content for leaf in leaves):
@@ -221,8 +231,10 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
                 f"content: searches files, but type:{kind} searches only {subject}",
                 f"leave type:{kind} out",
             )
+
     if leaves and all(leaf.negated for leaf in leaves) and alternative.types == ("symbol",):
         yield Advice("contradiction", "type:symbol needs a pattern that isn't negated", "add a name")
+
     yield from _kinds(alternative)
     if not alternative.types:
         yield Advice("contradiction", NO_KIND, "use file, path, repo or symbol")
@@ -237,6 +249,7 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
         yield Advice(
             "contradiction", f"select:{selector} keeps only {subject}, but the query searches for none", f"add {fix}"
         )
+
     files = [f"{name}:" for name in FILE_FIELDS if alternative.all(name)]
     files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
     if types == {"repo"} and files:
@@ -245,6 +258,7 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
             f"{files[0]} keeps only files, but type:repo searches only names of repositories",
             "use repo:has.path() or repo:has.file() to find repositories with a file",
         )
+
     commits = types & {"commit", "diff"}
     keeping = keeps_no_commits(alternative, "diff" if "diff" in types else "commit") if commits else ""
     if keeping and types == commits:
@@ -254,6 +268,7 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
             f"file:{keeping}() keeps {kinds}",
             "use author: to find the author of a commit" if keeping == "has.contributor" else "use type:diff",
         )
+
     for item in (*alternative.all("author"), *alternative.all("committer")):
         # On some code hosts, `@name` is an account, which a repository doesn't know.
         if item.value.startswith("@"):
@@ -281,9 +296,11 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
     if leaf.kind == "regexp":
         yield from _regexp(leaf, sensitive=sensitive)
         return
+
     # Quotes and `content:` mark text that is meant literally.
     if leaf.quoted or leaf.content:
         return
+
     if '"' in leaf.value and query.pattern_type in {"standard", "literal"}:
         yield Advice(
             "quotes",
@@ -291,6 +308,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
             "use patternType:keyword, where quotes mark a phrase",
             _in_keyword(query.text),
         )
+
     if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":
         slashed = slash_regexp(leaf.value)
         proposal = _with_pattern(query, leaf, replace(leaf, kind="regexp"), leaf.value, slashed)
@@ -300,6 +318,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
             f"write {slashed}",
             proposal,
         )
+
     for word in leaf.value.split():
         match = _LIKE_FILTER.match(word)
         if match is not None:
@@ -338,9 +357,11 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
         root = parse(intended, query.pattern_type).root if intended else None
     except QueryError:
         return ""
+
     nodes = list(root.args if isinstance(root, And) else () if root is None else (root,))
     filters: list[Node] = [node for node in nodes if isinstance(node, Filter)]
     names = [node.value for node in nodes if isinstance(node, Pattern)]
+
     # Adjacent words without quotes are one literal.
     remaining_words = " ".join(
         text
@@ -349,12 +370,14 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
     )
     if not filters or (leaf.negated and (remaining_words or len(filters) > 1)):
         return ""
+
     if leaf.negated:
         filters = [
             replace(node_filter, negated=not node_filter.negated)
             for node_filter in filters
             if isinstance(node_filter, Filter)
         ]
+
     node = combine("and", [*filters, *([replace(leaf, value=remaining_words)] if remaining_words else [])])
     return _with_pattern(query, leaf, node, word, intended)
 
@@ -382,6 +405,7 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
         pattern = compile_pattern(leaf.value, kind="regexp", case_sensitive=sensitive)
     except PatternError:
         return
+
     quoted = f"/{leaf.value}/"
     if pattern.required == NEVER:
         yield Advice("never", f"{quoted} can't match any text", "check its character classes and anchors")
@@ -402,16 +426,20 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
 def _other_type(query: Query) -> Iterator[Advice]:
     if query.pattern_type not in {"standard", "literal"} or "patterntype:" in query.text.lower():
         return
+
     # Without these characters, the types differ only in adjacent words, which are one pattern here.
     if _TYPED.isdisjoint(query.text) and not any(" " in leaf.value for leaf in _leaves(query)):
         return
+
     try:
         other = parse(query.text, "keyword")
     except QueryError:
         return
+
     # Most queries mean the same in both types; only a difference is worth a line.
     if canonical(other.root) == canonical(query.root):
         return
+
     words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
     separate = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
     advice_text = (

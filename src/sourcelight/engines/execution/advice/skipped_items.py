@@ -131,12 +131,14 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
             + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MAX_LISTED]),
             severity="warn",
         )
+
     if empty:
         yield Skipped(
             reason="repository-empty",
             title=f"{amount(len(empty))} empty",
             message=f"These repositories have no commit yet:\n{names([item.path for item in empty])}",
         )
+
     if linked:
         yield Skipped(
             reason="worktree-linked",
@@ -207,10 +209,12 @@ def named_only(
         for key, files in counts_by_kind.items():
             if files:
                 affected.setdefault(key, {})[name] = files
+
     # In the order of the table. The counts come in the order of repositories, which differs between searches.
     for key, (reason, noun, label, severity) in _FILE_MEANINGS.items() if affected else ():
         if key not in affected:
             continue
+
         files = sum(affected[key].values())
         tail = " and were matched by name only" if key in {"binary", "too-large"} else ""
         title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
@@ -218,11 +222,13 @@ def named_only(
         paths_of = missing if key == "missing" else {}
         if key in UNREAD and unread_cells:
             paths_of = {name: paths[key] for name, paths in unread_cells.items() if key in paths}
+
         if paths_of:
             examples = [f"{name}: {text}" for name in sorted(paths_of) for text in paths_of[name]][:files]
             title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
             title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
             message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])
+
         yield Skipped(reason=reason, title=title, message=message, severity=severity)
 
 

@@ -83,11 +83,13 @@ class ChangedFilePredicates:
     def _passes(self, change: int) -> bool:
         if self._cancellation.stopped:
             raise ScanStopped
+
         changes = self._history.changes
         if self._contents and not self._contains(changes.new_blob[change].tobytes()):
             return False
         if not self._owners:
             return True
+
         rules = self._rules_at(int(changes.commit[change]))
         owners = () if rules is None else rules.owners(self._history.paths.text(int(changes.path[change])))
         return all(owned_by(owners, owner.args["owner"]) is not owner.negated for owner in self._owners)
@@ -95,6 +97,7 @@ class ChangedFilePredicates:
     def _contains(self, blob: bytes) -> bool:
         if blob == NO_BLOB:
             return False
+
         cached = self._results.get(blob)
         if cached is None:
             text = self._reader.read(blob)
@@ -106,6 +109,7 @@ class ChangedFilePredicates:
             # Bounded: a history may have millions of blobs.
             if len(self._results) < _MAX_CACHED_BLOBS:
                 self._results[blob] = cached
+
         return cached
 
     def _rules_at(self, commit: int) -> CodeOwners | None:
@@ -121,15 +125,20 @@ class ChangedFilePredicates:
             for name in path.encode().split(b"/"):
                 entries = self._reader.folder(blob) if blob is not None else None
                 mode, blob = next(((entry[0], entry[2]) for entry in entries or () if entry[1] == name), (b"", None))
+
             if blob is None or mode not in _FILE_MODES or (self._reader.size(blob) or 0) > MAX_OWNERS_BYTES:
                 continue
+
             if blob not in self._rules:
                 text = self._reader.read(blob, MAX_OWNERS_BYTES)
                 self._rules[blob] = None if text is None else _compile(text)
+
             # A file that can't be read still takes precedence, so the next place is not tried.
             if self._rules[blob] is None:
                 self.unread_owners = path
+
             return self._rules[blob]
+
         return None
 
 

@@ -57,6 +57,7 @@ class ContributorPredicate:
             texts = MatchRows(batch).texts("path")
             mask = [path is not None and (path in paths) != predicate.negated for path in texts]
             batch = batch.filter(pa.array(mask, pa.bool_()))
+
         return batch
 
     def _paths(self, target: Target, regexp: str, *, case_sensitive: bool) -> frozenset[str]:
@@ -69,6 +70,7 @@ class ContributorPredicate:
                 history, target.repository, commit, AnyPattern((pattern,)), self._histories.cancellation
             )
             self._histories.note(history, target.repository.name, (commit,))
+
         return self._paths_by_key[key]
 
 
@@ -82,6 +84,7 @@ def contributed_paths(
     layout, reachable = layout_of(history, repository, commit, cancellation), history.reachable(commit)
     with ObjectReader(repository) as reader:
         paths = reader.tree(commit).paths
+
     # Following renames is the costly step, and it is the same for every person.
     changes = history.remember(
         f"changes of files of {commit}", lambda: follow_files(history, layout, reachable, paths, cancellation)

@@ -88,12 +88,14 @@ class SearchedHistories:
         part = None if request.repository.key in self._parts else self._select(request, select)
         if part is None:
             return None
+
         unbuilt, numbers = part
         try:
             history = unbuilt.with_changes(numbers, self.cancellation)
         except (Cancelled, SourcelightError, OSError):
             # The build will fail for the same reason and report it.
             return None
+
         return history, [history.oid(number) for number in numbers.tolist()]
 
     def _select(
@@ -107,6 +109,7 @@ class SearchedHistories:
             numbers = select(unbuilt)
         except ScanStopped:
             return None
+
         return (unbuilt, numbers) if unbuilt.is_small_part(numbers) else None
 
     def open(self, request: HistoryRequest, *, commits_alone: bool) -> History:
@@ -127,10 +130,12 @@ class SearchedHistories:
                 return unbuilt.with_changes(numbers, self.cancellation)
             except Cancelled as error:
                 raise ScanStopped from error
+
         if commits_alone:
             commits = self._unbuilt(request)
             if commits is not None:
                 return commits.history
+
             if self.builds:
                 # A build fails for the same reason and reports it, unless one has ended since `wait`.
                 for _ in self.updater.wait([request], self.cancellation):
@@ -140,6 +145,7 @@ class SearchedHistories:
                 self.failed.update(self.updater.failures([request]))
                 if request.repository.name in self.failed:
                     raise KeyError(request.repository.name)
+
         return self.store.open(request.repository)
 
     def _unbuilt(self, request: HistoryRequest) -> UnbuiltHistory | None:
@@ -157,6 +163,8 @@ class SearchedHistories:
             raise ScanStopped from error
         except (SourcelightError, OSError):
             return None
+
         if unbuilt is None or any(unbuilt.history.position(commit) is None for commit in request.commits):
             return None
+
         return unbuilt

@@ -53,9 +53,11 @@ def unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatche
     """Unite the matches of several alternatives; a row that several match counts once."""
     if len(merged_batches) == 1:
         return merged_batches[0]
+
     all_commits = CommitNumbers(np.unique(np.concatenate([matches.commits for matches in merged_batches])))
     commits = newest_first(history, all_commits)
     patterns = tuple(dict.fromkeys(pattern for matches in merged_batches for pattern in matches.patterns))
+
     # Rows found by several alternatives count once; `first` picks the change of the row that stays.
     rows, first = np.unique(np.concatenate([matches.rows for matches in merged_batches]), return_index=True)
     changes = np.concatenate([matches.row_changes for matches in merged_batches])[first]
@@ -73,9 +75,11 @@ def _unite_spans(merged_batches: Sequence[DiffMatches]) -> dict[int, list[tuple[
     """Return the spans of each row in all of some matches, each once; None where patterns tell them."""
     if all(matches.spans is None for matches in merged_batches):
         return None
+
     united: dict[int, set[tuple[int, int]]] = {}
     for matches in merged_batches:
         for row, spans in (matches.spans or {}).items():
             united.setdefault(row, set()).update(spans)
+
     # By start, and the longest first, as in files.
     return {row: sorted(spans, key=lambda span: (span[0], -span[1])) for row, spans in united.items()}

@@ -86,14 +86,17 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         return None
     if keeps_no_commits(alternative, kind):
         return None
+
     select = alternative.select()
     if select[:1] not in {(), ("repo",), ("commit",)} or (select[1:2] == ("diff",) and kind != "diff"):
         return None
+
     sensitive = alternative.case_sensitive()
     tree = None
     is_structural = bool(structures_of(alternative))
     if alternative.pattern is not None and not is_structural:
         tree = _tree(alternative.pattern, sensitive=sensitive, label="a changed line" if kind == "diff" else "")
+
     files = ChangedFileFilter(tuple(_paths(alternative, sensitive=sensitive)))
     commits = CommitFilter(
         authors=_tests(alternative, "author", "a name"),
@@ -115,6 +118,7 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         query = CellDiffQuery(commits, paths, tree, kinds, _languages(alternative), sides)
     else:
         query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
+
     return CommitPlan(kind, query, side, select == ("repo",), alternative.predicates("file"), sensitive)
 
 
@@ -159,6 +163,7 @@ def _paths(alternative: Alternative, *, sensitive: bool, with_languages: bool = 
             regexp = path_regex(find_language(item.value) or item.value)
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=True, whole_text=True)
             terms.append(AnyPattern((pattern,), negated=item.negated))
+
     return terms
 
 
@@ -170,6 +175,7 @@ def _tree(node: Node, *, sensitive: bool, label: str) -> Tree:
     if isinstance(node, Pattern):
         term = PatternTerm(_compile(node, sensitive=sensitive, label=label))
         return Not(term) if node.negated else term
+
     raise TypeError(f"no pattern: {node!r}")
 
 
@@ -181,6 +187,7 @@ def _structures(node: Node, alternative: Alternative) -> Boolean[StructurePatter
     if isinstance(node, Pattern):
         structure = structure_pattern(node, alternative)
         return Not(structure) if node.negated else structure
+
     raise TypeError(f"no pattern: {node!r}")
 
 
@@ -192,7 +199,9 @@ def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, lab
     except PatternError as error:
         # The parser has let it pass: only with case folded does it outgrow RE2's memory.
         raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
+
     if label and not fits_a_line(compiled):
         reason = f"{pattern.value!r} can't match without a newline, and {label} has none"
         raise QueryError(reason, query=pattern.value, hint="search for one of the lines, or for both with AND")
+
     return compiled

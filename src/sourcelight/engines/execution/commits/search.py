@@ -67,6 +67,7 @@ def history_commits_of(
     targets_by_repository: dict[str, list[Target]] = {}
     for target in targets:
         targets_by_repository.setdefault(target.repository.key, []).append(target)
+
     return tuple(
         HistoryCommit(
             of_repository[0].repository,
@@ -139,20 +140,24 @@ class CommitSearch:
         for plan, of_plan in plans:
             for history_commit in of_plan:
                 by_repository.setdefault(history_commit.repository.key, []).append((plan, history_commit))
+
         # By name, as `newest` chooses its repository; rows would otherwise jump once the histories are built.
         for pairs in sorted(by_repository.values(), key=lambda pairs: pairs[0][1].repository.name):
             if self.cancellation.stopped:
                 return
+
             name = pairs[0][1].repository.name
             # Its history could not be read before the search, and `failed` says why.
             if name in self.failed:
                 continue
+
             try:
                 yield from self._search_repository(pairs)
             except (ScanStopped, KeyError):  # out of time, or its history was not read in time
                 continue
             except (SourcelightError, OSError) as exc:
                 self.failed[name] = str(exc)
+
             self.done.append(name)
 
     def take_parts(
@@ -178,6 +183,7 @@ class CommitSearch:
         """
         if plan.repositories_only or not plan.needs_changes or not isinstance(plan.query, CommitQuery | DiffQuery):
             return
+
         position = min(of_plan, key=lambda position: position.repository.name)
         query = plan.history_query(position.revisions, position.without)
         try:
@@ -190,6 +196,7 @@ class CommitSearch:
                 yield position, plan, batch
         except ScanStopped:
             return
+
         self._yielded[position.repository.key] = frozenset(oids)
 
     def _search_repository(
@@ -197,12 +204,14 @@ class CommitSearch:
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         target = pairs[0][1]
         info = target.repository.info
+
         # All alternatives see one history, so that their commits have the same numbers.
         oids = (commit for _, position in pairs for commit in position.request.commits)
         request = HistoryRequest(target.repository, tuple(dict.fromkeys(oids)))
         commits_alone = not any(plan.needs_changes for plan, _ in pairs)
         history = self.histories.open(request, commits_alone=commits_alone)
         self.note(history, target.repository.name, target.revisions, changes=not commits_alone)
+
         # Rows of the two kinds have different columns, so a batch has one of them, and commits come first.
         kinds: tuple[Literal["commit", "diff"], ...] = ("commit", "diff")
         for kind in kinds:
@@ -213,10 +222,12 @@ class CommitSearch:
             mine = [pair for pair in of_kind if not isinstance(pair[0].query, CellDiffQuery)]
             if not mine:
                 continue
+
             if any(isinstance(plan.query, StructureQuery) for plan, _ in mine):
                 batches: Iterator[Any] = self._structures(history, info, kind, mine)
             else:
                 batches = self._match_batches(history, kind, mine)
+
             yield from self._batches_of(target, mine, batches)
 
     def _match_batches(
@@ -233,6 +244,7 @@ class CommitSearch:
             cells = None if self._line_cells is None else self._line_cells.of_repository(repository)
             united = unite(history, matches_of_plans)
             return diff_matches(history, repository.info, united, stopped, previews, cells)
+
         queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]
         matches = [
             self._commits(history, plan, position, find_commits(history, q, stopped), q)
@@ -274,6 +286,7 @@ class CommitSearch:
         query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, CellDiffQuery):
             raise TypeError(f"expected a CellDiffQuery, got {query!r}")
+
         search = CellDiffSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
         for matches in search.matches():
             # Predicates read contents: only of changes that match already.
@@ -308,10 +321,12 @@ class CommitSearch:
                 yielded.update(new)
                 yield from commit_matches(history, info, CommitNumbers(np.array(new, dtype=np.int64)), None)
             return
+
         git_dir = plans[0][1].repository.git_dir if self.with_previews else ""
         if len(plans) > 1:
             all_hits = list(structure_matches)
             structure_matches = iter([unite(history, all_hits)] if all_hits else [])
+
         for matches in structure_matches:
             previews = DiffPreviews(git_dir) if git_dir else None
             yield from diff_matches(history, info, matches, lambda: self.cancellation.stopped, previews)
@@ -322,6 +337,7 @@ class CommitSearch:
         query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, StructureQuery):
             return
+
         search = StructureSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
         for matches in search.matches():
             if plan.predicates:
@@ -343,15 +359,18 @@ class CommitSearch:
         query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, DiffQuery):
             raise TypeError(f"expected a DiffQuery, got {query!r}")
+
         # Rows cost memory per changed line. Only a choice between added and removed lines needs them here.
         query = replace(query, with_rows=plan.side is not None)
         matches = find_diffs(history, query, lambda: self.cancellation.stopped)
         yielded = self._yielded_numbers(history, history_commit)
         if yielded is not None:
             matches = drop_commits(history, matches, yielded)
+
         if plan.predicates:
             passing = self._passing(history, plan, history_commit, matches.changes)
             matches = select_rows(history, matches, np.isin(matches.row_changes, passing), passing)
+
         return matches if plan.side is None else select_side(history, matches, plan.side)
 
     def _commits(
@@ -366,8 +385,10 @@ class CommitSearch:
         yielded = self._yielded_numbers(history, history_commit)
         if yielded is not None:
             commits = CommitNumbers(commits[~np.isin(commits, yielded)])
+
         if not plan.predicates:
             return commits
+
         # `changes.commit` has the commit of each change, so the mask is over changes, not over commits.
         every = np.isin(history.changes.commit, commits)
         files = filter_changes(history, query.files, lambda: self.cancellation.stopped)
@@ -393,8 +414,10 @@ class CommitSearch:
         passing_changes = ChangeNumbers(files.passing(changes))
         if files.without_owners:
             self.without_owners.add(history_commit.repository.name)
+
         if files.unread_owners:
             self.unread_owners[history_commit.repository.name] = files.unread_owners
+
         return passing_changes
 
     def note(self, history: History, name: str, revisions: Sequence[str], *, changes: bool = True) -> None:

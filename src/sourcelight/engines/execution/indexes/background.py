@@ -88,6 +88,7 @@ class HistoryUpdater:
         far = ""
         if latest is not None and latest.commits_total:
             far = f" ({latest.commits_done:,} of {latest.commits_total:,} commits of `{latest.repository}` read)"
+
         return Skipped(
             reason="history-indexing",
             title=f"{amount(len(missing))} reading history",
@@ -109,6 +110,7 @@ class HistoryUpdater:
                 reason = "its history could not be read"
             if reason:
                 failures[request.key] = reason
+
         return failures
 
 

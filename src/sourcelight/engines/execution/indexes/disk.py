@@ -120,8 +120,10 @@ def prune(
         after = kind_bytes(store.folder, key)
         for kind in kinds:
             freed[kind] += before[kind] - after[kind]
+
     if set(kinds) == set(KINDS):
         freed["text"] += store.prune(present)
+
     return freed
 
 
@@ -138,6 +140,7 @@ def _delete(folder: Path, key: RepositoryKey, kinds: Sequence[str], check_cancel
             text.discard_unneeded()
             if "scip" in kinds:
                 shutil.rmtree(text.path / _SCIP, ignore_errors=True)
+
     history = HistoryFolder(history_folder(folder) / key)
     if "history" in kinds and history.path.is_dir():
         with history.lock(check_cancelled):
@@ -189,6 +192,7 @@ def _overview(repositories: IndexedRepositories, repository: Repository, *, deta
         view = repositories.store.repository_folder(repository.key).manifest().view_of(target.commit)
         if view is not None:
             files, text_bytes = view.files, view.text_bytes
+
     ready: dict[str, bool] = {}
     if detailed:
         disk_bytes = sum(kind_bytes(repositories.store.folder, repository.key).values())
@@ -199,4 +203,5 @@ def _overview(repositories: IndexedRepositories, repository: Repository, *, deta
         }
         if repository.kind == "git":
             ready["history"] = repositories.history.is_current(repository)
+
     return RepositoryOverview(repository.name, target.commit, files, text_bytes, disk_bytes, ready)

@@ -32,6 +32,7 @@ class FirstIndexing:
         self.wait_s = INDEXING_WAIT_S
         self.failure: Exception | None = None
         self._finished = threading.Event()
+
         # An engine that never indexes in the background has nothing to wait for.
         self._finished.set()
         self._cancellation = Cancellation()
@@ -57,6 +58,7 @@ class FirstIndexing:
                 self.failure = exc
             finally:
                 self._finished.set()
+
             # After `stop` the engine is closing: `on_end` would start more background work.
             if not self._cancellation.cancelled:
                 on_end()

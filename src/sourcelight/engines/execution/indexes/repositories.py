@@ -80,6 +80,7 @@ class IndexedRepositories:
         self.histories = HistoryUpdater(self.history)
         self.terms = TermStore(store)
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
+
         # Only grows: a name that disappears is reported as removed for as long as the engine is open.
         self._known_names = {repository.info.name for repository in catalog.repositories}
         # One thread indexes at a time; if it is busy, a search continues with the current index.
@@ -153,15 +154,18 @@ class IndexedRepositories:
         """
         if self.indexing.is_running or not self._updating.acquire(blocking=False):
             return
+
         try:
             now = time.monotonic()
             is_brief = now < self._next_full_check_s
             self.catalog.refresh(brief=is_brief)
+
             # Measured from the start of the refresh, which itself may take long with thousands of repositories.
             self._next_full_check_s = self._next_full_check_s if is_brief else now + FULL_CHECK_S
             targets = self._default_targets()
             if self.store.all_current(targets):
                 return
+
             stale = [target for target in targets if not self.store.is_current(target)]
             if any(self._is_due(target, now) for target in stale):
                 self.report = self.store.update(stale, cancellation=cancellation)
@@ -185,6 +189,7 @@ class IndexedRepositories:
             or not self._updating.acquire(blocking=False)
         ):
             return False
+
         try:
             if not self.catalog.is_unchanged(brief=is_brief):
                 return False
@@ -210,6 +215,7 @@ class IndexedRepositories:
             return {}
         if cancellation.remaining_s is None:
             return self._build_terms(stale, cancellation, observer)
+
         failed: dict[str, str] = {}
         # The build looks at requests to stop alone, so a thread watches the time for it.
         try:
@@ -219,10 +225,12 @@ class IndexedRepositories:
                 pass
         except Cancelled:
             cancellation.check()
+
         if cancellation.expired:
             unfinished = [target for target in stale if not self.terms.is_current(target)]
             self.term_updates.start(unfinished)
             failed |= {label_of(target): _TIMED_OUT for target in unfinished}
+
         cancellation.check()
         return failed
 
@@ -242,6 +250,7 @@ class IndexedRepositories:
         if missing:
             text = self.store.update(missing, progress=report_as("reading text"), cancellation=cancellation)
             failed.update(text.failures)
+
         cancellation.check()
         terms = self.terms.update(stale, progress=report_as("reading words"), cancellation=cancellation)
         cancellation.check()
@@ -308,6 +317,7 @@ class IndexedRepositories:
             self._known_names.update(repository.info.name for repository in repositories)
             targets = self.targets_of(repositories)
             self._targets = repositories, targets
+
         return targets
 
 

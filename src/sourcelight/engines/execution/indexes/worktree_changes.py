@@ -57,10 +57,12 @@ class WorktreeChanges:
                 return cached.files
             # One count at a time: searches that come meanwhile use the last one.
             cached.is_busy = True
+
         if cached.cost_s <= QUICK_S:
             self._count(repository, cached)
         else:
             self._updater.request({repository.key: repository})
+
         return cached.files
 
     def _recount(self, repositories: Sequence[Repository], _cancellation: Cancellation) -> Mapping[str, str]:

@@ -108,6 +108,7 @@ class AlternativeNumbers:
         # By identity: two alternatives may be equal and still have counts of their own.
         number = next(i for i, other in enumerate(self._alternatives) if other is alternative)
         bounded = id(alternative.first("count")) in self._counts
+
         # Not its own count alone: rows that another alternative gives first take nothing of it.
         remaining = sum(self._counts.values()) if bounded else sys.maxsize
         for batch in filter(len, batches):

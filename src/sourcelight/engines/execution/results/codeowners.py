@@ -62,6 +62,7 @@ class CodeOwners:
         self._rules = _rules(text)
         options = re2.Options()
         options.log_errors = False
+
         # RE2 raises an error when a set outgrows this; its default of 8 MiB is too small for 20,000 ordinary rules.
         options.max_mem = _MAX_MEMORY_BYTES
         self._set = re2.Set.FullMatchSet(options)
@@ -104,6 +105,7 @@ def _rules(text: str) -> list[_Rule]:
         matches = _words(line)
         if not matches:
             continue
+
         words = [word.group() for word in matches]
         header = _SECTION.match(" ".join(words))
         if header is not None:
@@ -112,12 +114,15 @@ def _rules(text: str) -> list[_Rule]:
             # GitLab's sections: owners after a section's name apply to its rules without owners.
             default = _owners(number, matches[len(matches) - after :])
             continue
+
         excluded = words[0].startswith("!")
         owners = _owners(number, matches[1:]) or (default if section else ())
         rules.append(_Rule(_regexp(words[0].removeprefix("!")), () if excluded else owners, section))
+
         # Each rule is a pattern per path: a hostile file could otherwise make the search quadratic.
         if len(rules) == _MAX_RULES:
             break
+
     return rules
 
 
@@ -142,11 +147,13 @@ def _regexp(pattern: str) -> str:
     body = pattern.removeprefix("/")
     if body in {"", "*", "**"}:
         return ".*" if not pattern.startswith("/*") or body == "**" else "[^/]+"
+
     tail = "(?:/.*)?"
     if body.endswith("/*"):
         tail = ""
     elif body.endswith("/"):
         body, tail = body.rstrip("/"), "/.*"
+
     parts = []
     for glob in _TOKEN.findall(body):
         if glob == "**/":
@@ -161,4 +168,5 @@ def _regexp(pattern: str) -> str:
             parts.append("[^/]")
         else:
             parts.append(re2.escape(glob[-1]))
+
     return f"(?s:{'' if anchored else '(?:.*/)?'}{''.join(parts)}{tail})"

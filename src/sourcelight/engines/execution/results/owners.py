@@ -104,6 +104,7 @@ class OwnerPredicate:
             self.missing[target.repository.info.name] = path
         except (SourcelightError, OSError):
             pass
+
         return None
 
     def filter_rows(self, batch: Any, target: Target, predicates: tuple[Predicate, ...]) -> Any:
@@ -111,11 +112,14 @@ class OwnerPredicate:
         index = batch.schema.get_field_index("path")
         if index < 0:
             return batch.slice(0, 0)
+
         rules = self.of(target)
         column = batch.column(index)
+
         # A row without a path takes the decision of code 0; rows of repositories, which have none, don't come here.
         codes = np.asarray(column.indices.fill_null(0))
         distinct_codes = np.unique(codes)
+
         # Decided once per distinct path, then spread over the rows by code.
         passes = np.zeros(len(column.dictionary), dtype=np.bool_)
         for code, path in zip(
@@ -125,6 +129,7 @@ class OwnerPredicate:
             passes[code] = all(
                 owned_by(owners, predicate.args["owner"]) is not predicate.negated for predicate in predicates
             )
+
         return batch.filter(pa.array(passes[codes]))
 
     def alert(self, searched: int) -> Alert | None:
@@ -135,14 +140,18 @@ class OwnerPredicate:
                 f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (in "
                 f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
             )
+
         if unowned := self.unowned.total():
             sentences.append(f"No CODEOWNERS rule assigns an owner to {unowned:,} of the matching files.")
+
         if self.later:
             sentences.append(
                 f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}"
             )
+
         if not sentences:
             return None
+
         is_every_repository = bool(self.unknown) and len(self.unknown) >= searched
         return Alert(
             title="No ownership data" if is_every_repository else "Some results have no owners",
@@ -177,6 +186,7 @@ class OwnerSelector:
         owners_file = self.ownership.file_of(target) if rows.first("type") in _FILES else None
         if owners_file is None:
             return None
+
         key, revision = target.repository.key, target.revision
         new: dict[Owner, None] = {}
         for path in rows.texts("path", [start for start, _ in rows.files()]):
@@ -190,6 +200,7 @@ class OwnerSelector:
                 if (key, revision, owner.name) not in self._yielded:
                     self._yielded.add((key, revision, owner.name))
                     new[owner] = None
+
         return (
             self._batch(batch, owners_file, sorted(new, key=lambda owner: (owner.line, owner.start))) if new else None
         )
@@ -218,11 +229,13 @@ class OwnerSelector:
         }
         if self.request.chunk_matches:
             columns |= self._chunks(raw, offsets, [line for line, _ in by_line])
+
         arrays = {name: pa.array(values, type=arrow_type(kind)) for name, (values, kind) in columns.items()}
         for name in ("repository", "repository_id", "revision", "commit"):
             index = batch.schema.get_field_index(name)
             if index >= 0:
                 arrays[name] = batch.column(index).take(pa.array([0] * size, pa.int32()))
+
         return pa.record_batch(arrays)
 
     def _chunks(self, raw: Sequence[bytes], offsets: Sequence[int], lines: Sequence[int]) -> dict[str, Any]:
@@ -239,6 +252,7 @@ class OwnerSelector:
             else:
                 bounds.append((start, end))
             number.append(len(bounds) - 1)
+
         is_truncated = [
             max_line_bytes > 0 and any(len(text) > max_line_bytes for text in raw[start : end + 1])
             for start, end in bounds
@@ -270,4 +284,5 @@ def _byte_spans(line: bytes, owners: Sequence[Owner]) -> list[tuple[int, int]]:
         start, size = (name_start, len(name)) if name_start >= 0 else (owner.start, owner.end - owner.start)
         spans.append((start, start + size))
         position = start + size
+
     return spans

@@ -97,6 +97,7 @@ class FileRanker:
                 remaining -= match_count(batch)
                 yield batch
                 continue
+
             # All that is held back must be among what the limit keeps, so that the time decides on nothing but order.
             first, rest = _first_files(
                 batch,
@@ -112,12 +113,15 @@ class FileRanker:
                 or (remaining >= CANDIDATES and not self.is_settled and time.monotonic() >= deadline)
             ):
                 break
+
         # Only if the limit cuts: then definitions decide which files stay, so all of them have to be known.
         if match_total > remaining or self.is_settled:
             self._complete(held_batches)
+
         yield from self._sort(held_batches)
         if rest is not None:
             yield rest
+
         yield from source
 
     def add_scores(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -144,12 +148,14 @@ class FileRanker:
     def _sort(self, batches: list[Any]) -> Iterable[Any]:
         if not batches:
             return ()
+
         files = [self._files(batch) for batch in batches]
         # One row per file from here on: its batch, its first and last row, its score.
         batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
         start = np.concatenate([f.start for f in files])
         end = np.concatenate([f.end for f in files])
         score = np.concatenate([f.score for f in files])
+
         # Batches come in the order of repositories and paths.
         order = best_first(score, [path for f in files for path in f.paths])
         return _take(batches, batch_of[order], start[order], end[order])
@@ -161,6 +167,7 @@ class FileRanker:
         paths = [path or "" for path in rows.texts("path", start.tolist())]
         if SCORE in rows:
             return _Files(start, end, rows.column(SCORE).to_numpy(zero_copy_only=False)[start], paths)
+
         score = _name_scores(rows, start, paths)
         if rows.first("type") == "symbol":
             # A row with a definition scores higher than its line, but at most as high as the definition.
@@ -169,8 +176,10 @@ class FileRanker:
             in_lines = _line_scores(rows)
             score = np.maximum(score, np.maximum.reduceat(in_lines, start))
             score = np.maximum(score, self._definition_scores(rows, start, paths))
+
         if self.phrases and len(start):
             score = np.where(self._has_phrase(rows, start, paths), score * PHRASE, score)
+
         score = score + place_scores(self.stars.get(rows.first("repository"), 0), paths)
         return _Files(start, end, score, paths)
 
@@ -179,6 +188,7 @@ class FileRanker:
         score = np.zeros(len(start), dtype=np.float64)
         if self.definitions is None or "line_offset" not in rows:
             return score
+
         counts, starts = rows.lists("byte_start")
         # Files with a match in a line; definitions of the others can't be matched.
         in_content = np.flatnonzero(np.add.reduceat(np.asarray(counts), start))
@@ -186,6 +196,7 @@ class FileRanker:
         definitions = self.definitions(rows.first("repository"), rows.first("revision"), of_files) if of_files else None
         if definitions is None or not len(definitions.file):
             return score
+
         _, ends = rows.lists("byte_end")
         row = np.repeat(np.arange(len(rows)), counts)
         base = rows.numbers("line_offset")[row]
@@ -206,6 +217,7 @@ class FileRanker:
                     matches_phrase = pc.fill_null(matches_phrase, fill_value=False)
                 in_line = to_numpy(matches_phrase)
                 has_phrase |= np.logical_or.reduceat(in_line, start)
+
         return has_phrase
 
 
@@ -225,12 +237,15 @@ def _line_scores(rows: MatchRows) -> Float64Array:
     score = np.zeros(len(rows), dtype=np.float64)
     if not len(starts):
         return score
+
     _, offset_buffer, data = lines.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[lines.offset : lines.offset + len(lines) + 1].astype(np.int64)
+
     # Where every match is a newline of an empty line there is no byte of text at all.
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     row = np.repeat(np.arange(len(rows)), counts)
     line_start, line_end = offsets[row], offsets[row + 1]
+
     # `maximum.at`, since a row may have several matches: plain indexing would keep only the last one.
     np.maximum.at(score, row, word_scores(text, line_start, line_end, line_start + starts, line_start + ends))
     return score
@@ -243,11 +258,13 @@ def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float6
     _, ends = rows.lists("name_end")
     if not len(starts):
         return score
+
     first = np.concatenate(([0], np.cumsum(counts)))
     slices = [slice(int(first[row_index]), int(first[row_index] + counts[row_index])) for row_index in start.tolist()]
     lengths = np.array([name_slice.stop - name_slice.start for name_slice in slices], dtype=np.int64)
     if not lengths.sum():
         return score
+
     name_start = np.concatenate([starts[name_slice] for name_slice in slices])
     end = np.concatenate([ends[name_slice] for name_slice in slices])
     file = np.repeat(np.arange(len(start)), lengths)
@@ -276,13 +293,16 @@ def _first_files(batch: Any, match_count: int, remaining: int | None, before: in
     bounds = rows.files()
     if not bounds:
         return batch, None
+
     starts = np.array([start for start, _ in bounds], dtype=np.int64)
     total = np.cumsum(np.add.reduceat(rows.numbers("match_count").astype(np.int64), starts))
     files = min(int(total.searchsorted(match_count)) + 1, len(bounds))
     if remaining is not None:
         files = min(files, max(int(total.searchsorted(remaining, side="right")), 0 if before else 1))
+
     if files == len(bounds):
         return batch, None
+
     index = int(starts[files])
     return batch.slice(0, index), batch.slice(index)
 
@@ -293,6 +313,7 @@ def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int6
     base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
     lengths = end - start
     first = base[batch_of] + start
+
     # All rows of all files in the new order, without a loop: a running number, shifted to the start of each file.
     rows = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
     ends = np.cumsum(lengths)
@@ -316,6 +337,7 @@ def _join(batches: list[Any]) -> Any:
         # The usual case of a small search: nothing to join, and one set of dictionaries.
         arrays = [_cast(batches[0].column(column.name), column.type) for column in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
     columns = []
     for column in schema:
         parts = []
@@ -324,6 +346,7 @@ def _join(batches: list[Any]) -> Any:
             array = batch.column(index) if index >= 0 else pa.nulls(batch.num_rows, column.type)
             parts.append(_cast(array, column.type))
         columns.append(pa.chunked_array(parts, type=column.type))
+
     return pa.Table.from_arrays(columns, schema=schema).unify_dictionaries().combine_chunks()
 
 

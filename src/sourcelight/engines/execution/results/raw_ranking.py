@@ -38,15 +38,18 @@ def rank_raw(matches: RawMatches, ranker: FileRanker) -> RawMatches | None:
     """
     if not _is_utf8(matches.data):
         return None
+
     paths = [str(path, "utf-8", "replace") for path in matches.paths]
     score = _scores(matches, paths, ranker)
     if ranker.phrases:
         score = np.where(_has_phrase(matches, paths, ranker), score * PHRASE, score)
+
     locations = matches.location_index
     for index in np.flatnonzero(np.bincount(locations)).tolist():
         files = np.flatnonzero(locations == index)
         stars = ranker.stars.get(matches.locations[index].repository, 0)
         score[files] += place_scores(stars, [paths[file] for file in files.tolist()])
+
     return take_files(matches, best_first(score, paths))
 
 
@@ -55,6 +58,7 @@ def take_files(matches: RawMatches, order: Int64Array) -> RawMatches:
     file_lines = np.where(matches.in_content, matches.lengths, 0)
     lines = runs((np.cumsum(file_lines) - file_lines)[order], file_lines[order])
     spans = runs((np.cumsum(matches.counts) - matches.counts)[lines], matches.counts[lines])
+
     # The lines of a file stand together, so its text is one slice.
     line_ends = np.concatenate(([0], np.cumsum(matches.sizes + 1)))
     ends = line_ends[np.cumsum(file_lines)]
@@ -103,14 +107,17 @@ def _scores(matches: RawMatches, paths: Sequence[str], ranker: FileRanker) -> Fl
     if matches.names:
         spans = [(file, start, end) for file, of_file in matches.names.items() for start, end in of_file]
         score = name_scores(paths, *np.array(spans, dtype=np.int64).T)
+
     if not len(matches.starts):
         return score
+
     line = np.repeat(np.arange(len(matches.numbers)), matches.counts)
     file_of_line = np.repeat(np.flatnonzero(matches.in_content), matches.lengths[matches.in_content])
     file = file_of_line[line]
     line_start = (np.cumsum(matches.sizes + 1) - matches.sizes - 1)[line]
     text = np.frombuffer(matches.data, np.uint8)
     starts, ends = matches.starts, matches.ends
+
     # `maximum.at`, since a file may have several matches: plain indexing would keep only the last one.
     np.maximum.at(
         score,
@@ -137,6 +144,7 @@ def _scores(matches: RawMatches, paths: Sequence[str], ranker: FileRanker) -> Fl
                     span_base + ends[selected],
                 )
                 np.maximum.at(score, span_file, of_spans)
+
     return score
 
 
@@ -151,4 +159,5 @@ def _has_phrase(matches: RawMatches, paths: Sequence[str], ranker: FileRanker) -
         if len(lines):
             in_line = to_numpy(pc.match_substring(lines, phrase, ignore_case=ignore))
             has_phrase[file_of_line[in_line]] = True
+
     return has_phrase

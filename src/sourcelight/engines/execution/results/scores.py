@@ -87,6 +87,7 @@ def definition_scores(
     # By file, then by offset, as `searchsorted` below requires.
     order = np.lexsort((definitions.start, file_of))
     positions = file_of[order] * _FAR + definitions.start[order]
+
     # The last definition that begins before the end of the match. Names don't overlap, so it is the only candidate.
     last = np.searchsorted(positions, file * _FAR + end) - 1
     definition = order[np.maximum(last, 0)]
@@ -114,6 +115,7 @@ def _path_score(path: str) -> float:
         score = 0.5
     else:
         score = 0.9
+
     return score + 0.1 / (1 + len(path) - path.rfind("/") - 1)
 
 
@@ -135,6 +137,7 @@ def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) 
     third = int(order[2])
     if ending(third) not in seen:
         return order
+
     # Third place only, and only for an almost equal score: the two best stay, and a reader sees another kind of file.
     enough = score[third] * NOVEL_SHARE
     for position in range(3, len(order)):
@@ -143,4 +146,5 @@ def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) 
             break
         if ending(index) not in seen:
             return np.concatenate((order[:2], [index], order[2:position], order[position + 1 :]))
+
     return order

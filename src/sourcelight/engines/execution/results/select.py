@@ -61,9 +61,11 @@ class Selector:
         """Return the new values in `batch`, whose rows share repository and revision; None for nothing."""
         if not self.path or not batch.num_rows:
             return batch if batch.num_rows else None
+
         head, remaining = self.path[0], self.path[1:]
         if head == "repo":
             return self._repository(batch)
+
         kinds = batch.column(batch.schema.get_field_index("type"))
         mask = pc.is_in(kinds.cast(pa.string()), value_set=pa.array(_KINDS.get(head, ()), pa.string()))
         batch = batch.filter(mask)
@@ -73,6 +75,7 @@ class Selector:
             return _without_names(batch)
         if head == "symbol":
             return _rows_of_kind(batch, remaining[0]) if remaining else batch
+
         return self._directories(batch) if remaining == ("directory",) else self._files(batch)
 
     def _repository(self, batch: Any) -> Any | None:
@@ -90,6 +93,7 @@ class Selector:
             paths = rows.texts("path", starts.tolist())
             starts = starts[[path not in seen for path in paths]]
             seen.update(path or "" for path in paths)
+
         return _rows(batch, starts, "path", rows.column("path").take(arrow_array(starts))) if len(starts) else None
 
     def _directories(self, batch: Any) -> Any | None:
@@ -97,15 +101,18 @@ class Selector:
         seen = self._seen.setdefault(_file_key(batch), set())
         rows = MatchRows(batch)
         starts = [start for start, _ in rows.files()]
+
         # The first row of each new directory, from which its columns are taken.
         new: dict[str, int] = {}
         for start, path in zip(starts, rows.texts("path", starts), strict=True):
             folder = (path or "").rpartition("/")[0]
             new.setdefault(f"{folder}/" if folder else "./", start)
+
         new = {folder: start for folder, start in new.items() if folder not in seen}
         seen.update(new)
         if not new:
             return None
+
         return _rows(batch, np.array(list(new.values()), dtype=np.int64), "directory", pa.array(list(new)))
 
 
@@ -125,16 +132,20 @@ def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
         index = selected_rows.schema.get_field_index(name)
         if index >= 0:
             columns[name] = selected_rows.column(index)
+
     if paths is not None:
         columns["path"] = paths if pa.types.is_dictionary(paths.type) else paths.cast(pa.string()).dictionary_encode()
+
     # A repository, a directory or a file is one match, however many lines it had.
     columns["match_count"] = arrow_array(np.ones(len(position), dtype=np.int32))
     spans = kind == "path" and selected_rows.schema.get_field_index("name_start") >= 0
+
     # Spans of a name belong to a path: in a row of another kind they would highlight the wrong text.
     for name in ("name_start", "name_end"):
         columns[name] = (
             selected_rows.column(selected_rows.schema.get_field_index(name)) if spans else _empty_lists(len(position))
         )
+
     return pa.record_batch(columns)
 
 
@@ -179,15 +190,18 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
     batch_lists = [batches for batches in batch_lists if batches]
     if len(batch_lists) <= 1:
         return batch_lists[0] if batch_lists else []
+
     owners: dict[_Key, set[int]] = {}
     for number, batches in enumerate(batch_lists):
         for batch in batches:
             for path in _paths(batch):
                 owners.setdefault(path, set()).add(number)
+
     # Merging goes row by row through Python objects, so only rows of shared files pay for it.
     shared_paths = {path for path, numbers in owners.items() if len(numbers) > 1}
     if not shared_paths:
         return [batch for batches in batch_lists for batch in batches]
+
     united: list[Any] = []
     rows: dict[_Key, list[list[_Row]]] = {}
     for batches in batch_lists:
@@ -200,10 +214,13 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
             # Batches of one alternative may split a file, so its rows are gathered before they are merged.
             for row in batch.filter(pa.compute.invert(is_unshared)).to_pylist():
                 rows_by_file.setdefault((row.get("path"), row["type"] == "symbol"), []).append(row)
+
         for path, lines in rows_by_file.items():
             rows.setdefault(path, []).append(lines)
+
     for path in sorted(rows, key=lambda key: (key[0] or "", key[1])):
         united += _batches(_merge_file(rows[path]))
+
     return united
 
 
@@ -232,6 +249,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         rows_by_key = {(r["line_number"], r["byte_start"][0] if r.get("byte_start") else 0, r["symbol"]): r
                  for rows in alternatives for r in rows}  # fmt: skip
         return [rows_by_key[key] for key in sorted(rows_by_key)]
+
     # All rows of a file repeat the spans of its name, so the first row is enough.
     names = _merge_spans([(row, "name_start", "name_end") for rows in alternatives for row in rows[:1]])
     content = [rows for rows in alternatives if rows[0]["type"] == "content"]
@@ -239,6 +257,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         first = dict(alternatives[0][0])
         first["name_start"], first["name_end"] = names
         return [first]
+
     by_line: dict[_LineKey, list[_Row]] = {}
     # In a text notebook, a line of a cell is a line of the file, which an alternative without ``cell:`` may match, too.
     file_lines = {(row["line_number"], row["line"]) for rows in content for row in rows if not row.get("cell")}
@@ -247,6 +266,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
             is_of_file = (row["line_number"], row["line"]) in file_lines
             key = (row["line_number"], 0, 0, "") if is_of_file else _line_key(row)
             by_line.setdefault(key, []).append(row)
+
     merged = []
     previous_goes_on = False
     chunks = _merge_chunks([row for rows in content for row in rows])
@@ -256,6 +276,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
         if row.get("byte_start") is not None:
             row["byte_start"], row["byte_end"] = _merge_spans([(r, "byte_start", "byte_end") for r in rows])
+
         # A match over several lines is a span in each; it counts in the first line alone. It reaches past the end of
         # that line, by the newline, and starts the next one.
         continues = previous_goes_on and bool(row["start"]) and row["start"][0] == 0
@@ -263,6 +284,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         previous_goes_on = bool(row["end"]) and row["end"][-1] > len(row["line"])
         row["name_start"], row["name_end"] = names
         merged.append(row)
+
     return merged
 
 
@@ -286,10 +308,12 @@ def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
             last_chunk["truncated"] = last_chunk.get("truncated") or chunks[first, text].get("truncated")
         else:
             groups.append((dict(chunks[first, text]), of_chunk))
+
     merged: dict[int, _Row] = {}
     for head, lines in groups:
         chunk = {name: head[name] for name in _CHUNK_COLUMNS if name in head} | {"chunk": "\n".join(lines.values())}
         merged |= dict.fromkeys(lines, chunk)
+
     return merged
 
 
@@ -314,6 +338,7 @@ def by_file(batch: Any) -> Sequence[Any]:
         and len(batch.column(schema.get_field_index("revision")).dictionary) == 1
     ):
         return (batch,)
+
     rows = MatchRows(batch)
     bounds = boundaries(len(rows), [rows.codes("repository"), rows.codes("revision")])
     return [batch.slice(start, end - start) for start, end in bounds]

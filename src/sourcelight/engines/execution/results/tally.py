@@ -52,6 +52,7 @@ class CommitCounts:
         rows = MatchRows(batch)
         if not len(rows) or "commit_date" not in rows:
             return
+
         codes = np.stack((rows.codes("repository"), rows.codes("commit")))
         # A commit starts where the repository or the hash differs from the row before: rows of a commit are adjacent.
         # `True` is for the first row, which has no previous row.
@@ -59,9 +60,11 @@ class CommitCounts:
         ends = [
             (rows.texts("repository", [row])[0] or "", rows.texts("commit", [row])[0] or "") for row in (0, first[-1])
         ]
+
         # A commit may continue from the batch before. Codes are of this batch's dictionary, so texts are compared.
         if ends[0] == self._last:
             first = first[1:]
+
         self._last = ends[1]
         first_rows = arrow_array(first)
         names, emails = (rows.column(name).take(first_rows).cast(pa.string()) for name in ("author", "author_email"))
@@ -70,6 +73,7 @@ class CommitCounts:
             # Filters ignore case, so addresses that differ in case alone are one filter.
             value = (author["email"] or author["name"] or "").lower()
             self._by_author.setdefault(value, Counter())[author["name"] or value] += author["count_all"]
+
         dates = (
             rows.column("commit_date")
             .take(first_rows)
@@ -90,6 +94,7 @@ class CommitCounts:
             yield SuggestedFilter(
                 f"author:{quote_value(f'^{escape_regexp(value)}$')}", name, count, exhaustive, "author"
             )
+
         for (side, text, label), count in zip(_AGES, self._by_age, strict=True):
             if count:
                 yield SuggestedFilter(f"{side}:{quote_value(text)}", label, count, exhaustive, "commit date")
@@ -153,16 +158,20 @@ class Tally:
         self.repositories.update(by_repository)
         if "repo" not in kinds:
             self._by_location.update(_sums_by_location(batch, by_repository, counts))
+
         if "language" in names:
             self._by_language.update(_weigh(batch.column(names.index("language")), counts))
 
         if "name_start" in names and kinds.get("content"):
             self._by_type["path"] += self._named_files(batch)
+
         if "path" in names:
             self._paths.append(_by_path(batch.column(names.index("path")), counts))
+
         if "author" in names:
             self._commits = self._commits or CommitCounts()
             self._commits.add(batch)
+
         if "symbol_kind" in names:
             self._by_kind.update(_weigh(batch.column(names.index("symbol_kind")), counts))
 
@@ -172,11 +181,13 @@ class Tally:
         total = int(counts.sum())
         self.matches += total
         in_content = int(counts[raw.in_content].sum())
+
         # A file that matches by its content and by its path is of both types.
         in_both = sum(bool(raw.in_content[index]) for index in raw.names)
         for kind, number in (("content", in_content), ("path", total - in_content + in_both)):
             if number:
                 self._by_type[kind] += number
+
         size = len(raw.locations)
         # `bincount` sums weights as floats, which are exact for integers up to 2**53.
         sums = np.bincount(raw.location_index, weights=counts, minlength=size).tolist()
@@ -184,10 +195,12 @@ class Tally:
             name, _, revision, _ = raw.locations[index]
             self.repositories.add(name)
             self._by_location[name, "" if revision == "WORKTREE" else revision] += int(sums[index])
+
         languages, codes = raw.file_values["language"]
         sums_by_code = np.bincount(codes, weights=counts, minlength=len(languages))
         for index in np.flatnonzero(sums_by_code).tolist():
             self._by_language[languages[index]] += int(sums_by_code[index])
+
         self._raw_paths.append((raw.paths, counts))
 
     def _named_files(self, batch: Any) -> int:
@@ -197,12 +210,15 @@ class Tally:
         if len(with_name):
             types = rows.column("type").take(arrow_array(with_name)).cast(pa.string())
             with_name = with_name[to_numpy(pc.is_in(types, value_set=arrow_strings(["content"])))]
+
         if not len(with_name):
             return 0
+
         columns = [name for name in ("repository", "revision", "commit", "path") if name in rows]
         codes = np.stack([rows.codes(name)[with_name] for name in columns])
         count = len(np.unique(codes, axis=1).T)
         files = [tuple(rows.texts(name, [row])[0] for name in columns) for row in with_name[[0, -1]].tolist()]
+
         # The rows of a file may be in two batches.
         count -= files[0] == self._last_file
         self._last_file = files[1]
@@ -214,15 +230,19 @@ class Tally:
             paths, sums = zip(*self._paths, strict=True)
             self._by_exclude.update(_excludes(pa.concat_arrays(paths), np.concatenate(sums)))
             self._paths.clear()
+
         # Paths are tested only here, once per search: `add` runs for each batch while results stream.
         for raw, counts in self._raw_paths:
             self._by_exclude.update(_excluded_raw(raw, counts))
+
         self._raw_paths.clear()
         first = []
         if forks:
             first.append(SuggestedFilter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
+
         if archived:
             first.append(SuggestedFilter("archived:yes", "Include archived repos", archived, exhaustive, "utility"))
+
         first += [
             SuggestedFilter(value, label, self._by_type[kind], exhaustive, "type")
             for kind, (value, label) in _TYPES.items()
@@ -250,6 +270,7 @@ class Tally:
         ]
         if self._commits is not None:
             remaining += self._commits.filters(MAX_FILTERS, exhaustive=exhaustive)
+
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(remaining, key=_by_count))
 
 
@@ -270,8 +291,10 @@ def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) ->
     by_revision = _weigh(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
     if by_revision.keys() <= {"", "WORKTREE"}:
         return {(name, ""): n for name, n in by_repository.items()}
+
     name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
     names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
+
     # A pair of codes as one number, row-major; int64, since the product of two int32 codes can overflow.
     positions = to_numpy(name.indices).astype(np.int64) * len(revisions)
     positions += to_numpy(revision.indices)
@@ -282,6 +305,7 @@ def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) ->
         sums_by_location[names[position // len(revisions)], "" if revision_name == "WORKTREE" else revision_name] += (
             int(sums[position])
         )
+
     return dict(sums_by_location)
 
 
@@ -304,12 +328,14 @@ def _excludes(paths: Any, sums: Any) -> dict[str, int]:
     is_excluded = _matches(paths, _ANY_EXCLUDE)
     if not is_excluded.any():
         return {}
+
     sums, paths = sums[is_excluded], paths.filter(arrow_array(is_excluded))
     sums_by_regexp = {}
     for _, regexp in _EXCLUDES:
         is_excluded = _matches(paths, regexp)
         if is_excluded.any():
             sums_by_regexp[regexp] = int(sums[is_excluded].sum())
+
     return sums_by_regexp
 
 
@@ -324,6 +350,7 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     if text.count(b"\n") >= len(paths):  # a path has a newline in it, so newlines don't separate paths
         texts = arrow_strings([str(path, "utf-8", "replace") for path in paths])
         return _excludes(texts, counts)
+
     sums_by_regexp = {}
     sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
     starts = np.cumsum(sizes) - sizes
@@ -337,6 +364,7 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
         path_indices = [index for index in candidates if compiled.search(paths[index])]
         if path_indices:
             sums_by_regexp[regexp] = int(counts[path_indices].sum())
+
     return sums_by_regexp
 
 

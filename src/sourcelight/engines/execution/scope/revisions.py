@@ -55,6 +55,7 @@ def taken_out(
                     commits.append(resolve(repository, revision[1:]))
                 except RepositoryError:
                     missing.append(revision[1:])
+
     return tuple(dict.fromkeys(commits)), missing
 
 
@@ -88,6 +89,7 @@ def targets_of(
     requests = [_resolve(repository, revisions) for revisions in lists]
     if at_time is not None:
         requests.append(_commit_before(repository, at_time, cancellation))
+
     first = requests[0] if requests else RevisionRequest()
     common = [{commit for _, commit in request_after_first.revision_commits} for request_after_first in requests[1:]]
     revision_commits = [pair for pair in first.revision_commits if all(pair[1] in commits for commits in common)]
@@ -122,6 +124,7 @@ def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionReques
                 request.revision_commits.append((revision, resolve(repository, revision)))
             except RepositoryError:
                 request.missing.append(revision)
+
     return request
 
 
@@ -142,8 +145,10 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
         tags = {name for name, _ in matching_refs(repository, lambda name: name.startswith("refs/tags/"))}
     except RepositoryError:
         refs, tags = [], set()
+
     if not refs:
         request.missing.append(":".join(globs))
+
     for name, commit in refs:
         short = name.removeprefix(_BRANCH)
         # `v1` may be a tag as well, and git would take that one.
@@ -156,12 +161,15 @@ def _compile(glob: str) -> re.Pattern[str]:
     text = glob.removeprefix(_EXCLUDED) if glob.startswith(_EXCLUDED) else glob[1:]
     if not text.startswith("refs/"):
         text = f"refs/{text}"
+
     # Git negates a set of characters by a caret, `fnmatch` by an exclamation mark.
     text = text.replace("[^", "[!")
     if text.endswith("/"):
         text += "*"
+
     if any(sign in text for sign in "?*["):
         return re.compile(fnmatch.translate(text), re.DOTALL)
+
     return re.compile(re.escape(text) + "(?:/.*)?", re.DOTALL)
 
 
@@ -173,8 +181,10 @@ def _commit_before(repository: Repository, predicate: Predicate, cancellation: C
         commit = newest_before(repository, resolve(repository, start), before_s, cancellation)
     except RepositoryError:
         commit = None
+
     if commit is None:
         return RevisionRequest(missing=[f"{start} before {predicate.args['time']}"])
+
     return RevisionRequest([(commit, commit)])
 
 
@@ -224,9 +234,11 @@ def resolve_context(
     context_filter = alternative.first("context")
     if context_filter is None or context_filter.value in _EVERYTHING:
         return (ScopedAlternative(alternative),)
+
     context = contexts.get(context_filter.value)
     if context is None:
         raise context_missing(context_filter.value, query)
+
     own_filters = tuple(item for item in alternative.filters if item is not context_filter)
     if "query" not in context:
         revisions_by_name: dict[str, tuple[str, ...]] = {}
@@ -237,19 +249,23 @@ def resolve_context(
             revisions_so_far = revisions_by_name.get(name, ())
             new = tuple(revision for revision in revisions.split(":") if revision and revision not in revisions_so_far)
             revisions_by_name[name] = (*revisions_so_far, *new)
+
         return (
             ScopedAlternative(
                 replace(alternative, filters=own_filters), revisions_by_name, context_filter.value, query
             ),
         )
+
     # Always as regular expressions: the meaning of a context must not change with the pattern type of its user.
     parsed = parse(str(context["query"]), "regexp")
     filter_lists = []
     for item in parsed.plan:
         _check(item, context_filter.value, query)
         filter_lists.append(_with_revisions(item))
+
     context_alternatives = tuple(replace(alternative, filters=filters) for filters in filter_lists)
     narrowed = [replace(alternative, filters=(*own_filters, *filters)) for filters in filter_lists]
+
     # An empty query has no alternatives, and narrows nothing.
     narrowed = narrowed or [replace(alternative, filters=own_filters)]
     return tuple(ScopedAlternative(item, None, context_filter.value, query, context_alternatives) for item in narrowed)
@@ -259,6 +275,7 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
     refused_item = ""
     if alternative.pattern is not None:
         refused_item = "a pattern"
+
     for item in alternative.filters:
         if isinstance(item, Predicate):
             if item.on != "repo" or item.name not in _PREDICATES:
@@ -267,6 +284,7 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
             refused_item = f"{item.name}:"
         elif any(revision.startswith("*") for revision in item.revs or ()):
             refused_item = "a glob of refs"
+
     if refused_item:
         *names, last = (f"{name}:" for name in _FIELDS if name not in {"content", "patterntype"})
         hint = f"its query may contain {', '.join(names)} and {last}"
@@ -288,4 +306,5 @@ def _with_revisions(alternative: Alternative) -> tuple[Filter | Predicate, ...]:
             filters.append(replace(item, revs=alternative.revisions(item)))
         else:
             filters.append(item)
+
     return tuple(filters)

@@ -96,6 +96,7 @@ class ScopeSelector:
         self.absent.update(selection.absent_attributes(predicates, visible))
         if item.context and not self.viewer.sees_private:
             self._require_visible(item, visible)
+
         if item.revisions_by_name is not None:
             names = {repository.name for repository in visible}
             # Other viewers don't learn which names are missing: it would tell them that the repositories exist.
@@ -103,6 +104,7 @@ class ScopeSelector:
                 for name in item.revisions_by_name.keys() - names:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
             visible = [repository for repository in visible if repository.name in item.revisions_by_name]
+
         return select_repositories(item.alternative, visible, selection.info_test(predicates))
 
     def _require_visible(self, item: ScopedAlternative, visible: Sequence[Repository]) -> None:
@@ -115,6 +117,7 @@ class ScopeSelector:
             for alternative in item.context_alternatives
         ):
             return
+
         # The same error as for a context that doesn't exist: the name alone may be secret.
         raise context_missing(item.context, item.query)
 
@@ -176,6 +179,7 @@ class ScopeResolver(ScopeSelector):
             for target in self._new(scope.targets):
                 # Two revisions of one commit are indexed once.
                 targets.setdefault((target.repository.key, target.commit), target)
+
         return list(targets.values())
 
     def index(
@@ -188,6 +192,7 @@ class ScopeResolver(ScopeSelector):
         """Index `targets`; failures go into `unsearchable`."""
         if not targets:
             return
+
         report = self._store.update(targets, progress=progress, cancellation=cancellation or self.cancellation)
         for target in targets:
             if not self._store.is_current(target):
@@ -227,6 +232,7 @@ class ScopeResolver(ScopeSelector):
             defaults = self._targets_of(selected.repositories)
             self._default_lists.append(defaults)
             return Scope(alternative, selected, defaults)
+
         targets: list[Target] = []
         without: dict[str, tuple[str, ...]] = {}
         for repository in selected.repositories:
@@ -236,6 +242,7 @@ class ScopeResolver(ScopeSelector):
             searched = revisions.searched_revisions((item.revisions_by_name or {}).get(repository.name, ()))
             own_targets = self._targets(repository, [*lists, *([searched] if searched else [])], alternative)
             targets += (target for target in own_targets if self._recent(target, alternative))
+
         return Scope(alternative, selected, tuple(targets), without)
 
     def _without(self, repository: Repository, alternative: Alternative, filters: Iterable[Filter]) -> tuple[str, ...]:
@@ -254,18 +261,23 @@ class ScopeResolver(ScopeSelector):
             target = self._target_of(repository)
             self._defaults.add(target_key(target))
             return (target,)
+
         self._has_revisions = True
         try:
             targets, requests = revisions.targets_of(repository, lists, at_time, self.cancellation)
         except Cancelled:
             self.undecided.add(repository.name)
             return ()
+
         for revision in requests.invalid:
             self.invalid[revision] = revisions.fault_of(revision)
+
         for revision in requests.missing:
             self.unsearchable[f"{repository.name}@{revision}"] = "no such revision"
+
         if not targets and not requests.missing and not requests.invalid:
             self.unsearchable[repository.name] = "the requested lists of revisions have none in common"
+
         return targets
 
     def _recent(self, target: Target, alternative: Alternative) -> bool:
@@ -274,12 +286,14 @@ class ScopeResolver(ScopeSelector):
         dated = [item for item in predicates_of(alternative) if item.name == "has.commit.after"]
         if not dated:
             return True
+
         try:
             return bool(self._files.passes(target, dated, case_sensitive=False))
         except Cancelled:
             self.undecided.add(target.repository.name)
         except RepositoryError as exc:
             self.unsearchable[label_of(target)] = str(exc)
+
         return False
 
     def _new(self, targets: Iterable[Target]) -> Iterator[Target]:
@@ -287,6 +301,7 @@ class ScopeResolver(ScopeSelector):
         # Most queries have the whole list of defaults, which has nothing new.
         if any(targets is defaults for defaults in self._default_lists):
             return
+
         default_keys = self._defaults.union(
             target_key(target) for defaults in self._default_lists for target in defaults
         )
@@ -318,6 +333,7 @@ class ScopeResolver(ScopeSelector):
                 if scope.alternative.yes_no_only("index") == "only":
                     self.unsearchable[label_of(target)] = "it is not indexed, and index:only excludes it"
                 continue
+
             passes = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
             if passes:
                 yield target

@@ -46,8 +46,10 @@ def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
         if isinstance(item, Filter) and item.value and item.name in _AS_PREDICATES:
             name, argument = _AS_PREDICATES[item.name]
             predicates.append(Predicate("repo", name, {argument: item.value}, negated=item.negated))
+
     if len(predicates) < 2:
         return tuple(predicates)
+
     dated = [item for item in predicates if item.name == "has.commit.after"]
     return tuple(item for item in predicates if item not in dated[:-1])
 
@@ -83,12 +85,14 @@ def _attribute_test(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
     if predicate.name == "has.description":
         pattern = compile_pattern(f"(?s:{args['regexp']})", kind="regexp", case_sensitive=False, whole_text=True)
         return lambda info: bool(pattern.find(info.description.encode()))
+
     # Compiled once for all repositories: this runs for each of thousands.
     is_key = _name_test(args["key"], is_regexp=bool(args.get("keyRegexp")))
     if args["mode"] == "key":
         return lambda info: any(is_key(key) for key in info.metadata)
     if args["mode"] == "tag":
         return lambda info: any(is_key(key) and value is None for key, value in info.metadata.items())
+
     is_value = _name_test(args["value"], is_regexp=bool(args.get("valueRegexp")))
     return lambda info: any(is_key(k) and v is not None and is_value(v) for k, v in info.metadata.items())
 
@@ -149,14 +153,18 @@ class FilePredicates:
                 holds, lacking = file_result
             else:
                 continue
+
             # With missing files a positive predicate may still hold, so only a complete look can rule the target out.
             if holds is predicate.negated and not lacking:
                 return False
+
             passes_all = passes_all and holds is not predicate.negated
             missing = max(missing, lacking)
+
         if missing:
             name = target.repository.name
             self.missing[name] = max(self.missing.get(name, 0), missing)
+
         return passes_all
 
     def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
@@ -164,6 +172,7 @@ class FilePredicates:
         cached = self._cache.get((target_key(target), question))
         if cached is not None:
             return cached
+
         # One match decides, and its line is never shown.
         options = SearchOptions(max_matches=1, lines=False)
         missing = 0
@@ -176,8 +185,10 @@ class FilePredicates:
             # Without a pattern only paths count, and those of missing contents are known.
             if question.tree is not None:
                 missing += sum(counts.get("missing", 0) for counts in part.skipped.values())
+
         if self.cancellation.stopped:
             return None
+
         return self._cache.setdefault((target_key(target), question), (False, missing))
 
 
@@ -192,8 +203,10 @@ def _question(predicate: Predicate, *, case_sensitive: bool) -> TextQuery:
     if path:
         test = compile_pattern(path, kind="regexp", case_sensitive=case_sensitive, whole_text=True)
         files = (FileFilter(test),)
+
     if not content:
         return TextQuery(None, files)
+
     compiled = compile_pattern(content, kind="regexp", case_sensitive=case_sensitive)
     return TextQuery(FileTerm(compiled, content=True, path=False), files)
 
@@ -232,6 +245,7 @@ def select_repositories(
     fork_is_default = alternative.yes_no_only("fork") is None
     archived_is_default = alternative.yes_no_only("archived") is None
     visibility = alternative.visibility()
+
     # Encoding ten thousand names takes longer than all other checks.
     names_matter = bool(patterns or unwanted)
     # Most queries select all repositories, or leave out forks and archived ones. The same tuple has the same
@@ -241,6 +255,7 @@ def select_repositories(
     cached = _SELECTIONS.get(visible, key) if may_cache else None
     if cached is not None:
         return cached
+
     selected: list[Repository] = []
     forks: list[str] = []
     archives: list[str] = []
@@ -250,22 +265,28 @@ def select_repositories(
             name = info.name.encode()
             if not all(test(name) for test in patterns) or any(test(name) for test in unwanted):
                 continue
+
         if (visibility == "private" and not info.private) or (visibility == "public" and info.private):
             continue
         if info_test is not None and not info_test(info):
             continue
+
         if not _passes(fork, has=info.fork):
             if info.fork and fork_is_default:
                 forks.append(info.name)
             continue
+
         if not _passes(archived, has=info.archived):
             if info.archived and archived_is_default:
                 archives.append(info.name)
             continue
+
         selected.append(repository)
+
     selection = RepositorySelection(tuple(selected), tuple(forks), tuple(archives))
     if may_cache:
         _SELECTIONS.put(visible, selection, key)
+
     return selection
 
 
@@ -300,6 +321,7 @@ def needs_no_index(alternative: Alternative) -> bool:
         return False
     if types and types <= _COMMITS:
         return True
+
     return (
         "symbol" not in types
         and not _SELECTS_BY_INDEX.intersection(alternative.select())

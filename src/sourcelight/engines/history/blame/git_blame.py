@@ -102,6 +102,7 @@ def blame_file(
     cached = _blame_cache.get(key)
     if cached is not None:
         return cached
+
     arguments: list[str | bytes] = [*mailmap_setting(repository.git_dir), "blame", "--incremental",
                                     "--encoding=UTF-8", "--no-textconv", commit, "--", path]  # fmt: skip
     chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation, data_bytes=_DATA_BYTES)
@@ -143,6 +144,7 @@ def _parse_incremental(lines: Iterable[bytes], count: int, progress: Callable[[i
             commit_index = numbers[head[1]]
         elif blame.commits:
             _set_field(blame.commits[commit_index], key, value)
+
     return blame
 
 
@@ -152,11 +154,13 @@ def _add_message_facts(git_dir: str, commits: list[BlameCommit], cancellation: C
     oids = "".join(f"{commit.oid}\n" for commit in commits)
     if not oids:
         return
+
     try:
         arguments.append("--format=%H%x00%s%x00%an%x00%ae%x00%B")
         raw = git_bytes(git_dir, arguments, stdin=oids.encode(), cancellation=cancellation)
     except GitFailed:
         return
+
     # No text of a commit can hold the NUL that ends each field.
     fields = [as_text(field) for field in raw.split(b"\0")]
     texts = {fields[start]: fields[start + 1 : start + 5] for start in range(0, len(fields) - 4, 5)}

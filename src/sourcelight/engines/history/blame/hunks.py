@@ -39,6 +39,7 @@ class SyntheticTrees:
         info = self._objects / "info"
         info.mkdir()
         repository_objects = os.fsencode(Path(common_dir(repository.git_dir)).absolute() / "objects")
+
         # In quotes, a folder's name can neither end the line nor be taken for a comment.
         escaped = repository_objects.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
         (info / "alternates").write_bytes(b'"' + escaped + b'"\n')
@@ -55,6 +56,7 @@ class SyntheticTrees:
         """Write a tree of (mode, name, object id of 20 bytes), in git's order, and return its object id."""
         rows = b"".join(b"%o %b\0%b" % entry for entry in entries)
         data = b"tree %d\0%b" % (len(rows), rows)
+
         # A loose object as gitrepository-layout describes it: zlib data in a file named by the SHA-1 of header and
         # content.
         name = hashlib.sha1(data, usedforsecurity=False).digest()
@@ -134,6 +136,7 @@ def read_hunks(
     different = [pair for pair in hunks if pair[0] != pair[1]]
     if not different:
         return hunks
+
     with SyntheticTrees(repository) as trees:
         # The n-th file of a tree is a content of the n-th pair.
         tree_pairs = []
@@ -144,11 +147,13 @@ def read_hunks(
                 for side in (0, 1)
             )
             tree_pairs.append((old, new))
+
         chunks = trees.compare(tree_pairs, _OPTIONS, cancellation)
         for done, (number, rows) in enumerate(_hunks_by_pair(chunks)):
             hunks[different[number]] = np.array(rows, np.int64).reshape(-1, 4)
             if progress is not None and done % _PAIRS_OF_A_TREE == 0:
                 progress(done, len(different))
+
     return hunks
 
 
@@ -176,6 +181,7 @@ def _hunks_by_pair(chunks: Iterable[bytes]) -> Iterator[tuple[int, list[tuple[in
             if pair_number >= 0:
                 yield pair_number, rows
             pair_number, rows = int(pair_text), []
+
     if pair_number >= 0:
         yield pair_number, rows
 
@@ -189,4 +195,5 @@ def _complete_marks(chunks: Iterable[bytes]) -> Iterator[bytes]:
         split_at = len(text) if split_at < 0 else split_at
         yield text[:split_at]
         remaining = text[split_at:]
+
     yield remaining

@@ -84,11 +84,13 @@ class LineResolver:
             if file is not None:
                 reusable[state] = file
                 continue
+
             for source in sources[state]:
                 remaining_uses[source] = remaining_uses.get(source, 0) + 1
                 if source not in pending:
                     pending.add(source)
                     stack.append(source)
+
         # A state has a higher number than its sources, so this order resolves sources first.
         order = sorted(pending)
         self._hunks = self._compare([state for state in order if state not in reusable], cancellation)
@@ -99,15 +101,18 @@ class LineResolver:
                     cancellation.check()
                 if progress is not None:
                     progress(done, len(pending))
+
             if state in reusable:
                 resolved[state] = reusable[state].lines, reusable[state].exact
                 continue
+
             resolved[state] = self._lines_of_state(state, [resolved[source] for source in sources[state]])
             # Lines are freed after their last use, so memory has only lines that a later state still needs.
             for source in sources[state]:
                 remaining_uses[source] -= 1
                 if not remaining_uses[source] and source not in requested_set:
                     del resolved[source]
+
         return resolved
 
     def _compare(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
@@ -120,6 +125,7 @@ class LineResolver:
             return read_hunks(repository, pairs, cancellation=cancellation)
         except GitFailed:  # objects are missing, and git ends at the first one
             pass
+
         try:
             existing = existing_blobs(repository, {blob for pair in pairs for blob in pair}, cancellation)
             comparable = [pair for pair in pairs if existing.issuperset(pair)]
@@ -140,12 +146,15 @@ class LineResolver:
             return self._merge_sources(state, sources, proven=proven)
         if kind not in {EDITED, MOVED} or sources[0][0] is None:
             return None, False
+
         lines = sources[0][0]
         if kind == MOVED:
             return lines, proven
+
         hunks = self._hunks.get(self._pairs(state)[0])
         if hunks is None:
             return self._apply_edit(lines, self._stored_hunks(state), state), proven and self._is_small(state)
+
         return self._apply_edit(lines, hunks[:, [0, 1, 3]], state), proven
 
     def _is_small(self, state: int) -> bool:
@@ -166,8 +175,10 @@ class LineResolver:
     def _apply_edit(self, lines: NDArray[np.int32], hunks: Int64Array, state: int) -> NDArray[np.int32]:
         if not len(hunks):
             return lines
+
         new_lines = np.full(int(hunks[:, 2].sum()), self._lineage.commit[state], np.int32)
         runs: list[NDArray[np.int32]] = []
+
         # Hunks are sorted by old line and don't overlap, so one pass over the old lines is enough.
         position = used_new = 0
         for old, removed, added in hunks.tolist():
@@ -175,6 +186,7 @@ class LineResolver:
             runs += [lines[position:old], new_lines[used_new : used_new + added]]
             used_new += added
             position = old + removed
+
         runs.append(lines[position:])
         return np.concatenate(runs)
 
@@ -188,26 +200,32 @@ class LineResolver:
             # Two parents with the same content give the same diff; the first one has taken its lines already.
             if pair in seen:
                 continue
+
             seen.add(pair)
             hunks = self._hunks.get(pair)
             if source_lines is None or hunks is None:
                 proven = False
                 continue
+
             old_positions = unchanged_lines(hunks, len(source_lines))
             if lines is None:
                 lines = np.full(len(old_positions), lineage.commit[state], np.int32)
                 pending = np.ones(len(old_positions), np.bool_)
+
             inherited = np.flatnonzero(pending & (old_positions >= 0))
             lines[inherited] = source_lines[old_positions[inherited]]
             pending[inherited] = False
+
             # Parents are visited in order, as in blame: later parents get only the remaining lines.
             if not pending.any():
                 break
+
         if lines is None:
             data = self._reader.read(lineage.blob[state], MAX_FILE_BYTES)
             if data is None or is_binary_text(data):
                 return None, False
             return np.full(line_count(data), lineage.commit[state], np.int32), False
+
         return lines, proven
 
 
@@ -231,5 +249,6 @@ def unchanged_lines(hunks: Hunks, old_count: int) -> Int64Array:
         # skipped.
         runs += [np.arange(position, old), np.full(added, -1)]
         position = old + removed
+
     runs.append(np.arange(position, old_count))
     return np.concatenate(runs)

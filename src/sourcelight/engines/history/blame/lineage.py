@@ -46,6 +46,7 @@ def merge_changes(
     stdin = "".join(f"{merge}\n" for merge in merges).encode()
     if not stdin:
         return
+
     merge, changes = "", list[MergeChange]()
     fields = _fields(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation))
     limit = ChangeLimit(git_dir)
@@ -63,6 +64,7 @@ def merge_changes(
             # no lines that belong to a commit of this repository.
             is_file = mode[:3] == b"100"
             changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
+
     if merge:
         yield merge, changes
 
@@ -249,11 +251,13 @@ class _Tracing:
         commits = self._history.commits
         commit_numbers = np.flatnonzero(self._history.reachable(commit)).tolist()
         parents = _lists_of(commits.parent_starts, commits.parents, commit_numbers)
+
         # The state of a commit is needed until its last child has taken it; this counts the children left.
         pending_children: dict[int, int] = {}
         for commit_parents in parents.values():
             for parent in commit_parents:
                 pending_children[parent] = pending_children.get(parent, 0) + 1
+
         merges = self._merges([number for number in commit_numbers if len(parents[number]) > 1])
         unread = commits.unread
         states: dict[int, State] = {}
@@ -264,11 +268,13 @@ class _Tracing:
                     self._cancellation.check()
                 if progress is not None:
                     progress(done, len(commit_numbers))
+
             if done % _COUNT_EVERY == 0 and sum(map(len, states.values())) > max_entries:
                 raise RepositoryError(
                     f"{self._repository.name} has {len(states):,} parallel branches with more than {max_entries:,} "
                     "files together; their line ownership is not computed"
                 )
+
             known_parents = [parent for parent in parents[number] if parent >= 0]
             # Commits are numbered parents before children, so the states of all parents are there.
             state = _take_state(states, known_parents, pending_children)
@@ -280,9 +286,12 @@ class _Tracing:
                     self._merge(state, other_states, number, known_parents, merge[1])
             else:
                 self._change(state, number, proven=not unread[number])
+
             for parent in known_parents[1:]:
                 _release_state(states, parent, pending_children)
+
             states[number] = state
+
         # Commits are in topological order and all are ancestors of the requested one, so it is the last.
         self._lineage.final_states = states[commit_numbers[-1]]
         return self._lineage
@@ -306,14 +315,18 @@ class _Tracing:
             # A rename removes its old path; a copy (C) leaves it in place.
             if status in "DR":
                 removed_paths.append(old_path)
+
             if status == "D" or file_type != _FILE:
                 removed_paths.append(path)
                 continue
+
             blob = new_blobs[change].tobytes()
             source = state.get(old_path)
+
             # Blame may follow another file than the stored rename, unless git was asked or there is only one candidate.
             is_proven = proven and (change not in unsure or change in origins)
             followed_path = origins.get(change)
+
             # A binary content has no lines; a missing one has an unknown number of them.
             if binary or additions == UNKNOWN:
                 new_states[path] = add(UNKNOWN_LINES, blob, number)
@@ -336,15 +349,18 @@ class _Tracing:
                     (source,),
                     proven=is_proven and not (change in origins and followed_path is None),
                 )
+
         # All sources were read above: paths are removed and set only now, so a swap of two names in one commit works.
         for path in removed_paths:
             state.pop(path, None)
+
         state.update(new_states)
 
     def _changes_of(self, number: int) -> Iterator[tuple[int, int, int, str, int, int, bool]]:
         """Return the changes of a commit: number, paths, status, type of file, added lines, and whether binary."""
         changes = self._history.changes
         start, end = self._history.commits.change_starts[number : number + 2].tolist()
+
         # Converted as whole slices: reading numpy arrays item by item takes several times as long.
         return zip(
             range(start, end),
@@ -372,8 +388,10 @@ class _Tracing:
             path = lineage.number(change.path)
             if change.blob is None:
                 continue
+
             candidates = [branch_state.get(path) for branch_state in (state, *other_states)]
             blobs = [candidate for candidate in candidates if candidate is not None]
+
             # A parent that has the same content passes on all its lines; blame doesn't look at other parents then.
             same = next((candidate for candidate in blobs if lineage.blob[candidate] == change.blob), None)
             if same is not None:
@@ -382,8 +400,10 @@ class _Tracing:
                 new_states[path] = lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(blobs))
             else:
                 new_states[path] = self._add_moved(change, [state, *other_states], number, parents)
+
         for change in changes:
             state.pop(lineage.numbers[change.path], None)
+
         state.update(new_states)
 
     def _add_moved(self, change: MergeChange, states: Sequence[State], number: int, parents: list[int]) -> int:
@@ -401,9 +421,11 @@ class _Tracing:
                 source = branch_state.get(lineage.number(pair.old_path))
             if source is not None:
                 sources.append(source)
+
         same = next((candidate for candidate in sources if lineage.blob[candidate] == change.blob), None)
         if same is not None:
             return lineage.add(MOVED, change.blob, number, crc32(change.path), (same,), proven=False)
+
         return lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(sources), proven=False)
 
     def _renames(self, number: int, parents: list[int]) -> list[dict[bytes, FileChange]]:
@@ -419,7 +441,9 @@ class _Tracing:
                 except (GitFailed, TooManyChanges):
                     changes = ()
                 renames_by_parent.append({change.path: change for change in changes if change.status == "renamed"})
+
             self._pairs = number, renames_by_parent
+
         return self._pairs[1]
 
 
@@ -427,11 +451,14 @@ def _take_state(states: dict[int, State], known_parents: list[int], pending_chil
     """Return the state of the first parent for its child to change; a copy when other children need it too."""
     if not known_parents:
         return {}
+
     first_parent = known_parents[0]
     pending_children[first_parent] -= 1
+
     # The last child takes the dictionary itself: a linear history then never copies the state of all files.
     if pending_children[first_parent] <= 0:
         return states.pop(first_parent, {})
+
     return dict(states.get(first_parent, {}))
 
 

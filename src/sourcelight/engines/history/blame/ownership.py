@@ -44,10 +44,12 @@ def newest_ownership(history: History) -> Ownership | None:
     path = _path(history, "")
     if path is None:
         return None
+
     with contextlib.suppress(OSError):
         files = sorted(path.parent.glob(f"{OWNERSHIP}*"), key=lambda file: file.stat().st_mtime_ns)
         if files:
             return _read(history, files[-1], files[-1].name.removeprefix(OWNERSHIP))
+
     return None
 
 
@@ -57,10 +59,12 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
         # replayed, never an error.
         file = SectionFile(path, "history")
         segments = file.metadata["segments"]
+
         # Commits keep their numbers while segments are only added: the stored list must be the start of the present
         # one.
         if file.metadata["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
             return None
+
         # The paths end with NUL each, as git forbids NUL in names; the split leaves one empty text at the end.
         paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
         blobs, starts = bytes(file.bytes_of("blobs")), file.array("starts").tolist()
@@ -88,6 +92,7 @@ def save_ownership(history: History, ownership: Ownership) -> None:
     path = _path(history, ownership.commit)
     if path is None:
         return
+
     files = ownership.files.values()
     metadata = {"format": FORMAT, "segments": _segments(history), "left_out": ownership.left_out,
              "thorough": ownership.thorough}  # fmt: skip
@@ -104,6 +109,7 @@ def save_ownership(history: History, ownership: Ownership) -> None:
         ).reshape(-1),
         "steps": np.array([file.step or _NO_STEP for file in files], np.int64).reshape(-1),
     }
+
     # A full disk, or an updater that cleans up at the same time: then the next process replays.
     with contextlib.suppress(IndexWriteFailed):
         write_sections(path.parent, "history", metadata, arrays, name=path.name, durable=False)
@@ -173,6 +179,7 @@ def line_ownership(
     # Small histories are compared exactly without being asked: it costs no noticeable time there.
     if exact is None:
         exact = len(history.changes) <= _MAX_EXACT_CHANGES
+
     key = repository.key, commit
     cached = _cache.get(key)
     ownership = cached if cached is not None else load_ownership(history, commit)
@@ -186,10 +193,12 @@ def line_ownership(
             files = previous.files.values() if previous is not None else ()
             lines_of = LineResolver(lineage, history, reader, files, exact=exact)
             ownership = _resolve_files(lines_of, lineage, history, reader, commit, cancellation, progress)
+
         ownership = replace(ownership, thorough=exact, origins=lineage.origins)
         # Contents that a clone lacks may be there another time.
         if not repository.incomplete:
             save_ownership(history, ownership)
+
     _cache.put(key, ownership)
     return ownership
 
@@ -212,6 +221,7 @@ def _resolve_files(
         state = None if number is None else lineage.final_states.get(number)
         # The blob must be the commit's: this detects a replay that lost track of a file.
         states.append(None if state is None or lineage.blob[state] != blob else state)
+
     requested = [state for state in states if state is not None]
     lines_of = resolver.run(requested, cancellation, progress)
     is_edge = _shallow_edge(history)
@@ -225,11 +235,13 @@ def _resolve_files(
             exact = exact and not (is_edge is not None and is_edge[lines].any())
             files[path] = OwnedFile(blob, lines, exact, lineage.step(state))
             continue
+
         data = reader.read(blob, MAX_FILE_BYTES)
         if data is not None and not is_binary_text(data):
             # No lineage led to this content, so all lines count for the requested commit, unproven.
             count = line_count(data)
             files[path] = OwnedFile(blob, np.full(count, commit_number, np.int32), exact=count == 0)
+
     return Ownership(commit, files, len(tree) - len(files))
 
 
@@ -237,10 +249,12 @@ def _shallow_edge(history: History) -> BoolArray | None:
     """Return a mask of the commits whose parents may be missing; None unless the clone is shallow."""
     if not history.shallow:
         return None
+
     commits = history.commits
     is_edge: BoolArray = np.zeros(len(commits), np.bool_)
     counts = np.diff(commits.parent_starts)
     owners = np.repeat(np.arange(len(commits)), counts)
+
     # Commits at the border seem to add all files: blame of a full clone would continue to older ones.
     is_edge[owners[commits.parents < 0]] = True
     is_edge[counts == 0] = True

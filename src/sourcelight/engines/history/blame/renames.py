@@ -41,9 +41,11 @@ def find_unsure(history: History, commit_mask: BoolArray) -> frozenset[int]:
     letters = {letter: changes.status == ord(letter) for letter in "ADR"}
     count = {letter: np.bincount(changes.commit[mask], minlength=len(commit_mask)) for letter, mask in letters.items()}
     new_counts, removed_counts = count["A"] + count["R"], count["D"] + count["R"]
+
     # git skips the comparison of contents when (new files x removed files) exceeds the square of diff.renameLimit.
     is_compared = new_counts * removed_counts <= _RENAME_LIMIT**2
     commit_of_change = changes.commit
+
     # An added file is unsure when blame could still pair it: another file of the commit was renamed (and may have used
     # up its source), or git compared nothing.
     added = (
@@ -61,6 +63,7 @@ def find_unsure(history: History, commit_mask: BoolArray) -> frozenset[int]:
             if int((is_same & (letters["D"] | letters["R"])[start:end]).sum()) == 1:
                 continue
         unsure.append(change)
+
     return frozenset(unsure)
 
 
@@ -80,12 +83,14 @@ def ask_origins(
     by_commit: dict[int, list[int]] = {}
     for change in sorted(unsure - known_origins.keys()):
         by_commit.setdefault(int(changes.commit[change]), []).append(change)
+
     requests: list[tuple[int, list[int]]] = []
     tree_pairs: list[tuple[bytes, bytes]] = []
     remaining_pairs = _MAX_COMPARED
     origins = {change: known_origins[change] for change in unsure & known_origins.keys()}
     if not by_commit:
         return origins
+
     with SyntheticTrees(repository) as trees:
         # Commits with few renames first: a huge one then doesn't use up the limit for all others.
         for commit, of_commit in sorted(by_commit.items(), key=lambda item: len(item[1])):
@@ -93,6 +98,7 @@ def ask_origins(
             remaining_pairs -= len(removed) * len(of_commit)
             if remaining_pairs < 0:
                 break
+
             old = trees.write(
                 # One folder for each keeps git's order, and base names, which git looks at.
                 (_FOLDER, b"%010d" % change, trees.write([(mode, _base_name(path), blob)]))
@@ -107,10 +113,12 @@ def ask_origins(
                 # One new file a tree, as blame looks at one file at a time, in a directory without a removed file.
                 tree_pairs.append((old, trees.write([(_FOLDER, _NEW_FOLDER, trees.write([entry]))])))
                 requests.append((change, [request_index for *_, request_index in removed]))
+
         try:
             output = b"".join(trees.compare(tree_pairs, ("--raw", "-M"), cancellation))
         except GitFailed:
             return origins
+
     request_index = -1
     for line in _LINE.finditer(output):
         if line[1] is not None:
@@ -120,6 +128,7 @@ def ask_origins(
         else:
             change, numbers = requests[request_index]
             origins[change] = numbers[int(line[2])]
+
     return origins
 
 

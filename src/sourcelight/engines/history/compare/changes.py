@@ -114,10 +114,12 @@ def list_changes(
             if "out of memory" in error.stderr_tail.lower():
                 raise TooManyChanges(FREE_FILES) from error
             raise
+
         notice = (
             "contents of some files are missing from this clone: files that were renamed and changed are shown as "
             "deleted and added"
         )
+
     return parse_raw(raw), notice
 
 
@@ -134,6 +136,7 @@ def _raw_changes(
             blocks.append(chunk)
     finally:
         chunks.close()
+
     return b"".join(blocks)
 
 
@@ -151,10 +154,12 @@ class ChangeLimit:
         """Count files and the bytes of their list; raises `TooManyChanges`."""
         self._files += files
         self._bytes += size
+
         # Measuring lists the files of the object store, so it waits for the first comparison that is large.
         if self._is_over and not self._is_measured:
             self._limit += FILES_PER_OBJECT * store_size(self._git_dir).objects
             self._is_measured = True
+
         if self._is_over:
             raise TooManyChanges(self._limit)
 
@@ -175,6 +180,7 @@ def parse_raw(raw: bytes) -> tuple[FileChange, ...]:
         if status[0] in "RC":
             path = fields[index]
             index += 1
+
         changes.append(
             FileChange(
                 ordinal=len(changes),
@@ -188,4 +194,5 @@ def parse_raw(raw: bytes) -> tuple[FileChange, ...]:
                 old_object_id=old_object,
             )
         )
+
     return tuple(changes)

@@ -121,6 +121,7 @@ class Comparison:
             remaining_bytes -= len(diff.patch or b"")
             if remaining_bytes < 0:
                 break
+
         self.left_out = len(self.changes) - done
         for change in self.changes[done:]:
             yield FileDiff(change, None, None, binary=False, patch=None)
@@ -143,12 +144,14 @@ class Comparison:
                 pass
             finally:
                 patches.close()
+
         yield from self.diffs(changes[done:], cancellation)
 
     def _readable(self, remaining_bytes: int) -> int:
         """Return the number of files, from the first on, whose contents fit in `remaining_bytes`."""
         if not self.changes:
             return 0
+
         with ObjectReader(self.repository) as reader:
             for number, change in enumerate(self.changes):
                 for name in (change.old_object_id, change.object_id):
@@ -158,6 +161,7 @@ class Comparison:
                         remaining_bytes -= min(reader.size(bytes.fromhex(name)) or 0, MAX_BLOB_BYTES)
                 if remaining_bytes < 0:
                     return number
+
         return len(self.changes)
 
     def totals(self, cancellation: Cancellation | None = None) -> tuple[int, int] | None:
@@ -173,6 +177,7 @@ class Comparison:
             if self.left_out:
                 return None
             self._entry.totals = additions, deletions
+
         return self._entry.totals
 
     def _cache(self, diff: FileDiff) -> None:
@@ -261,6 +266,7 @@ def compare(
         if base != head:
             raise RevisionNotFound(repository.name, base)
         return Comparison(repository, base, head, (), "same", (), _CacheEntry(("", ""), ()))
+
     handle = _open_repository(repository)
     trees = _tree_oid(handle, repository, base), _tree_oid(handle, repository, head)
     entry = _comparison_cache.get(trees)
@@ -271,11 +277,13 @@ def compare(
             raise TooManyChanges(error.files, f"{repository.name}: {base[:12] or 'nothing'}..{head[:12]}") from error
         entry = _CacheEntry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
         _comparison_cache.put(entry)
+
     relation, remark = entry.relations.get((base, head), ("", ""))
     if not relation:
         relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head, history)
         if not repository.incomplete:  # this may change when the clone is completed
             entry.relations[base, head] = relation, remark
+
     notices = tuple(text for text in (remark, entry.notice) if text)
     return Comparison(repository, base, head, entry.changes, relation, notices, entry)
 
@@ -301,13 +309,16 @@ def _relation(handle: pygit2.Repository, base: str, head: str, history: History 
 
     if base == head:
         return "same", "base and head are the same commit"
+
     known_relation = None if history is None else _known_relation(history, base, head)
     if known_relation is not None:
         return known_relation, _RELATION_NOTICES[known_relation]
+
     try:
         common: Any = handle.merge_base(pygit2.Oid(hex=base), pygit2.Oid(hex=head))
     except (KeyError, ValueError, pygit2.GitError, RepositoryError):
         return "unknown", "the relation of base and head is unknown: commits are missing from this clone"
+
     relation = "diverged" if common is not None else "unrelated"
     relation = {base: "ahead", head: "behind"}.get(str(common), relation)
     return relation, _RELATION_NOTICES[relation]
@@ -319,11 +330,13 @@ def _known_relation(history: History, base: str, head: str) -> str | None:
     # Where the history is cut off, a common ancestor may be behind the border.
     if old is None or new is None or history.shallow:
         return None
+
     of_base, of_head = history.reachable(base), history.reachable(head)
     if of_head[old]:
         return "ahead"
     if of_base[new]:
         return "behind"
+
     return "diverged" if (of_base & of_head).any() else "unrelated"
 
 
@@ -349,6 +362,7 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raw = b""
+
     body, check = raw[:-_CHECK_BYTES], raw[-_CHECK_BYTES:]
     # Two commits of 20 bytes and a 4-byte number.
     if len(body) != 44 or check != _check(body):
@@ -357,6 +371,7 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
             tool=_CALL,
             argument="after",
         )
+
     cursor_base, cursor_head = body[:20].hex(), body[20:40].hex()
     if (cursor_base, cursor_head) != (base, head):
         raise ToolError(
@@ -365,6 +380,7 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
             tool=_CALL,
             argument="after",
         )
+
     return int.from_bytes(body[40:44], "big")
 
 

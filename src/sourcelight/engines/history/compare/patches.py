@@ -68,6 +68,7 @@ def join_diffs(change: FileChange, parts: list[FileDiff]) -> FileDiff:
     """Join the diffs of a file that git shows in several parts."""
     if any(part.patch is None for part in parts):
         return FileDiff(change, None, None, binary=False, patch=None)
+
     # As git's numstat, which has no numbers for a file where either side is binary.
     binary = any(part.binary for part in parts)
     return FileDiff(
@@ -85,6 +86,7 @@ def _diff_of(handle: pygit2.Repository, change: FileChange, context_lines: int) 
     header_bytes = patch_header(change)
     if change.object_id == change.old_object_id:
         return FileDiff(change, 0, 0, binary=is_binary_unchanged(handle, change), patch=header_bytes)
+
     try:
         if _is_large(handle, change):
             return FileDiff(change, 0, 0, binary=True, patch=header_bytes + binary_line(change))
@@ -94,8 +96,10 @@ def _diff_of(handle: pygit2.Repository, change: FileChange, context_lines: int) 
         patch = pygit2.Patch.create_from(old, new, flag=flag, context_lines=context_lines)
     except (KeyError, ValueError, pygit2.GitError):
         return FileDiff(change, None, None, binary=False, patch=None)
+
     if patch.delta.is_binary:
         return FileDiff(change, 0, 0, binary=True, patch=header_bytes + binary_line(change))
+
     _, additions, deletions = patch.line_stats
     text = patch.data
     hunk = _HUNK.search(text)
@@ -109,6 +113,7 @@ def is_binary_unchanged(handle: pygit2.Repository, change: FileChange) -> bool:
 
     if change.object_id != change.old_object_id or change.mode in {NO_MODE, SUBMODULE}:
         return False
+
     try:
         if _is_large(handle, change):
             return True
@@ -137,9 +142,11 @@ def _blob_or_text(handle: pygit2.Repository, change: FileChange, *, old: bool) -
         return None
     if mode == SUBMODULE:
         return b"Subproject commit " + name.encode() + b"\n"
+
     blob = handle[pygit2.Oid(hex=name)]
     if not isinstance(blob, pygit2.Blob):
         raise KeyError(name)
+
     return blob
 
 
@@ -153,13 +160,16 @@ def patch_header(change: FileChange) -> bytes:
         lines.append(b"deleted file mode " + old_mode)
     elif old_mode != mode:
         lines += [b"old mode " + old_mode, b"new mode " + mode]
+
     if change.score is not None:
         verb = b"copy" if change.status == "copied" else b"rename"
         lines.append(b"similarity index %d%%" % change.score)
         lines += [verb + b" from " + quote_path(change.old_path), verb + b" to " + quote_path(change.path)]
+
     if change.object_id != change.old_object_id:
         same = b" " + mode if old_mode == mode else b""
         lines.append(b"index " + change.old_object_id.encode() + b".." + change.object_id.encode() + same)
+
     return b"\n".join(lines) + b"\n"
 
 
@@ -197,11 +207,13 @@ def decode_patch(diff: FileDiff) -> str:
     patch, change = diff.patch or b"", diff.change
     if is_utf8(change.path) and is_utf8(change.old_path):
         return patch.decode("utf-8", "replace")
+
     text = []
     for part in _split_patches(iter((patch,))):
         hunk = _HUNK.search(part)
         end = len(part) if hunk is None else hunk.start()
         text += [_quote_names(part[:end], change), part[end:].decode("utf-8", "replace")]
+
     return "".join(text)
 
 
@@ -209,10 +221,12 @@ def _quote_names(header: bytes, change: FileChange) -> str:
     names = {b"a/" + change.old_path, b"b/" + change.path}
     for name in names:
         header = header.replace(quote_path(name), quote_name(name, ascii_only=True))
+
     for name in {change.old_path, change.path}:
         line = re.compile(rb"^((?:rename|copy) (?:from|to) )" + re.escape(quote_path(name)) + rb"$", re.MULTILINE)
         quoted = quote_name(name, ascii_only=True)
         header = line.sub(lambda match, quoted=quoted: match[1] + quoted, header)  # type: ignore[misc]
+
     return header.decode("utf-8", "replace")
 
 
@@ -265,6 +279,7 @@ def _split_patches(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield text[start : end + 1]
             start, search_start = end + 1, end + 2
         pending = [text[start:]]
+
     if any(pending):
         yield b"".join(pending)
 
@@ -275,6 +290,7 @@ def _parse_patch(change: FileChange, part: bytes) -> FileDiff:
         return FileDiff(change, 0, 0, binary=False, patch=part)
     if body[0].startswith(b"B"):
         return FileDiff(change, 0, 0, binary=True, patch=part)
+
     # Counting starts at the first hunk: the head of a patch has lines with +++ and ---.
     additions, deletions = part.count(b"\n+", body.start()), part.count(b"\n-", body.start())
     return FileDiff(change, additions, deletions, binary=False, patch=part)

@@ -166,12 +166,14 @@ class CellDiffSearch:
         is_text = np.array([may_have_cells(path) for path in self._paths], np.bool_) & ~is_json
         columns = self.history.changes
         mask: BoolArray = is_text[columns.path] | is_text[columns.old_path]
+
         # Cells of text files are lines of the file: without a matching line among the changed ones there is no match.
         if mask.any() and not self._needs_any_line:
             has_line = np.zeros(len(mask), np.bool_)
             for term in self._terms:
                 has_line |= changes_with(self.history, term.pattern, self.stopped)
             mask &= has_line
+
         return mask | is_json[columns.path] | is_json[columns.old_path]
 
     def _add_change(self, reader: ObjectReader, change: int, result: CellDiffMatches) -> None:
@@ -189,6 +191,7 @@ class CellDiffSearch:
             if blobs[change].tobytes() in self._malformed:
                 self.unread.add(int(columns.commit[change]))
             sides["added" if side == "added" else "removed"] = lines
+
         changed_rows = _ChangedRows(self.history, change)
         differences: list[dict[Side, list[MatchedCellLine]]] = [
             {
@@ -199,8 +202,10 @@ class CellDiffSearch:
         ]
         if not self._holds(differences):
             return
+
         result.changes.append(change)
         visible = set() if self.query.tree is None else set(leaves(self.query.tree, positive=True))
+
         # Without `strict`: the entry of all lines has no term.
         visible_differences = [
             of_term for term, of_term in zip(self._terms, differences, strict=False) if term in visible
@@ -215,6 +220,7 @@ class CellDiffSearch:
 
         if self._needs_any_line and not has_line(differences[-1]):
             return False
+
         by_term = dict(zip(self._terms, differences, strict=False))
         return self.query.tree is None or fold(
             self.query.tree,
@@ -237,21 +243,26 @@ class CellDiffSearch:
         data = reader.read(blob, MAX_BYTES)
         if data is None:
             return None
+
         # Most scripts have no marker, so they need no reader of cells.
         if not has_marker(name, data):
             return nothing
+
         patterns = [term.pattern for term in self._terms]
         if not self._needs_any_line and is_jupyter(name):
             # All lines at once and without their places: most notebooks have no match.
             text = quick_text(data, self.query.kinds)
             if text is not None and not any(self._matching_lines(pattern, text) for pattern in patterns):
                 return nothing
+
         try:
             cells = read_cells(name, data, with_outputs=OUTPUT in self.query.kinds)
         except UnreadableNotebook:
             return None
+
         if cells.malformed:
             self._malformed.add(blob)
+
         path_language = language_of(name)
         lines: list[list[MatchedCellLine]] = [[] for _ in nothing]
         for cell in cells.texts:
@@ -264,6 +275,7 @@ class CellDiffSearch:
                     lines[index].append(_cell_line(cell, number, line, tuple(pattern.find_document(line))))
             if self._needs_any_line:
                 lines[-1] += [_cell_line(cell, number, cell.line(number)) for number in range(len(cell.line_starts))]
+
         return tuple(map(tuple, lines))
 
     def _matching_lines(self, pattern: CompiledPattern, text: bytes) -> list[int]:
@@ -336,6 +348,7 @@ class _ChangedRows:
             numbers = tables.line_numbers(self.history, rows, removed) if len(rows) else rows
             self._numbers["removed"] = frozenset(numbers[removed].tolist())
             self._numbers["added"] = frozenset(numbers[~removed].tolist())
+
         return self._numbers[side]
 
 
@@ -351,10 +364,12 @@ def _surplus(
     )
     if not surplus:
         return []
+
     indices_by_line: dict[tuple[str, bytes], list[int]] = {}
     for index, line in enumerate(lines):
         if (line.kind, line.text) in surplus:
             indices_by_line.setdefault((line.kind, line.text), []).append(index)
+
     selected: list[int] = []
     for key, indices in indices_by_line.items():
         if len(indices) > surplus[key]:
@@ -362,4 +377,5 @@ def _surplus(
             changed = changed_rows.of_side(side)
             indices.sort(key=lambda index: (lines[index].file_line in changed, index))
         selected += indices[-surplus[key] :]
+
     return [lines[index] for index in sorted(selected)]

@@ -53,6 +53,7 @@ def find_commits(
     mask = filter_commits(history, query.commits, stopped)
     if query.tree is not None:
         mask = mask & _message_tree(history, query.tree, stopped)
+
     if query.files.paths or query.changed:
         changes = filter_changes(history, query.files, stopped, layout=layout)
         for any_pattern in query.changed:
@@ -64,9 +65,11 @@ def find_commits(
             if changes is not None:
                 has_match &= changes
             mask = mask & (_commits_of(history, has_match) != any_pattern.negated)
+
         # With changed lines, `has_match &= changes` has applied the file filter already.
         if not query.changed and changes is not None:
             mask = mask & _commits_of(history, changes)
+
     return newest_first(history, CommitNumbers(np.flatnonzero(mask)))
 
 
@@ -88,6 +91,7 @@ def slices_newest_first(
     for mask in (by_file, among):
         if mask is not None:
             passing &= mask
+
     changes = np.flatnonzero(passing)
     # By commit, the newest first, and within one in the order of the history: rows must follow one another so.
     ordered = newest_first(history, CommitNumbers(np.unique(history.changes.commit[changes]).astype(np.int64)))
@@ -122,14 +126,19 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
         # The masks are cached by the history, so they are combined into new arrays and never written to.
         reachable = [history.reachable(oid) for oid in commit_filter.revisions]
         mask = reachable[0] if len(reachable) == 1 else np.logical_or.reduce(reachable)
+
     for oid in commit_filter.excluded:
         mask = mask & ~history.reachable(oid)
+
     if commit_filter.merges is not None:
         mask = mask & (commits.is_merge == commit_filter.merges)
+
     if commit_filter.after is not None:
         mask = mask & (commits.commit_time > commit_filter.after)
+
     if commit_filter.before is not None:
         mask = mask & (commits.commit_time < commit_filter.before)
+
     # Patterns are matched against distinct identities, and the mask is spread over commits by number.
     for any_pattern in commit_filter.authors:
         mask = (
@@ -138,6 +147,7 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
                 commits.author
             ]
         )
+
     for any_pattern in commit_filter.committers:
         mask = (
             mask
@@ -145,8 +155,10 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
                 commits.committer
             ]
         )
+
     for any_pattern in commit_filter.messages:
         mask = mask & (_message_mask(history, any_pattern, stopped) != any_pattern.negated)
+
     return mask
 
 
@@ -171,6 +183,7 @@ def _people_texts(history: History, *, whole_person: bool) -> list[tuple[memoryv
     ]
     if not whole_person:
         columns += [people.names, people.emails, people.mapped_names, people.mapped_emails]
+
     return [lines.join_texts(item.encode() for item in column) for column in columns]
 
 
@@ -191,12 +204,15 @@ def filter_changes(
             matched_paths[path_number] = any(
                 bool(pattern.match_many(path, [0], [len(path)])[0]) for pattern in any_pattern.patterns
             )
+
         # The old path counts too, so that a filter finds the commit that moved a file away.
         passing = matched_paths[history.changes.path] | matched_paths[history.changes.old_path]
         if layout is not None and layout.moved.any():
             passing |= _filter_moved(layout, any_pattern, stopped)
+
         passing = passing != any_pattern.negated
         mask = passing if mask is None else mask & passing
+
     return mask
 
 
@@ -209,6 +225,7 @@ def _filter_moved(layout: Layout, any_pattern: AnyPattern, stopped: Stopped) -> 
         distinct, which = np.unique(numbers, return_inverse=True)
         raw, starts = lines.join_texts(layout.names[path_number] for path_number in distinct.tolist())
         passing[moved] |= lines.texts_matching_any(any_pattern.patterns, raw, starts, stopped)[which]
+
     return passing
 
 
@@ -231,11 +248,13 @@ def _message_tree(history: History, tree: Tree, stopped: Stopped) -> BoolArray:
         return _message_mask(history, AnyPattern((tree.pattern,)), stopped)
     if isinstance(tree, Not):
         return ~_message_tree(history, tree.arg, stopped)
+
     is_and = isinstance(tree, And)
     holds: BoolArray = np.full(len(history.commits), is_and)
     for arg in tree.args:
         mask = _message_tree(history, arg, stopped)
         holds = holds & mask if is_and else holds | mask
+
     return holds
 
 
@@ -299,8 +318,10 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
         passing &= changes_counting(history, selections)
     elif query.tree is not None:
         passing &= _diff_tree(history, query.tree, query, selections, stopped)
+
     if files is not None:
         passing &= files
+
     mask = np.zeros(len(history.commits), np.bool_)
     mask[history.changes.commit[passing]] = True
     ordered = newest_first(history, CommitNumbers(np.flatnonzero(mask)))
@@ -314,6 +335,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
             )
         else:
             rows = rows_of(selections, query.sides)
+
         return _order_rows(history, ordered, passing, rows)
 
     return DiffMatches(ordered, patterns, locations)
@@ -331,6 +353,7 @@ def _order_rows(
     by_change = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     change_of_row = changes_of(history, rows)
     is_passing = passing[change_of_row]
+
     # Rank and row share one integer, so a single sort orders by commit and then by row, and equal neighbors are
     # repeats.
     keys = rank[history.changes.commit[change_of_row[is_passing]]] << _ROW_BITS | rows[is_passing]
@@ -349,11 +372,13 @@ def removed_rows(history: History, rows: RowNumbers) -> BoolArray:
     """Return a mask of the rows whose line was removed."""
     if len(history.segments) == 1:
         return history.segments[0]["rows"][rows] > LINE
+
     of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
     mask = np.zeros(len(rows), np.bool_)
     for segment_index, segment in enumerate(history.segments):
         in_segment = of_segment == segment_index
         mask[in_segment] = segment["rows"][rows[in_segment] - history.bases.rows[segment_index]] > LINE
+
     return mask
 
 
@@ -372,15 +397,19 @@ def _diff_tree(
         if tree.visible:
             selections += lines
         return changes_holding(history, lines, query.sides)
+
     if isinstance(tree, Not):
         # Lines that match inside NOT are not shown, so they go to a list of their own.
         return ~_diff_tree(history, tree.arg, query, [], stopped)
+
     masks = [_diff_tree(history, arg, query, selections, stopped) for arg in tree.args]
     is_and = isinstance(tree, And)
+
     # The neutral element of the operator: all True for AND, all False for OR.
     holds: BoolArray = np.full(len(history.changes), is_and)
     for mask in masks:
         holds = holds & mask if is_and else holds | mask
+
     return holds
 
 

@@ -58,11 +58,13 @@ class LineCells:
     ) -> dict[str, Any]:
         changes, removed, numbers = rows
         columns = history.changes
+
         # A removed line is in the old file, under its old name.
         paths = np.where(removed, columns.old_path[changes], columns.path[changes])
         names = {number: history.paths.text(number) for number in np.unique(paths).tolist()}
         if not any(map(has_cells, names.values())):
             return {}
+
         positions: list[CellPlace | None] = [None] * len(numbers)
         with ObjectReader(repository) as reader:
             for row, (path, change, is_old, number) in enumerate(
@@ -75,8 +77,10 @@ class LineCells:
                 if content is not None and number <= len(content.line_starts):
                     offset = int(content.line_starts[number - 1]) + first_byte(row)
                     positions[row] = content.document.place_at(offset)
+
         if not any(positions):
             return {}
+
         file_languages = [language_of(names[path]) for path in paths.tolist()]
         languages = [position and language for position, language in zip(positions, file_languages, strict=True)]
         return {
@@ -90,6 +94,7 @@ class LineCells:
         key = blob, format_of(name)
         if key in self._contents:
             return self._contents.get(key)
+
         data = reader.read(blob, MAX_BYTES) if self._remaining > 0 else None
         content = None
         if data is not None:
@@ -99,5 +104,6 @@ class LineCells:
                 content = _Content(read_cells(name, data), np.concatenate(([0], newlines + 1)))
             except UnreadableNotebook:
                 content = None
+
         self._contents.put(key, content)
         return content

@@ -32,13 +32,16 @@ def matching_texts(
     count = len(starts) - 1
     if count <= 0:
         return np.zeros(0, np.int64)
+
     # Such patterns can match across newlines or at every offset, so each text is matched by itself.
     if pattern.matches_empty or pattern.multi_line:
         return np.flatnonzero(pattern.match_many(raw, starts[:-1], starts[1:] - 1, stopped))
+
     offsets = pattern.lines(raw, np.array([[0, len(raw)]]), stopped)
     texts = drop_repeats(np.searchsorted(starts, offsets, side="right") - 1)
     if pattern.exact or not len(texts):
         return texts
+
     # A scan of the whole blob finds candidates: `\s` and `[^x]` can cross newlines there (340 lines for 194 true ones),
     # so each candidate is verified by itself.
     matched, _, _ = pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
@@ -56,6 +59,7 @@ def count_in_texts(
         first_offsets = np.flatnonzero(texts[1:] != texts[:-1]) + 1
         first_offsets = np.concatenate((np.zeros(min(1, len(texts)), np.int64), first_offsets))
         return texts[first_offsets], np.diff(first_offsets, append=len(texts))
+
     texts = matching_texts(pattern, raw, starts, stopped)
     text_index, _, _ = pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
     return texts, np.bincount(text_index, minlength=len(texts))
@@ -149,6 +153,7 @@ class LineSelection:
         segment, sizes = self.segment, self._sizes[1]
         total = int(sizes.sum())
         base = self.history.bases.changes[self.segment_index]
+
         # Common texts: one pass over all rows in order beats random access through postings.
         if total * _DENSE_FRACTION > segment.rows:
             weights = np.zeros(len(segment["posting_starts"]) - 1, np.int64)
@@ -156,11 +161,13 @@ class LineSelection:
             row_weights = weights[segment["rows"] & LINE]
             rows = np.flatnonzero(row_weights)
             return segment.change_of_row[rows] + base, segment["rows"][rows] > LINE, row_weights[rows]
+
         positions = self._postings
         if total * _RARE_FRACTION < segment.rows:
             rows = segment["postings"][positions]
             changes = np.searchsorted(segment["row_starts"], rows, side="right") - 1
             return changes + base, segment["rows"][rows] > LINE, np.repeat(self.counts, sizes)
+
         signed = segment.change_of_posting[positions]
         return (signed >> 1) + base, (signed & 1).astype(np.bool_), np.repeat(self.counts, sizes)
 
@@ -179,6 +186,7 @@ def lines_with(
             lines = matching_texts(pattern, raw, segment.line_starts, stopped)
             counts = np.ones(len(lines), np.int64)
         selections.append(LineSelection(history, number, lines, counts))
+
     return selections
 
 

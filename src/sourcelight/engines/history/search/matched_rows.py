@@ -46,6 +46,7 @@ class MatchedRows:
             spans = [matches.spans[row] for row in rows.tolist()]
             starts, ends = tables.spans_to_columns(lines.take(line_of_row), spans)
             spans_of_row = pa.array(np.arange(len(rows), dtype=np.int32))
+
         # A row may be selected without a span, as for an empty match: it has nothing to show.
         counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(spans_of_row)]
         with_match = np.flatnonzero(counts)
@@ -91,6 +92,7 @@ class RowOrder:
         commit_of_row = by_number[np.searchsorted(commits[by_number], of_commit)]
         without_match = np.setdiff1d(np.arange(len(commits)), drop_repeats(np.sort(commit_of_row)))
         all_commits = np.concatenate((commit_of_row, without_match))
+
         # Stable, so that the rows of a commit keep the order of its changes.
         order = np.argsort(all_commits, kind="stable")
         # Null for rows without a match, so that one `take` fills a column in the final order.

@@ -75,6 +75,7 @@ def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPa
         # Spans of several patterns may overlap: the first, and of those that begin alike the longest, is shown.
         if span_start < end:
             continue
+
         end = span_end
         # Spans are byte offsets, columns count code points: each start is decoded from the beginning of its line.
         number, first = raw.count(b"\n", 0, span_start), raw.rfind(b"\n", 0, span_start) + 1
@@ -86,6 +87,7 @@ def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPa
                 ends.append(start + len(text.decode("utf-8", "replace")))
             number += 1
             span_start = first = span_start + len(text) + 1  # noqa: PLW2901 - continues in the next line
+
     lines = message.split("\n")
     rows = [
         (commit_index, number + 1, lines[number], starts, ends) for number, (starts, ends) in sorted(by_line.items())
@@ -114,6 +116,7 @@ def diff_matches(
     rank = np.zeros(len(history.commits), np.int64)
     rank[matches.commits] = np.arange(len(matches.commits))
     counts = np.bincount(rank[history.changes.commit[changes]], minlength=len(matches.commits))
+
     # Rows are sorted by commit, so the rows of commits i to j are one slice: row_ends[i] to row_ends[j].
     row_ends = np.concatenate(([0], np.cumsum(counts)))
     # A commit without matching lines still takes one row of a batch.
@@ -154,6 +157,7 @@ def _diff_batch(
     numbers = tables.line_numbers(history, rows, removed)
     counts = np.concatenate((matched.counts, np.ones(order.empty_count)))[order.order]
     sides = pa.array(np.where(removed, "removed", "added").tolist(), pa.string())
+
     # One dictionary entry a commit: rows of the same commit share the message.
     messages = tables.message_texts(history, commits)
     columns = _columns(history, repository_info, "diff", commits, messages, order.commits)
@@ -169,6 +173,7 @@ def _diff_batch(
     if cells is not None:
         of_cells = cells(history, (changes, removed, numbers), matched.first_byte)
         columns |= {name: order.arrange(column) for name, column in of_cells.items()}
+
     if previews is not None:
         by_commit = np.argsort(order.commit_of_row, kind="stable")
         preview_columns = previews.columns(
@@ -182,6 +187,7 @@ def _diff_batch(
         positions[by_commit] = np.arange(len(by_commit), dtype=np.int32)
         columns["preview"] = preview_columns["preview"].dictionary_encode().take(pa.array(order.commits))
         columns["preview_line"] = order.arrange(preview_columns["preview_line"].take(pa.array(positions)))
+
     return pa.record_batch(columns)
 
 
@@ -196,9 +202,11 @@ def cell_diff_matches(
     lines_of_commit: dict[int, list[ChangedCellLine]] = {}
     for commit in history.changes.commit[[change for part in matches for change in part.changes]].tolist():
         lines_of_commit.setdefault(commit, [])
+
     # Matches of several alternatives may share a line: it comes once.
     for line in dict.fromkeys(line for part in matches for line in part.lines):
         lines_of_commit[int(history.changes.commit[line.change])].append(line)
+
     commits = newest_first(history, CommitNumbers(np.array(list(lines_of_commit), dtype=np.int64)))
     start, size = 0, FIRST_BATCH_ROWS
     while start < len(commits):
@@ -224,11 +232,13 @@ def _cell_diff_batch(
         commit_rows: Sequence[ChangedCellLine | None] = unite_changed_lines(changed) or (None,)
         rows += commit_rows
         commit_of_row += [index] * len(commit_rows)
+
     paths = history.changes.path, history.changes.old_path
     # A removed line is in the old file, under its old name.
     path_of_row = [None if row is None else paths[row.side == "removed"][row.change] for row in rows]
     lines = [None if row is None else row.line for row in rows]
     spans = [() if line is None else _characters(line.text, line.spans) for line in lines]
+
     # Lists, not arrays: cells are read one by one, and have few lines compared with the notebooks.
     values: dict[str, tuple[str, list[Any]]] = {
         "path": ("dict32", [None if path is None else history.paths.text(int(path)) for path in path_of_row]),
@@ -279,6 +289,7 @@ def _columns(
     oids = tables.hex_texts(commit_columns.oid[commits])
     names = tables.author_names(history, commit_columns.author[commits]).cast(pa.string()).to_pylist()
     repository = repository_info.name
+
     # The label shows OWNER/NAME; the host stays in the link.
     short_name = _HOST.sub("", repository, count=1) if repository.count("/") > 1 else repository
     urls = [f"/{repository}/-/commit/{oid}" for oid in oids.to_pylist()]
@@ -322,7 +333,9 @@ def format_age(seconds: float) -> str:
         if count < size:
             break
         count, unit = count / size, name
+
     rounded = int(count)
     if seconds < 0:
         return f"{rounded} {unit}{'' if rounded == 1 else 's'} from now"
+
     return f"{rounded} {unit}{'' if rounded == 1 else 's'} ago"

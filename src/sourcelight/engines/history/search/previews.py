@@ -83,6 +83,7 @@ class DiffPreviews:
         for index, commit in enumerate(commits.tolist()):
             if self._handle is None or stopped():
                 break
+
             changed_rows = range(0) if starts is None else range(int(starts[index]), int(starts[index + 1]))
             matched_lines: dict[int, set[tuple[str, int]]] = {}
             numbered_rows = [
@@ -90,14 +91,17 @@ class DiffPreviews:
             ]
             for change, sign, number in numbered_rows:
                 matched_lines.setdefault(change, set()).add((sign, number))
+
             visible = list(matched_lines) or _changes_of(history, commit, every())[:MAX_FILES]
             preview = write_preview(list(self._files(history, visible, matched_lines)))
             if preview is None or len(preview[0]) > _MAX_CHARS:
                 continue
+
             texts[index], positions = preview
             file_of = {change: number for number, change in enumerate(visible)}
             for row, (change, sign, number) in zip(changed_rows, numbered_rows, strict=True):
                 lines[row] = positions.get((file_of[change], sign, number))
+
         return {"preview": pa.array(texts, pa.string()), "preview_line": pa.array(lines, pa.int32())}
 
     @cached_property

@@ -108,8 +108,10 @@ class StructureSearch:
             if self._holds(differences):
                 matching_changes.append(change)
                 self._add_rows(change, [differences[pattern] for pattern in patterns if pattern in visible], spans)
+
         matching = ChangeNumbers(np.array(matching_changes, dtype=np.int64))
         rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
+
         # Newest first: changes are, and the rows of a change follow one another.
         row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
         position_of = {change: number for number, change in enumerate(matching_changes)}
@@ -147,6 +149,7 @@ class StructureSearch:
         # All at once, and rarely: a content that two slices share is then searched twice.
         if len(self._spans_of_blob) > _MAX_CACHED:
             self._spans_of_blob.clear()
+
         for pattern in patterns:
             keys: list[tuple[StructurePattern, bytes, str]] = []
             texts: list[SourceText] = []
@@ -156,12 +159,14 @@ class StructureSearch:
                 language = pattern.language or blob_language
                 if key in self._spans_of_blob or language not in pattern.languages:
                     continue
+
                 # Bounded before it is read; commits of missing or larger contents stay unread.
                 data = reader.read(blob, MAX_TEXT_BYTES)
                 self._spans_of_blob[key] = None if data is None else ()
                 if data is not None and b"\0" not in data and pattern.may_match(language, data):
                     keys.append(key)
                     texts.append(SourceText(language, data))
+
             results = shared_pool().find(pattern.text, texts, self.stopped)
             for key, text, result in zip(keys, texts, results, strict=True):
                 self._spans_of_blob[key] = (
@@ -179,6 +184,7 @@ class StructureSearch:
             if blob_spans is None:
                 self.unread.add(int(self.history.changes.commit[change]))
             spans[side] = blob_spans or ()
+
         return {
             "added": _surplus(spans["added"], spans["removed"]),
             "removed": _surplus(spans["removed"], spans["added"]),
@@ -192,6 +198,7 @@ class StructureSearch:
         rows = RowNumbers(np.arange(int(starts[change]), int(starts[change + 1])))
         if not len(rows):
             return
+
         removed: BoolArray = removed_rows(self.history, rows)
         numbers: Int64Array = tables.line_numbers(self.history, rows, removed)
         for side in self.query.sides:
@@ -208,6 +215,7 @@ class StructureSearch:
                     row_spans = spans.setdefault(int(rows[side_rows[index]]), [])
                     if row_span not in row_spans:
                         row_spans.append(row_span)
+
         # By start, and the longest first, as in files.
         for row in rows.tolist():
             if row in spans:
@@ -223,6 +231,7 @@ def _surplus(spans: Sequence[_Span], other_spans: Sequence[_Span]) -> list[_Span
             remaining[span.text] -= 1
         else:
             surplus.append(span)
+
     return surplus
 
 

@@ -246,6 +246,7 @@ def _texts(offsets: Int64Array, raw: memoryview) -> Column:
         # Invalid UTF-8: every text is decoded separately, with U+FFFD, which costs a copy.
         raw_texts = pa.Array.from_buffers(pa.large_binary(), len(bounds_offsets) - 1, buffers)
         return pa.array([item.decode("utf-8", "replace") for item in raw_texts.to_pylist()], pa.large_string())
+
     return texts
 
 
@@ -253,11 +254,13 @@ def distinct_lines(history: History, rows: RowNumbers) -> tuple[Column, Column]:
     """Return distinct lines as bytes with their newlines, and the index of each row's line among them."""
     of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
     local = rows - np.array(history.bases.rows)[of_segment]
+
     # Segment and line number in one integer, because each segment numbers its lines from 0.
     keys = of_segment << _SEGMENT_BITS
     for segment_index, segment in enumerate(history.segments):
         in_segment = slice(None) if len(history.segments) == 1 else of_segment == segment_index
         keys[in_segment] |= segment["rows"][local[in_segment]] & LINE
+
     distinct, line_of_row = np.unique(keys, return_inverse=True)
     lines = _take_items(history, "lines", "line_starts", distinct >> _SEGMENT_BITS, distinct & int(LINE))
     return lines, pa.array(line_of_row.astype(np.int32))
@@ -290,10 +293,12 @@ def _take_items(
         )
         columns.append(all_items.take(pa.array(local[in_segment])))
         order.append(in_segment)
+
     if not columns:
         return pa.array([], pa.large_binary())
     if len(columns) == 1:
         return columns[0]
+
     positions = np.empty(len(local), np.int64)
     # The inverse permutation restores the requested order: items were read segment by segment.
     positions[np.concatenate(order)] = np.arange(len(local))
@@ -320,6 +325,7 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
     if not spans_by_pattern:
         empty = _list_column(np.zeros(len(lines), np.int64), np.zeros(0, np.int64))
         return empty, empty
+
     if len(spans_by_pattern) == 1:
         row, span_starts, span_ends = spans_by_pattern[0]
     else:
@@ -327,6 +333,7 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
         # By row, then start, then the longest first: `_drop_overlaps` keeps the first of overlapping spans.
         order = np.lexsort((-span_ends, span_starts, row))
         row, span_starts, span_ends = _drop_overlaps(row[order], span_starts[order], span_ends[order])
+
     counts = np.bincount(row, minlength=len(lines))
     span_starts, span_ends = _code_points(raw, starts, row, span_starts), _code_points(raw, starts, row, span_ends)
     return _list_column(counts, span_starts), _list_column(counts, span_ends)
@@ -363,6 +370,7 @@ def _drop_overlaps(row: Int64Array, starts: Int64Array, ends: Int64Array) -> tup
         if row_number != last_row or start >= end:
             selected_indexes.append(index)
             last_row, end = row_number, b
+
     selected_array = np.array(selected_indexes, np.int64)
     return row[selected_array], starts[selected_array], ends[selected_array]
 
@@ -373,12 +381,14 @@ def _code_points(raw: memoryview, starts: Int64Array, row: Int64Array, offsets: 
     # ASCII: bytes and code points are the same.
     if not len(data) or int(data.max()) < _ASCII_END:
         return offsets
+
     try:
         bytes(raw).decode()
     except UnicodeDecodeError:
         pairs = zip(starts[row].tolist(), offsets.tolist(), strict=True)
         counts = [len(bytes(raw[start : start + offset]).decode("utf-8", "replace")) for start, offset in pairs]
         return np.array(counts, np.int64)
+
     # UTF-8 continuation bytes are 10xxxxxx. A code point offset is the byte offset less the continuation bytes before
     # it, counted by binary search in one pass for all offsets.
     continuation_bytes = np.flatnonzero((data & 0xC0) == 0x80)
@@ -406,6 +416,7 @@ def _parent_lists(history: History, commits: CommitNumbers) -> Column:
     if not is_known.all():
         row = np.repeat(np.arange(len(commits)), counts)[is_known]
         counts, parents = np.bincount(row, minlength=len(commits)), parents[is_known]
+
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
     return pa.ListArray.from_arrays(pa.array(offsets), hex_texts(columns.oid[parents]))

@@ -72,12 +72,14 @@ def commit_agents(history: History) -> CommitAgents:
         by_agents = np.flatnonzero(is_agent[author]).tolist() if len(author) else []
         names, of_commit = {"": 0}, np.zeros(len(author), np.int64)
         texts: dict[int, list[str]] = {}
+
         # Few messages have a trace: a scan of all of them finds candidates, and only these are parsed.
         for commit in sorted({*by_agents, *_commits_with(history, CANDIDATE_PATTERN)}):
             traces = _traces_of_commit(history, commit)
             if traces:
                 of_commit[commit] = names.setdefault(agents_text(traces), len(names))
                 texts[commit] = [trace.text for trace in traces]
+
         return CommitAgents(list(names), of_commit, texts)
 
     return history.remember("agents", make)
@@ -97,12 +99,14 @@ def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> C
         writer for writer in np.unique(writers).tolist() if agent_of(people.names[writer], people.emails[writer])
     ]
     candidates = pc.match_substring_regex(messages, CANDIDATE_PATTERN, ignore_case=True)
+
     # Few messages have a trace, so only candidates are parsed. `agent_column` would
     # read the messages of a whole history first: seconds for a million commits, before the first row is shown.
     # Both read the same traces, so that a result and a table of commits never differ.
     texts = [""] * len(commits)
     for index in np.flatnonzero(np.isin(writers, by_agents) | candidates.to_numpy(zero_copy_only=False)).tolist():
         texts[index] = agents_text(_traces_of_commit(history, int(commits[index])))
+
     return pa.array(texts, pa.string())
 
 
@@ -132,6 +136,7 @@ def _people_texts(history: History, commits: CommitNumbers, tokens: frozenset[st
     first, counts = starts[commits], starts[commits + 1] - starts[commits]
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
+
     # The same running number as in `_parent_lists` of `tables`: texts of each commit are one run of the cached array.
     positions = np.arange(int(offsets[-1])) + np.repeat(first - offsets[:-1], counts)
     return pa.ListArray.from_arrays(pa.array(offsets), texts.take(pa.array(positions)))

@@ -150,6 +150,7 @@ def split_large(raw: bytes) -> Iterator[tuple[bytes, Cost]]:
     if not cost.is_large:
         yield raw, cost
         return
+
     start = position = 0
     while position < len(raw):
         end = raw.find(_MARK, position + 1) + 1 or len(raw)
@@ -159,6 +160,7 @@ def split_large(raw: bytes) -> Iterator[tuple[bytes, Cost]]:
             yield raw[position:end], cost_of(raw[position:end])
             start = end
         position = end
+
     if start < len(raw):
         yield raw[start:], cost_of(raw[start:])
 

@@ -88,6 +88,7 @@ class ChangeReader:
             if event["event"] == "failed":
                 # Nothing of a history that lacks commits is stored; the exception ends the workers too.
                 raise SearchIndexError(str(self.scratch.parent), event["reason"])
+
             files_by_first[job.request.first] = event["files"]
             unread.extend(event["unread"])
             done += len(job.request.oids)
@@ -100,6 +101,7 @@ class ChangeReader:
         ]
         if not run_jobs(MODULE, jobs, self.workers, on_event, self.cancellation, done="read"):
             raise Cancelled("stopped on request")
+
         parts, unpaid = _pay([name for first in sorted(files_by_first) for name in files_by_first[first]], account)
         return parts, sorted({*unread, *unpaid})
 
@@ -125,12 +127,14 @@ def _pay(files: Sequence[str], account: AllowanceUse) -> tuple[list[SectionFile]
     """Open the files of parts that an account pays for; also return the commits of the others."""
     parts: list[SectionFile] = []
     unpaid: set[int] = set()
+
     # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
     for part in (SectionFile(Path(file), "history") for file in files):
         if account.spend(Cost(part.metadata["files"], part.metadata["lines"], part.metadata["bytes"])):
             parts.append(part)
         else:
             unpaid.update(part.array("commit").tolist())
+
     return parts, unpaid
 
 

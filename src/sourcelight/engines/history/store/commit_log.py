@@ -34,6 +34,7 @@ def open_history(
         raw = SectionFile(folder / manifest.people, "history").bytes_of("people")
         # The file has one mapped person a line, in the order of `people`, as it was written for exactly these segments.
         mapped = bytes(raw).split(b"\n")[:-1]
+
     return History(
         repository=manifest.repository,
         tips=dict(manifest.tips),
@@ -64,6 +65,7 @@ def make_identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[byte
     """Return the identities of `people`, whose mapped texts are `mapped`."""
     split = [_split(text) for text in mapped]
     numbers: dict[tuple[str, str], int] = {}
+
     # Equal mapped pairs get one number, in the order of first use. That is the person; names and addresses stay
     # identities.
     person = np.array([numbers.setdefault(pair, len(numbers)) for pair in split], np.int32)
@@ -154,10 +156,12 @@ def _limit_bytes(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
         if size > max_bytes and not is_measured:
             max_bytes += COMMIT_BYTES_PER_BYTE * store_size(git_dir).bytes
             is_measured = True
+
         if size > max_bytes:
             raise RepositoryError(
                 f"its commits have more than {max_bytes:,} bytes of messages, many times what it stores"
             )
+
         yield chunk
 
 
@@ -175,9 +179,11 @@ def _split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield b"".join(pending)
             yield from further[:-1]
             pending, size = further[-1:], len(further[-1])
+
         if size > MAX_COMMIT_BYTES:
             oid = b"".join(pending)[:40].decode("ascii", "replace")
             raise RepositoryError(f"commit {oid} has more than {MAX_COMMIT_BYTES:,} bytes of message and parents")
+
     if size:
         yield b"".join(pending)
 
@@ -191,6 +197,7 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
         # of each commit.
         if not first or position(fields[0].decode()) is None:
             columns.add(fields)
+
     return NewCommits(columns.oids, columns.merges, columns.arrays())
 
 
@@ -229,6 +236,7 @@ class _CommitColumns:
         self._parent_starts.append(len(self._parents))
         if len(parent_numbers) > 1:
             self.merges.add(number)
+
         # %B keeps the newline at the end of a message; stored texts get exactly one.
         self._messages.append(_valid_utf8(message.strip()))
         self._subjects.append(_valid_utf8(subject))
@@ -291,6 +299,7 @@ def map_identities(
     texts = people_texts(people)
     if not mailmap:
         return texts
+
     mapped: list[bytes] = []
     while len(mapped) < len(texts):
         # With an explicit mailmap, git reads none from a work tree.
@@ -311,8 +320,10 @@ def map_identities(
             mapped += lines
             mapped += texts[len(mapped) : len(mapped) + 1]
             continue
+
         lines = output.split(b"\n")[:-1]
         mapped += lines
         if not lines:
             break
+
     return mapped + texts[len(mapped) :]

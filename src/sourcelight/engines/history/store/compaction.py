@@ -39,6 +39,7 @@ def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, AnyArray]:
     path_numbers: dict[bytes, int] = {}
     numbers = [_path_numbers(part, path_numbers) for part in parts]
     pairs = list(zip(parts, numbers, strict=True))
+
     # uint32 for everything that numbers commits, paths, lines or rows: half the size of int64, on disk and in the
     # mapped memory of each process.
     commit = _concatenate([part["commit"] for part in parts], np.uint32)
@@ -63,6 +64,7 @@ def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, AnyArray]:
     }
     for name in _CHANGE_COLUMNS:
         sections[name] = _concatenate([part[name] for part in parts], parts[0][name].dtype if parts else np.uint8)
+
     return sections
 
 
@@ -95,6 +97,7 @@ def _path_numbers(part: Part, path_numbers: dict[bytes, int]) -> NDArray[np.uint
 def _lines(parts: Sequence[Part]) -> tuple[dict[str, AnyArray], NDArray[np.uint32]]:
     if not parts:
         return {"lines": np.zeros(0, np.uint8), "line_starts": np.zeros(1, np.uint32)}, np.zeros(0, np.uint32)
+
     groups = [(part["lines"], part["line_starts"].astype(np.int64)) for part in parts]
     codes, blob, starts = number_texts(groups)
     rows = np.empty(sum(len(part["rows"]) for part in parts), np.uint32)
@@ -103,6 +106,7 @@ def _lines(parts: Sequence[Part]) -> tuple[dict[str, AnyArray], NDArray[np.uint3
         part_rows = part["rows"]
         rows[position : position + len(part_rows)] = code.astype(np.uint32)[part_rows & LINE] | (part_rows & REMOVED)
         position += len(part_rows)
+
     # Offsets take four bytes each as long as the lines fit in 4 GiB.
     small = int(starts[-1]) < 1 << 32
     return {"lines": blob, "line_starts": starts.astype(np.uint32) if small else starts}, rows
@@ -159,9 +163,11 @@ def merge_segments(history: History, first: int, keep: BoolArray) -> dict[str, A
     """
     segments = history.segments[first:]
     base = history.bases.commits[first]
+
     # `keep` and numbers of parents are about the whole history; columns below are about the merged segments.
     is_kept = keep[base:]
     commits = history.commits
+
     # The item at the end answers index -1, which is UNKNOWN: a missing parent stays missing. So does one that is
     # dropped.
     numbers = np.concatenate((np.cumsum(keep) - 1, [UNKNOWN])).astype(np.int32)
@@ -183,12 +189,14 @@ def merge_segments(history: History, first: int, keep: BoolArray) -> dict[str, A
     }
     for name in _OF_COMMIT:
         arrays[name] = np.concatenate([segment[name] for segment in segments])[is_kept]
+
     parts = []
     position = 0
     for segment in segments:
         segment_kept = is_kept[position : position + segment.commits]
         parts.append(_segment_part(segment, segment_kept, int(is_kept[:position].sum())))
         position += segment.commits
+
     return arrays | oid_order_section(arrays["oid"]) | merge_parts(parts, int(is_kept.sum()))
 
 
@@ -203,6 +211,7 @@ def _people(history: History, first: int) -> dict[str, AnyArray]:
         )
         authors.append(numbers[segment["author"]])
         committers.append(numbers[segment["committer"]])
+
     # The form that `Segment.identities` reads: name, NUL, address, newline. git allows none of these bytes inside.
     raw = b"".join(b"%b\0%b\n" % person for person in person_numbers)
     return {
@@ -226,6 +235,7 @@ def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str,
     row_counts = _sizes(segment["row_starts"])
     block_counts = _sizes(segment["block_starts"])
     rows, blocks = np.repeat(changes, row_counts), np.repeat(changes, block_counts)
+
     # Blocks refer to rows of the segment; this maps an old row to its place among the kept ones.
     new_positions = np.cumsum(rows) - 1
     part = {name: segment[name][changes] for name in _OF_CHANGE}
@@ -235,6 +245,7 @@ def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str,
     part["block_starts"] = _ends(block_counts[changes], np.uint32)
     part["block_row"] = new_positions[segment["block_row"][blocks]].astype(np.uint32)
     part["block_old"], part["block_new"] = segment["block_old"][blocks], segment["block_new"][blocks]
+
     # All paths stay, also those of dropped commits: no change refers to them.
     part["paths"], part["path_starts"] = segment["paths"], segment["path_starts"]
     return part | _used_lines(segment, segment["rows"][rows])
@@ -243,10 +254,12 @@ def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str,
 def _used_lines(segment: Segment, rows: NDArray[np.uint32]) -> dict[str, AnyArray]:
     count = len(segment.line_starts) - 1
     is_used = np.zeros(count, np.bool_)
+
     # Lines that only dropped commits had go, or every search would still scan them.
     is_used[rows & LINE] = True
     if is_used.all():
         return {"rows": rows, "lines": segment["lines"], "line_starts": segment.line_starts}
+
     sizes = np.diff(segment.line_starts)
     number = (np.cumsum(is_used) - 1).astype(np.uint32)
     return {

@@ -122,6 +122,7 @@ class _Extraction:
             if self._effort.is_spent:
                 self._mark_unread(remaining)
                 break
+
             done = 0
             try:
                 for batch, last in self._batches(remaining):
@@ -137,6 +138,7 @@ class _Extraction:
                 # The commit after the last complete one may be unreadable, and so may later ones.
                 suspect, remaining = remaining[done], remaining[done + 1 :]
                 self._read_alone(suspect)
+
         return sorted(self._unread)
 
     def _read_alone(self, commit: bytes) -> None:
@@ -169,6 +171,7 @@ class _Extraction:
             self._unread.update(self._large.commits(part))
             self._keep(part, cost)
             return
+
         # In the order of the stream: parts must hold changes in the order of their commits.
         for text in [COMMIT_MARK + text for text in (b"\n" + raw).split(_MARK)[1:]]:
             oid = text[1:41]
@@ -192,10 +195,12 @@ class _Extraction:
                 has_too_many_files = buffer.files > MANY_FILES and not self._account.admits(Cost(buffer.files))
                 if not has_too_many_files and not buffer.is_full:
                     continue
+
                 # Whole commits go out first: the caller takes the commit after the last one it got for the one to
                 # blame.
                 if commits := buffer.take_whole():
                     yield commits, _last_commit(commits)
+
                 if has_too_many_files or buffer.is_too_large or not self._admits(buffer.size, buffer.newlines):
                     chunks.close()
                     raise TooLarge
@@ -204,6 +209,7 @@ class _Extraction:
             if commits := buffer.take_whole():
                 yield commits, _last_commit(commits)
             raise
+
         if commits := buffer.take():
             yield commits, _last_commit(commits)
 
@@ -228,6 +234,7 @@ class _Extraction:
                     return
         except GitFailed:
             return
+
         raw = b"".join(blocks)
         cost = Cost(raw.count(_FILE), 0, len(raw))
         if raw and self._account.spend(cost):
@@ -295,6 +302,7 @@ class _PatchBuffer:
         split_at = raw.rfind(_MARK) + 1
         self._chunks = [raw[split_at:]]
         self.size, self.newlines = len(raw) - split_at, raw.count(b"\n", split_at)
+
         # A commit larger than a batch is looked through again only once it has doubled.
         self._min_bytes = max(BATCH_BYTES, min(self.size * 2, MAX_COMMIT_BYTES + 1))
         self._min_lines = max(BATCH_LINES, min(self.newlines * 2, MAX_COMMIT_LINES + 1))
@@ -325,6 +333,7 @@ class _LargeContents:
                 name = part[side][20 * change : 20 * change + 20].tobytes()
                 if name != bytes(20) and self._size(name) > MAX_BLOB_BYTES:
                     commits.add(int(part["commit"][change]))
+
         return sorted(commits)
 
     def _size(self, name: bytes) -> int:

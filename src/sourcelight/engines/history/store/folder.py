@@ -99,12 +99,14 @@ class HistoryFolder(IndexFolder[HistoryManifest]):
         except IndexDamaged:
             # Without a readable manifest no file can be trusted, so all of them go.
             manifest = None
+
         current_names = set()
         if manifest is not None:
             current_names = manifest.names | {f"{OWNERSHIP}{oid}" for oid in manifest.tips.values()}
             # The next replay continues from the newest.
             by_age = [(file.stat().st_mtime_ns, file.name) for file in self.path.glob(f"{OWNERSHIP}*")]
             current_names |= {name for _, name in sorted(by_age)[-1:]}
+
         self.delete_except(current_names)
 
 

@@ -99,6 +99,7 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     heads = _raw_heads(lines, records)
     status = heads[:, 97]
     commit_of_record = np.searchsorted(commits, records) - 1
+
     # git prints a type change (a file that becomes a link) as a deletion and a creation: two patches for one record.
     weights = np.zeros(len(status), np.int64) if names_only else 1 + (status == _TYPE_CHANGE)
     _check_aligned(lines, commits, commit_of_record, weights, patches)
@@ -107,6 +108,7 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     patch_starts = np.concatenate(([0], np.cumsum(weights)))
     patch_bounds = np.append(patches, len(lines.first))
     removed = lines.first[rows] == ord("-")
+
     # `patch_starts` leads from a record to its first patch, so a type change gets the rows of both of its patches.
     row_starts = np.searchsorted(rows, patch_bounds)[patch_starts]
     binary = np.diff(np.searchsorted(lines.starting_with(b"B"), patch_bounds)[patch_starts]) > 0
@@ -163,28 +165,33 @@ def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tupl
     """Return the numbers of the changed lines, and the blocks that they form."""
     plus, minus = lines.first == ord("+"), lines.first == ord("-")
     patch_of_hunk = np.searchsorted(patches, hunks)
+
     # The number of patches before a hunk rises at the first hunk of each file. Binary files, pure renames and changes
     # of mode have no hunk, and git prints no `---` and `+++` lines for them.
     heads = hunks[np.flatnonzero(np.diff(patch_of_hunk, prepend=-1))]
     # The two lines before a file's first hunk are its names (``---`` and ``+++``), not changed lines.
     minus[heads - 2] = False
     plus[heads - 1] = False
+
     # Names of a file may begin with anything, so the rest of its head is not looked at.
     rows = np.flatnonzero(plus | minus)
     # diff.suppressBlankEmpty=false makes git print the space before an empty context line.
     is_context = lines.first == ord(" ")
+
     # A note (`\ No newline at end of file`) may come between removed and added lines. Positions skip notes, so they
     # don't split a block.
     notes = np.cumsum(lines.first == ord("\\"), dtype=np.int32)
     positions = rows - notes[rows]
     is_added = plus[rows]
     starts_block = np.ones(len(rows), np.bool_)
+
     # A removed line after an added one starts a new block too: in a block, removed lines come first.
     starts_block[1:] = (np.diff(positions) != 1) | (is_added[:-1] & ~is_added[1:])
     block_row = np.flatnonzero(starts_block)
     line = rows[block_row]
     hunk = np.searchsorted(hunks, line) - 1
     old, new = _hunk_starts(lines, hunks)
+
     # These sums run over the whole stream; the sum at the hunk's head is subtracted, so only lines of the hunk count.
     old_lines = np.cumsum(is_context | minus, dtype=np.int32)
     new_lines = np.cumsum(is_context | plus, dtype=np.int32)
@@ -217,6 +224,7 @@ def _read_decimals(data: UInt8Array, offsets: _Ints) -> tuple[_Ints, _Ints]:
     """Read the decimal numbers at `offsets`; return them and the offsets behind them."""
     value = np.zeros(len(offsets), np.int64)
     offsets = offsets.copy()
+
     # One round per digit for all numbers at once; a number leaves `active` at its first other byte.
     active = np.arange(len(offsets))
     while len(active):
@@ -225,6 +233,7 @@ def _read_decimals(data: UInt8Array, offsets: _Ints) -> tuple[_Ints, _Ints]:
         active, digit = active[is_digit], digit[is_digit]
         value[active] = value[active] * 10 + digit
         offsets[active] += 1
+
     return value, offsets
 
 
@@ -244,6 +253,7 @@ def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) ->
     lengths = (lines.ends + 1) - lines.starts
     changed = np.zeros(len(lines.first), np.bool_)
     changed[rows] = True
+
     # The mask keeps the newline of each changed line and drops its first byte, the sign.
     is_text = np.repeat(changed, lengths)
     is_text[lines.starts] = False
@@ -251,6 +261,7 @@ def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) ->
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(lengths[rows] - 1, out=offsets[1:])
     codes, blob, starts = number_texts([(texts, offsets)])
+
     # The sign takes the highest bit, which leaves 2**31 distinct lines for a segment.
     signed = codes[0].astype(np.uint32) | (removed.astype(np.uint32) << 31)
     return {"rows": signed, "lines": blob, "line_starts": starts}
@@ -266,6 +277,7 @@ def number_texts(
     """
     if sum(len(offsets) - 1 for _, offsets in groups) <= MAX_PYTHON_TEXTS:
         return _number_in_python(groups)
+
     import pyarrow as pa
 
     # Offsets of 64 bits: the texts of all parts together may exceed the 2 GiB of Arrow's plain binary type.
@@ -277,10 +289,12 @@ def number_texts(
     ]
     encoded = pa.chunked_array(arrays, pa.large_binary()).dictionary_encode()
     codes = [_codes(chunk.indices) for chunk in encoded.chunks]
+
     # Arrow may return other chunks than it was given; their concatenation is the same.
     if len(codes) != len(groups):
         flat = np.concatenate(codes)
         codes = np.split(flat, np.cumsum([len(offsets) - 1 for _, offsets in groups])[:-1])
+
     # dictionary_encode() gives all chunks one dictionary, in the order of first occurrence.
     dictionary = encoded.chunks[-1].dictionary
     _, offsets_buffer, data = dictionary.buffers()
@@ -304,6 +318,7 @@ def _number_in_python(
         raw = texts.tobytes()
         items = (raw[start:end] for start, end in pairwise(offsets.tolist()))
         codes.append(np.array([text_numbers.setdefault(item, len(text_numbers)) for item in items], np.int32))
+
     starts = np.cumsum([0, *map(len, text_numbers)], dtype=np.int64)
     return codes, np.frombuffer(b"".join(text_numbers), np.uint8), starts
 
@@ -349,4 +364,5 @@ def _paths(lines: DistinctLines, records: _Ints, status: UInt8Array) -> tuple[li
             number = path_numbers.setdefault(unquote_name(raw[start + _RAW_HEAD + 1 : end]), len(path_numbers))
             old.append(number)
             new.append(number)
+
     return list(path_numbers), np.array(new, np.uint32), np.array(old, np.uint32)

@@ -60,6 +60,7 @@ class LocalHistoryStore:
             weigh=lambda unbuilt: unbuilt.memory_bytes,
             on_evict=lambda key, _: self._crowded_out.add(key[0]),
         )
+
         # Repositories whose commits had to make room: to read them again and again costs more than a build.
         self._crowded_out: set[str] = set()
         self._damaged: set[str] = set()
@@ -90,6 +91,7 @@ class LocalHistoryStore:
             if repository.kind != "git":
                 failures[name] = "it is a directory without git, and has no history"
                 continue
+
             folder = self._folder(repository)
             update = HistoryUpdate(repository, folder, refs, self._workers, cancellation, tell)
             try:
@@ -104,9 +106,11 @@ class LocalHistoryStore:
             except (SourcelightError, OSError, MemoryError) as error:
                 failures[name] = reason_of(error)
                 continue
+
             added += update.added
             if update.manifest.unread:
                 incomplete[name] = update.manifest.unread
+
         return HistoryReport(tuple(built), tuple(current), failures, incomplete, added, cancelled)
 
     def forget(self, keys: Collection[str]) -> None:
@@ -139,11 +143,14 @@ class LocalHistoryStore:
             stamp = folder.stamp()
             if stamp is None:
                 raise SearchIndexError(str(folder.path), "its history is not built yet")
+
             cached = self._open.get(repository.key)
             if cached is not None and not cached[1].is_unchanged():
                 cached = None  # a file was changed or deleted since: it is opened, and checked, again
+
             if cached is not None and cached[0] == stamp:
                 return cached[1]
+
             try:
                 manifest = folder.manifest()
                 if manifest is None:
@@ -159,9 +166,11 @@ class LocalHistoryStore:
             except IndexDamaged:
                 self._damaged.add(repository.key)
                 raise
+
             self._open.put(repository.key, (stamp, history))
             self._unbuilt.discard_where(lambda key: key[0] == repository.key)
             return history
+
         raise SearchIndexError(str(folder.path), "its history is being replaced")
 
     def reads_unbuilt(self, repository: Repository) -> bool:
@@ -179,15 +188,18 @@ class LocalHistoryStore:
         """
         if not self.reads_unbuilt(repository):
             return None
+
         git_dir = repository.git_dir
         # With HEAD, as a build reads it: so commits of one second come in the same order before and after.
         tips = {resolve(repository, ""), *commits}
+
         # All that the commits and their people depend on: what was pulled since, or a new mailmap, is another key.
         key = (repository.key, git_dir, mailmap_blob(git_dir), shallow_borders(git_dir), *sorted(tips))
         unbuilt = self._unbuilt.get(key)
         if unbuilt is None:
             unbuilt = read_unbuilt(repository, key[4:], self._workers, cancellation or Cancellation())
             self._unbuilt.put(key, unbuilt)
+
         return unbuilt
 
     def disk_bytes(self, repository: Repository) -> int:
@@ -204,6 +216,7 @@ class LocalHistoryStore:
                     freed += folder.disk_bytes()
                     self._open.pop(path.name)
                     folder.remove()
+
         return freed
 
     def _folder(self, repository: Repository) -> HistoryFolder:

@@ -101,12 +101,14 @@ class CommitReader:
         key = commits.tobytes()
         if self._last is not None and self._last[0] == key:
             return self._last[1]
+
         # Merges have no changes in a built history either, as in `git log -p`.
         merges = self._new_commits.merges
         # Ascending, because the changes of a segment come in the order of its commits.
         numbers = [number for number in np.sort(commits).tolist() if number not in merges]
         if not numbers:
             return self.history
+
         # Outside the directory of the history, where a builder deletes unknown files, also while this reads.
         with tempfile.TemporaryDirectory(prefix="sourcelight-") as scratch:
             reader = ChangeReader(
@@ -132,9 +134,11 @@ def read_unbuilt(repository: Repository, tips: Sequence[str], workers: int, canc
     """
     git_dir = repository.git_dir
     new_commits = read_commits(git_dir, tips, (), _position, 0, cancellation)
+
     # Empty arrays of changes, so that readers of a segment need no second form.
     segment = _segment(new_commits, (), ())
     mailmap = mailmap_blob(git_dir)
+
     # As for a built history, so that people are the same persons before and after the build.
     people, numbers = merge_people([segment])
     history = History(

@@ -75,20 +75,25 @@ class HistoryUpdate:
         # intact.
         new_manifest = HistoryManifest(self.repository.name, patch_settings(), shallow_borders(self.repository.git_dir))
         manifest, history = self._previous(new_manifest)
+
         # Resolved once: the next update reads a ref that moves during this one.
         tips = self._tips(manifest)
         missing = sorted({oid for oid in tips.values() if history.position(oid) is None})
         mailmap = mailmap_blob(self.repository.git_dir)
         updated = replace(manifest, repository=self.repository.name, tips=tips)
+
         # The usual case after a search: without a write, other processes don't have to open the files again.
         if not missing and updated == manifest and mailmap == manifest.mailmap:
             self.manifest = manifest
             return False
+
         if missing:
             updated = self._extend(updated, history, missing)
+
         updated = self._compact(updated)
         updated = self._map_people(updated, mailmap, manifest)
         self.folder.replace_manifest(updated)
+
         # Only after the new manifest: until then, readers open these files by the old one.
         self.folder.discard_unneeded()
         self.manifest = updated
@@ -111,6 +116,7 @@ class HistoryUpdate:
                 return manifest, history
         except (IndexDamaged, FileNotFoundError):
             pass
+
         self.folder.discard_unneeded()
         return new_manifest, open_history(self.folder.path, new_manifest)
 
@@ -123,6 +129,7 @@ class HistoryUpdate:
             # `fnmatch`, as `git for-each-ref` matches patterns of a whole name.
             globs = re.compile("|".join(fnmatch.translate(pattern) for pattern in ref_patterns))
             tips |= matching_refs(self.repository, lambda name: globs.match(name) is not None)
+
         # Requested pins come first, so old ones are dropped when there are more than MAX_PINS.
         pins = [oid for oid in dict.fromkeys([*self.refs, *manifest.tips]) if _OID.fullmatch(oid)]
         for oid in pins[:MAX_PINS]:
@@ -130,6 +137,7 @@ class HistoryUpdate:
                 tips[oid] = resolve(self.repository, oid)
             except RepositoryError:
                 continue
+
         return tips
 
     def _extend(self, manifest: HistoryManifest, history: History, missing: Sequence[str]) -> HistoryManifest:
@@ -142,10 +150,12 @@ class HistoryUpdate:
         self.added = len(new_commits.oids)
         if not new_commits.oids:
             return manifest
+
         allowance = allowance_of(self.repository.git_dir)
         # In the history's directory, where the next builder deletes files that a killed one left.
         scratch = temporary_path(self.folder.path)
         make_private_folder(scratch)
+
         try:
             # The allowance is for the whole history. The sizes of earlier patches aren't stored, so they are estimated
             # from files and lines.
@@ -160,6 +170,7 @@ class HistoryUpdate:
             arrays = segment_arrays(new_commits, parts, unread)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
         entry = self._write(arrays)
         return replace(manifest, segments=(*manifest.segments, entry), unread=manifest.unread + len(unread))
 
@@ -174,18 +185,22 @@ class HistoryUpdate:
     def _compact(self, manifest: HistoryManifest) -> HistoryManifest:
         if len(manifest.segments) < 2 and not self._lost_refs(manifest):
             return manifest
+
         history = open_history(self.folder.path, manifest)
         keep = reachable_from_all(history)
         rows = np.array([segment.rows for segment in history.segments])
         first = compaction.first_segment_to_merge(rows.tolist()) if len(rows) > compaction.MAX_SEGMENTS else len(rows)
+
         # Renumbering commits rewrites parents in all segments, so only a full merge drops unreachable commits.
         if not keep.all():
             changes = history.changes
             unreachable_rows = np.diff(changes.row_starts)[~keep[changes.commit]].sum()
             if unreachable_rows > compaction.MAX_UNREACHABLE_FRACTION * rows.sum():
                 first = 0
+
         if first == len(rows):
             return manifest
+
         drops_commits = first == 0
         entry = self._write(compaction.merge_segments(history, first, keep if drops_commits else np.ones_like(keep)))
         compacted = replace(manifest, segments=(*manifest.segments[:first], entry))
@@ -200,10 +215,12 @@ class HistoryUpdate:
     def _map_people(self, manifest: HistoryManifest, mailmap: str, previous: HistoryManifest) -> HistoryManifest:
         if manifest.segments == previous.segments and mailmap == previous.mailmap:
             return manifest
+
         # Numbers of people depend on the order of segments, so a change of segments rewrites the file.
         people, _ = merge_people([open_segment(self.folder.path / entry.name) for entry in manifest.segments])
         if not mailmap:
             return replace(manifest, people="", mailmap="")
+
         mapped = map_identities(self.repository.git_dir, mailmap, people, self.cancellation)
         # A new name for each version: a reader may have the old file mapped.
         name = f"people-{os.urandom(12).hex()}"

@@ -69,6 +69,7 @@ class CRules:
         """Return the declaration of an identifier; None if it declares nothing."""
         if len(path) < 2:
             return None
+
         leaf, parent = path[-1], path[-2]
         kind = parent.type
         if kind in _SPECIFIERS:
@@ -76,6 +77,7 @@ class CRules:
             if not is_field(parent, "name", leaf) or parent.child_by_field_name("body") is None:
                 return None
             return self._make_declaration(path, _SPECIFIERS[kind], parent, len(path) - 2, visible=leaf.start_byte)
+
         if kind == "enumerator" and is_field(parent, "name", leaf):
             enum = nearest(path, {"enum_specifier"})
             scope = nearest(path, _SCOPES) or path[0]
@@ -86,23 +88,28 @@ class CRules:
             return Declaration(
                 "enummember", leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, owner=owner
             )
+
         if kind in {"preproc_def", "preproc_function_def"} and is_field(parent, "name", leaf):
             macro_kind = "constant" if kind == "preproc_def" else "function"
             return Declaration(macro_kind, leaf.start_byte, leaf.end_byte, parent, path[0])
         if kind == "preproc_params":
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, path[-3])
+
         if kind == "labeled_statement" and is_field(parent, "label", leaf):
             # Labels have function scope (C standard, scopes of identifiers).
             scope = nearest(path, {"function_definition"}) or path[0]
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, scope)
+
         if kind in {"namespace_definition", "alias_declaration"} and is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("type")
             return self._make_declaration(
                 path, "namespace" if declared_type is None else "class", parent, len(path) - 2, declared_type
             )
+
         if kind == "type_parameter_declaration":
             scope = nearest(path, {"template_declaration"}) or parent
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
+
         return self._declarator(path)
 
     def _declarator(self, path: Sequence[Node]) -> Declaration | None:
@@ -133,14 +140,18 @@ class CRules:
                 )
             else:
                 break
+
             child = node
             index -= 1
+
         node = path[index]
         if node.type not in _DECLARATIONS or not is_field(node, "declarator", child):
             return None
+
         # `A::b = 1` assigns a static member, which its class has declared.
         if owner_name and not is_function:
             return None
+
         return self._declaration_of_declarator(path, index, value, function=is_function, owner_name=owner_name)
 
     def _declaration_of_declarator(  # noqa: PLR0911 - a case a return
@@ -150,10 +161,12 @@ class CRules:
         declared_type = node.child_by_field_name("type")
         if node.type == "type_definition":
             return self._make_declaration(path, "class", node, index, declared_type, leaf.start_byte)
+
         if node.type in {"parameter_declaration", "optional_parameter_declaration"}:
             scope = nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, index)
             holder = scope if scope is not None and _heads(scope, node) else path[index - 1]
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, node, holder, type=declared_type)
+
         if node.type == "for_range_loop":
             right = node.child_by_field_name("right")
             # With `auto`, the type is an element of the range; otherwise it is written.
@@ -162,6 +175,7 @@ class CRules:
                 "variable", leaf.start_byte, leaf.end_byte, node, node, leaf.start_byte, declared_type, right,
                 is_element=is_inferred,
             )  # fmt: skip
+
         if function:
             declaration = self._make_declaration(
                 path, "function", node, index, declared_type, is_prototype=node.type != "function_definition"
@@ -178,11 +192,15 @@ class CRules:
                     owner=-2,
                     owner_name=owner_name,
                 )
+
             return declaration
+
         if node.type == "field_declaration":
             return self._make_declaration(path, "field", node, index, declared_type)
+
         scope = nearest(path, _SCOPES, index) or path[0]
         is_top_level = scope.type in {"translation_unit", "namespace_definition"}
+
         # At the top level, other files see the name through a header, so order doesn't matter.
         visible = 0 if is_top_level else leaf.start_byte
         sketch = is_top_level and any(child.type == "storage_class_specifier" and child.text == b"extern"
@@ -209,11 +227,14 @@ class CRules:
         if holder is not None and holder.type in _SPECIFIERS and kind not in {"struct", "enum", "class"}:
             owner, owner_name = holder.start_byte, text_of(holder.child_by_field_name("name"))
             kind = "method" if kind == "function" else kind
+
         if scope.type in {"translation_unit", "namespace_definition", "field_declaration_list"}:
             visible = 0
+
         # In C, a struct inside a struct is visible in the whole file.
         if kind in TYPES and scope.type == "field_declaration_list":
             scope = path[0]
+
         return Declaration(
             kind, leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type,
             owner=owner, owner_name=owner_name, is_prototype=is_prototype,
@@ -226,11 +247,13 @@ class CRules:
         is_type = leaf.type in {"type_identifier", "namespace_identifier"}
         if kind == "field_designator":
             return NameUse(role="keyword", fields_of=_literal_type(path))
+
         receiver, expression = None, leaf
         if kind == "field_expression" and is_field(parent, "field", leaf):
             receiver, expression = parent.child_by_field_name("argument"), parent
         elif kind == "qualified_identifier" and is_field(parent, "name", leaf):
             receiver, expression = parent.child_by_field_name("scope"), parent
+
         is_called, count = False, -1
         for index in range(len(path) - 2, 0, -1):
             if path[index].type == "call_expression" and is_field(path[index], "function", expression):
@@ -239,6 +262,7 @@ class CRules:
             if path[index].start_byte != expression.start_byte or path[index].type == "call_expression":
                 break
             expression = path[index]
+
         if receiver is None:
             # Tags have a name space of their own (C standard, name spaces of identifiers): `struct s` never means a
             # typedef `s`.
@@ -249,6 +273,7 @@ class CRules:
                 is_type=is_type,
                 preferred_nodes=preferred_nodes if is_type else (),
             )
+
         return NameUse(
             "attribute",
             receiver,
@@ -277,6 +302,7 @@ class CRules:
         if kind in {"cast_expression", "compound_literal_expression", "new_expression"}:
             operand = node.child_by_field_name("type")
             return TypeStep("type", operand)
+
         if kind in _THROUGH or kind in {"assignment_expression", "subscript_expression", "conditional_expression"}:
             # In this order: the operand of a unary expression, the target of an assignment, the first result of a
             # condition.
@@ -284,8 +310,10 @@ class CRules:
                 if (operand := node.child_by_field_name(field)) is not None:
                     return TypeStep("same", operand)
             return TypeStep("same", node.named_children[0] if node.named_children else None)
+
         if kind in {"type_descriptor", *_SPECIFIERS}:
             return TypeStep("type", node)
+
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -293,15 +321,19 @@ class CRules:
         for _ in range(8):
             if node.type in _NAMED_TYPES:
                 return node
+
             if node.type in {"type_descriptor", "sized_type_specifier"}:
                 inner = node.child_by_field_name("type")
             elif node.type in {*_SPECIFIERS, "template_type", "qualified_identifier", "alias_declaration"}:
                 inner = node.child_by_field_name("name")
             else:
                 return None
+
             if inner is None:
                 return None
+
             node = inner
+
         return None
 
     def arguments(self, node: Node) -> list[Node]:
@@ -323,11 +355,13 @@ class CRules:
             if declarator is None or declarator.type == "qualified_identifier":
                 break
             declarator = declarator.child_by_field_name("declarator")
+
         for _ in range(8):
             inner = declarator.child_by_field_name("name") if declarator is not None else None
             if inner is None or inner.type != "qualified_identifier":
                 break
             declarator = inner
+
         return (
             declarator.child_by_field_name("scope")
             if declarator is not None and declarator.type == "qualified_identifier"
@@ -341,9 +375,11 @@ class CRules:
             if declarator is None or declarator.type == "function_declarator":
                 break
             declarator = declarator.child_by_field_name("declarator")
+
         parameter_list = declarator.child_by_field_name("parameters") if declarator is not None else None
         if parameter_list is None:
             return None
+
         kinds = [child.type for child in parameter_list.named_children if child.type != "comment"]
         # Anything else is a default value or `...`, with which the number of arguments may differ.
         return len(kinds), any(kind != "parameter_declaration" for kind in kinds)
@@ -355,12 +391,15 @@ class CRules:
         members = self._enclosing_members(names, document, name, use, offset)
         if members:
             return members
+
         included = included_files(names.session, document)
         visible_refs, hidden_refs = self._top_level_refs(names, document, name, use, included)
         is_announced = bool(visible_refs) or use.preferred_nodes == _TAGGED
+
         # The compiler would use a visible definition, so others of that name are unrelated.
         if not is_announced or any(not ref.declaration.is_prototype for ref in visible_refs):
             hidden_refs = []
+
         # A `static` function is visible in its own file only (C standard, linkages of identifiers).
         bodies = [ref for ref in hidden_refs if not ref.declaration.is_prototype and not _static(ref.declaration.node)]
         return sorted(
@@ -388,11 +427,13 @@ class CRules:
             # A check by kind before the file is parsed: common names have thousands of definitions.
             if (use.is_type and kind in CODE) or (use.is_called and kind in {"field", "method"} and other != document):
                 continue
+
             is_visible = other.key in included or other == document
             # A header may name a struct without its body, which can be in any file.
             completes = use.preferred_nodes == _TAGGED and kind in TYPES
             if not is_visible and kind not in {"function", "variable"} and not completes:
                 continue
+
             declaration = names.declaration(other, name, start)
             if (
                 declaration is None
@@ -401,10 +442,12 @@ class CRules:
                 or (other == document and declaration.scope.parent)
             ):
                 continue
+
             reason = "in an included file" if is_visible else "announced in an included file"
             (visible_refs if is_visible else hidden_refs).append(
                 DeclarationRef(other, declaration, "scope" if other == document else "import", reason)
             )
+
         return visible_refs, hidden_refs
 
     def _enclosing_members(
@@ -428,6 +471,7 @@ class CRules:
                     declaration = names.declaration(other, name, start) if other.key in seen else None
                     if declaration is not None and declaration.owner == -1:
                         refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
+
                 bodies = [
                     DeclarationRef(other, declaration, "import", "announced in an included file")
                     for other, start, kind, _, is_announcement in names.definitions_in(project, name)
@@ -438,6 +482,7 @@ class CRules:
                 # Headers of another repository have prototypes; the bodies are in files that are not included.
                 if refs and all(ref.declaration.is_prototype for ref in refs):
                     refs = bodies + refs
+
         return refs
 
     def lookup_qualified(
@@ -464,11 +509,13 @@ def _heads(scope: Node, parameter: Node) -> bool:
     body = scope.child_by_field_name("body")
     if body is None or parameter.start_byte > body.start_byte:
         return False
+
     depth = 0
     node = parameter.parent
     while node is not None and node.start_byte >= scope.start_byte and node.type != "function_definition":
         depth += node.type == "parameter_list"
         node = node.parent
+
     return depth == 1
 
 

@@ -37,6 +37,7 @@ def included_files(session: Session, document: Document) -> Mapping[object, Docu
                 if header.key not in files:
                     files[header.key] = header
                     pending.append(header)
+
         return files
 
     included = document.project.remember(("c-includes", document.number), follow_includes)
@@ -44,6 +45,7 @@ def included_files(session: Session, document: Document) -> Mapping[object, Docu
         session.workspace.notice(
             "includes", f"Only {MAX_INCLUDED} files that {document.shown_path} includes were followed."
         )
+
     return included
 
 
@@ -51,11 +53,13 @@ def _directly(session: Session, document: Document) -> list[Document]:
     """Return the headers that a file includes itself."""
     if document.project.snapshot is None and not document.text:
         return []
+
     headers = []
     for statement in imports_of(document, session.workspace):
         header = find_header(session, document, statement.module)
         if header is not None:
             headers.append(header)
+
     return headers
 
 
@@ -75,20 +79,26 @@ def find_header(session: Session, document: Document, module: str) -> Document |
         beside = document.project.document(b"/".join(directory_parts))
         if beside is not None:
             return beside
+
     name_parts = [part for part in parts if part != b".."]
     if not name_parts:
         return None
+
     ending = b"/".join(name_parts)
     numbers = _by_ending(document.project).get(ending, ())
+
     # `<string.h>` means the system's header even if a repository has a file of that name; `"string.h"` means the file.
     if numbers and not (is_angled and _is_standard(ending)):
         best = min(numbers, key=lambda number: (_distance(document.project.paths[number], document.path), number))
         return document.project.document_at(best)
+
     header_name = ending.decode(errors="replace")
     if _is_standard(ending):
         return None
+
     for other, number in session.providers(document.project, header_name):
         return other.document_at(number)
+
     return None
 
 
@@ -109,6 +119,7 @@ def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
                 # Include directories of the build are unknown, so any end of a path may name the header.
                 for length in range(1, min(len(parts), _MAX_PARTS) + 1):
                     by_ending.setdefault(b"/".join(parts[-length:]), []).append(number)
+
         return by_ending
 
     return project.remember("c-headers", index_headers)
@@ -132,6 +143,7 @@ def provided_headers(project: Project) -> Mapping[str, int]:
     for number in ordered:
         for name in header_names(project.paths[number]):
             headers.setdefault(name, number)
+
     return headers
 
 

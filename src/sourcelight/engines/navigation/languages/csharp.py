@@ -62,10 +62,12 @@ class CSharpRules:
         """Return the declaration of an identifier; None if it declares nothing."""
         if len(path) < 3:
             return None
+
         leaf, parent = path[-1], path[-2]
         kind = parent.type
         if leaf.type == "implicit_parameter":
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, leaf, parent)
+
         if kind in _CLASSES or kind in _MEMBERS:
             if not is_field(parent, "name", leaf):
                 return None
@@ -73,8 +75,10 @@ class CSharpRules:
             if kind in _MEMBERS:
                 declared_type = parent.child_by_field_name("returns") or parent.child_by_field_name("type")
             return _member(path, _CLASSES.get(kind) or _MEMBERS[kind], len(path) - 2, declared_type)
+
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
+
         if kind in _LOCALS and is_field(parent, "name", leaf):
             outer = path[-4] if kind == "parameter" and len(path) > 3 else None
             # A parameter of a record declares a public property, which code elsewhere uses.
@@ -83,10 +87,12 @@ class CSharpRules:
                     "property", leaf.start_byte, leaf.end_byte, parent, outer, 0, parent.child_by_field_name("type"),
                     owner=outer.start_byte, owner_name=text_of(outer.child_by_field_name("name")),
                 )  # fmt: skip
+
             scope = nearest(path, _SCOPES) or path[0]
             return Declaration(
                 _LOCALS[kind], leaf.start_byte, leaf.end_byte, parent, scope, 0, parent.child_by_field_name("type")
             )
+
         if kind == "foreach_statement" and is_field(parent, "left", leaf):
             declared_type = parent.child_by_field_name("type")
             # With `var`, the type is an element of the collection; otherwise it is written.
@@ -95,23 +101,28 @@ class CSharpRules:
                 "variable", leaf.start_byte, leaf.end_byte, parent, parent, 0, declared_type,
                 parent.child_by_field_name("right"), is_element=is_inferred,
             )  # fmt: skip
+
         if kind == "local_function_statement" and is_field(parent, "name", leaf):
             scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
             return Declaration(
                 "function", leaf.start_byte, leaf.end_byte, parent, scope, 0, parent.child_by_field_name("type")
             )
+
         if kind == "type_parameter" and is_field(parent, "name", leaf) and len(path) > 3:
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, path[-4])
+
         return None
 
     def _variable(self, path: Sequence[Node]) -> Declaration:
         leaf, declarator, outer = path[-1], path[-2], path[-3]
         declared_type = outer.child_by_field_name("type")
+
         # The grammar has no field for the initial value.
         value = next((c for c in declarator.named_children if c.start_byte > leaf.end_byte), None)
         statement = path[-4] if len(path) > 3 else outer
         if statement.type in {"field_declaration", "event_field_declaration"}:
             return _member(path, "field", len(path) - 4, declared_type, value)
+
         scope = nearest(path, _SCOPES) or path[0]
         return Declaration(
             "variable", leaf.start_byte, leaf.end_byte, declarator, scope, leaf.start_byte, declared_type, value
@@ -121,15 +132,19 @@ class CSharpRules:
         """Return how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"using_directive"})
+
         # First, because a namespace in a `using` looks like any other qualified name.
         if imported is not None:
             return NameUse(role="import", path=_dotted_parts(parent, leaf), is_import=True)
+
         kind = parent.type
         receiver, expression = None, leaf
+
         # In `a.Parse<T>()`, the name has a separate node inside the accessed node.
         if kind == "generic_name" and len(path) > 2:
             expression, parent = parent, path[-3]
             kind = parent.type
+
         if kind == "member_access_expression" and is_field(parent, "name", expression):
             receiver, expression = parent.child_by_field_name("expression"), parent
         elif kind == "qualified_name" and is_field(parent, "name", expression):
@@ -145,10 +160,12 @@ class CSharpRules:
             # `new Options { Name = … }`: a member of the new object, not a variable in scope.
             if creation is not None and creation.type == "object_creation_expression":
                 return NameUse(role="keyword", fields_of=creation.child_by_field_name("type"))
+
         is_called, count = _call_of(expression)
         is_type = _is_type(expression)
         if receiver is None:
             return NameUse(is_called=is_called, argument_count=count, is_type=is_type)
+
         return NameUse(
             "attribute",
             receiver,
@@ -170,11 +187,13 @@ class CSharpRules:
             return TypeStep("auto", node)
         if kind == "identifier":
             return TypeStep("name", node)
+
         if kind in {"member_access_expression", "qualified_name"}:
             name = node.child_by_field_name("name")
             return TypeStep(
                 "name", name.named_children[0] if name is not None and name.type == "generic_name" else name
             )
+
         if kind == "invocation_expression":
             return TypeStep("same", node.child_by_field_name("function"))
         if kind in {"object_creation_expression", "cast_expression", "as_expression"}:
@@ -185,6 +204,7 @@ class CSharpRules:
             return TypeStep("element", node.child_by_field_name("expression"))
         if kind in {"generic_name", "nullable_type", "array_type"}:
             return TypeStep("type", node)
+
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -192,6 +212,7 @@ class CSharpRules:
         for _ in range(8):
             if node.type == "identifier":
                 return node
+
             name_node: Node | None = None
             if node.type in {"qualified_name", "alias_qualified_name"} or node.type in _CLASSES:
                 name_node = node.child_by_field_name("name")
@@ -201,9 +222,12 @@ class CSharpRules:
                 # Code uses the value inside, after `await` or `.Value`.
                 if text_of(name_node) in {b"Task", b"ValueTask", b"Lazy"} and arguments:
                     name_node = arguments[0]
+
             if name_node is None:
                 return None
+
             node = name_node
+
         return None
 
     def arguments(self, node: Node) -> list[Node]:
@@ -253,6 +277,7 @@ class CSharpRules:
                 refs = self.lookup_qualified(names, document, path, -1)
                 return [ref for ref in refs if isinstance(ref, DeclarationRef)]
             visible_namespaces.append(statement.module.encode())
+
         # Reversed, so the first of equal namespaces wins: the innermost one shadows the others.
         rank_of = {namespace: rank for rank, namespace in reversed(list(enumerate(visible_namespaces)))}
         ranked_refs: list[tuple[int, DeclarationRef]] = []
@@ -264,9 +289,11 @@ class CSharpRules:
                 declaration = names.declaration(other, name, start) if rank < 999 else None
                 if declaration is not None:
                     ranked_refs.append((rank, DeclarationRef(other, declaration, "import", "in an imported namespace")))
+
             # The own repository comes first; only if it lacks the type may it come from a dependency.
             if ranked_refs:
                 break
+
         return [ref for _, ref in sorted(ranked_refs, key=lambda pair: pair[0])]
 
     def lookup_qualified(
@@ -279,6 +306,7 @@ class CSharpRules:
         """Return the type with a qualified name."""
         if not path:
             return []
+
         namespace, name = b".".join(path[:-1]), path[-1]
         for project in (document.project, *_providing_projects(names, document, [namespace])):
             refs: list[DeclarationRef | ModuleRef] = []
@@ -289,6 +317,7 @@ class CSharpRules:
                         refs.append(DeclarationRef(other, declaration, "import", "followed the qualified name"))
             if refs:
                 return refs
+
         return []
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
@@ -320,6 +349,7 @@ def _member(
     owner_name = text_of(holder.child_by_field_name("name")) if holder is not None else b""
     if holder is not None and kind == "enummember":
         declared_type = holder.child_by_field_name("name")
+
     return Declaration(
         kind,
         leaf.start_byte,

@@ -50,11 +50,13 @@ class DeclarativeLanguage(Language):
         """Return the prototypes of a definition, or the definitions of a prototype."""
         if not self.rules.members_span_files or ref.kind not in CODE:
             return []
+
         names = NameResolver(session, self.rules)
         name = ref.document.text[ref.start : ref.end]
         declaration = names.declaration(ref.document, name, ref.start)
         if declaration is None:
             return []
+
         refs = []
         for candidate in definitions_named(ref.document.project, name, session.workspace):
             other = names.declaration(candidate.document, name, candidate.start)
@@ -62,6 +64,7 @@ class DeclarativeLanguage(Language):
                 continue
             if other.is_prototype or declaration.is_prototype:
                 refs.append(Ref(candidate.document, other.start, other.end, other.kind, ref.rule))
+
         return refs
 
     def module_names(self, document: Document) -> Collection[str]:

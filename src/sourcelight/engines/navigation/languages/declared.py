@@ -215,6 +215,7 @@ class DeclarationModel(ParsedFile):
                     if declaration is not None and declaration.start == path[-1].start_byte:
                         declarations.append(declaration)
             self._declarations[name] = declarations
+
         return declarations
 
 
@@ -225,12 +226,15 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
     if use.role == "attribute" and not use.path:
         # A member that is called is probably a method; otherwise it is probably a field.
         return int((declaration.kind in CODE) is not use.is_called)
+
     if use.is_called:
         if declaration.kind in CODE:
             return 0
         return 2 if declaration.kind == "typeparameter" else int(separate_function_names)
+
     if use.role == "import":
         return 0
+
     return int(separate_function_names and declaration.kind in CODE) + (declaration.kind == "typeparameter")
 
 
@@ -254,15 +258,18 @@ def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> 
     """Return the fitting declarations of the innermost scope, exact parameter counts first."""
     if not in_scope:
         return []
+
     ranks = [
         misfit(declaration, use, separate_function_names=rules.separate_function_names) for declaration in in_scope
     ]
     best_rank = min(ranks)
     fitting = [declaration for declaration, rank in zip(in_scope, ranks, strict=True) if rank == best_rank]
+
     # All scopes here contain the use, so they are nested, and the shortest is the innermost.
     scope_bytes = min(_scope_bytes(declaration) for declaration in fitting)
     inner = [declaration for declaration in fitting if _scope_bytes(declaration) == scope_bytes]
     last_visible = max(declaration.visible for declaration in inner)
+
     # A later variable shadows an earlier one of the scope, so only the last counts. Overloaded functions all stay, and
     # the one with the right number of parameters comes first.
     return sorted(

@@ -101,9 +101,11 @@ class NameResolver:
         """Return the declarations of the identifier at a byte offset, best first; `path` saves walking down to it."""
         model = self.model(document)
         key = document.key, offset
+
         # `_busy` ends circles such as a variable whose value is computed from itself.
         if model is None or self._steps > _MAX_STEPS or key in self._busy:
             return []
+
         self._steps += 1
         self._busy.add(key)
         try:
@@ -121,15 +123,18 @@ class NameResolver:
         declaration = self.rules.declaration_at(path)
         if declaration is not None and declaration.start == leaf.start_byte:
             return [DeclarationRef(document, declaration, "scope", "the declaration")]
+
         use = self.rules.use_of(path)
         if use.is_import or (use.receiver is None and len(use.path) > 1):
             return self.rules.lookup_qualified(self, document, use.path, leaf.start_byte)
         if use.fields_of is not None:
             return self._fields(document, use.fields_of, name)
+
         if use.receiver is not None:
             return self.members_of(document, use.receiver, name, use) or (
                 self.rules.lookup_qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
             )
+
         return self.lookup_plain(document, model, path, name, use)
 
     # Names on their own.
@@ -147,6 +152,7 @@ class NameResolver:
             and (declaration.visible <= offset or declaration.start == offset)
             and (declaration.owner == -1 or self.rules.members_in_scope)
         ]
+
         # Several remain where a language allows one name for different things, such as a type and a function.
         inner = innermost(self.rules, in_scope, use)
         rank = min(
@@ -157,21 +163,25 @@ class NameResolver:
             default=3,
         )
         local_refs = [DeclarationRef(document, declaration, "scope", "in scope") for declaration in inner]
+
         # A prototype at the top of a file leads to its definition elsewhere; anything else that fits is the answer.
         if rank == 0 and (inner[0].scope.parent is not None or not inner[0].is_prototype):
             return local_refs
+
         if self.rules.members_in_scope:
             for node in reversed(path[:-1]):
                 if node.type in self.rules.classes:
                     members = self.members(TypeBody(document, node, self.class_name(node)), name, use)
                     if members:
                         return [replace(ref, rule="scope", reason="member of the enclosing class") for ref in members]
+
         outer_refs = self.rules.lookup_outside(self, document, name, use, offset)
         if outer_refs and isinstance(outer_refs[0], DeclarationRef) and local_refs:
             outer_rank = misfit(
                 outer_refs[0].declaration, use, separate_function_names=self.rules.separate_function_names
             )
             return outer_refs if outer_rank < rank or (outer_rank == rank and inner[0].is_prototype) else local_refs
+
         return outer_refs or local_refs
 
     # Members.
@@ -198,6 +208,7 @@ class NameResolver:
         """Return the members of a class by name, else the members of its supertypes."""
         pending = [body]
         seen: set[tuple[tuple[str, str, bytes], int]] = set()
+
         # Breadth first, as a member of a nearer class hides one of a farther; bounded, because hierarchies may be
         # circular.
         while pending and len(seen) < _MAX_BASES:
@@ -205,6 +216,7 @@ class NameResolver:
             key = current.document.key, current.node.start_byte
             if key in seen:
                 continue
+
             seen.add(key)
             members = fit_members(self.rules, list(self._own_members(current, name)), use)
             if members:
@@ -212,8 +224,10 @@ class NameResolver:
                     DeclarationRef(document_of_member, declaration, "type", "type of the receiver")
                     for document_of_member, declaration in members
                 ]
+
             for base in self.rules.supertypes(current.node):
                 pending += self.type_bodies(TypedNode(current.document, base))
+
         return []
 
     def _own_members(self, body: TypeBody, name: bytes) -> Iterator[tuple[Document, Declaration]]:
@@ -228,8 +242,10 @@ class NameResolver:
             ):
                 seen.add(declaration.start)
                 yield body.document, declaration
+
         if not self.rules.members_span_files or not body.name:
             return
+
         class_name = body.name.decode(errors="replace")
         for candidate in definitions_named(body.document.project, name, self.session.workspace):
             # Without the namespace and type arguments, as the class is named in its own file.
@@ -284,6 +300,7 @@ class NameResolver:
         if step.kind == "element":
             inferred = self.infer(document, step.node)
             return self.element(inferred) if inferred is not None else None
+
         refs = self.refs_at(document, step.node.start_byte)
         first = next((ref for ref in refs if isinstance(ref, DeclarationRef)), None)
         return self.type_of(first) if first is not None else None
@@ -298,6 +315,7 @@ class NameResolver:
         if kind == "super":
             bases = self.rules.supertypes(class_node)
             return TypedNode(document, bases[0]) if bases else None
+
         return TypedNode(document, class_node)
 
     def type_of(self, ref: DeclarationRef) -> TypedNode | None:
@@ -305,6 +323,7 @@ class NameResolver:
         declaration = ref.declaration
         if declaration.kind in TYPES or declaration.kind in {"namespace", "module"}:
             return TypedNode(ref.document, declaration.node)
+
         if declaration.type is not None:
             # A declared type wins over the value, except for `auto` and `var`, which only stand for the value's type.
             typed: TypedNode | None = TypedNode(ref.document, declaration.type)
@@ -313,8 +332,10 @@ class NameResolver:
                 typed = self.infer(ref.document, declaration.value)
         else:
             typed = self.infer(ref.document, declaration.value)
+
         if typed is not None and declaration.is_element:
             return self.element(typed)
+
         return typed
 
     def type_of_class(self, ref: DeclarationRef) -> TypedNode:
@@ -343,12 +364,15 @@ class NameResolver:
         if has_members and node.child_by_field_name("body") is not None:
             yield TypeBody(typed.document, node, self.class_name(node))
             return
+
         leaf = self.rules.type_leaf(node)
         if leaf is None:
             return
+
         for ref in self.refs_at(typed.document, leaf.start_byte):
             if not isinstance(ref, DeclarationRef):
                 continue
+
             declaration = ref.declaration
             if declaration.type is not None and declaration.node.type not in self.rules.classes:
                 yield from self.type_bodies(TypedNode(ref.document, declaration.type))
@@ -357,6 +381,7 @@ class NameResolver:
                     yield from self.type_bodies(TypedNode(ref.document, bound))
             else:
                 yield TypeBody(ref.document, declaration.node, (ref.document.text[declaration.start : declaration.end]))
+
             return
 
     def class_name(self, node: Node) -> bytes:

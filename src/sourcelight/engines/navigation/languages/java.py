@@ -74,6 +74,7 @@ class JavaRules:
             result = parent.child_by_field_name("type") if kind in _CODE else None
             declared_kind = _CLASSES.get(kind) or _CODE[kind]
             return Declaration(declared_kind, leaf.start_byte, leaf.end_byte, parent, scope, type=result, owner=owner)
+
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
         if kind in {"formal_parameter", "catch_formal_parameter", "resource", "enhanced_for_statement"}:
@@ -83,24 +84,29 @@ class JavaRules:
             return _local(path, "variable", declared_type)
         if kind in {"type_pattern", "record_pattern_component"} and leaf.type == "identifier":
             return _local(path, "variable", parent.named_children[0])
+
         # `(a, b) -> …` and `a -> …`: parameters without a type, which have no node of their own.
         if kind == "inferred_parameters" or (kind == "lambda_expression" and is_field(parent, "parameters", leaf)):
             scope = nearest(path, {"lambda_expression"}) or parent
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, scope)
+
         if kind == "enum_constant" and is_field(parent, "name", leaf):
             holder = nearest(path, {"enum_declaration"})
             scope = nearest(path, _BODIES) or path[0]
             owner = holder.start_byte if holder is not None else -1
             enum_name = holder.child_by_field_name("name") if holder is not None else None
             return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=enum_name, owner=owner)
+
         # In `<T extends B>` only the first child is declared; `B` is a use. The scope is the class or method around the
         # list.
         if kind == "type_parameter" and leaf.start_byte == parent.named_children[0].start_byte:
             scope = path[-4] if len(path) > 3 else path[0]
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
+
         # The grammar has no field for a label; it is the identifier at the start of the statement.
         if kind == "labeled_statement" and leaf.start_byte == parent.start_byte:
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, parent)
+
         return None
 
     def _variable(self, path: Sequence[Node]) -> Declaration | None:
@@ -111,12 +117,14 @@ class JavaRules:
             declared_type = next((child for child in outer.named_children if child.type != "modifiers"), None)
             scope = nearest(path, _SCOPES) or outer
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, outer, scope, type=declared_type)
+
         if outer.type in {"field_declaration", "constant_declaration"}:
             scope = nearest(path, _BODIES) or path[0]
             owner = _owner(path[:-2])
             return Declaration(
                 "field", leaf.start_byte, leaf.end_byte, outer, scope, 0, declared_type, value, owner=owner
             )
+
         return _local(path, "variable", declared_type, value)
 
     def _typed_declaration(self, path: Sequence[Node]) -> Declaration:
@@ -128,16 +136,19 @@ class JavaRules:
                 "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, declared_type,
                 value if is_inferred else None, is_element=is_inferred,
             )  # fmt: skip
+
         # `catch (A | B e)`: members are looked up in the first type only.
         if parent.type == "catch_formal_parameter":
             caught = next((child for child in parent.named_children if child.type == "catch_type"), None)
             declared_type = caught.named_children[0] if caught is not None and caught.named_children else None
+
         # A component of a record header is a field with an accessor, not only a parameter (JLS 8.10.3).
         if parent.type == "formal_parameter" and len(path) > 3 and path[-4].type == "record_declaration":
             record = path[-4]
             return Declaration(
                 "field", leaf.start_byte, leaf.end_byte, parent, record, 0, declared_type, owner=record.start_byte
             )
+
         scope = nearest(path, _SCOPES) or parent
         kind = "variable" if parent.type == "resource" else "parameter"
         return Declaration(kind, leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, value)
@@ -150,6 +161,7 @@ class JavaRules:
             return NameUse(
                 role="import", path=tuple(_dotted_parts(imported.named_children[0], leaf.end_byte)), is_import=True
             )
+
         kind = parent.type
         is_type = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
         receiver = None
@@ -168,6 +180,7 @@ class JavaRules:
             annotation = nearest(path, {"annotation"})
             name = annotation.child_by_field_name("name") if annotation is not None else None
             return NameUse(role="keyword", receiver=name, is_called=True)
+
         path_text = tuple(_dotted_parts(parent, leaf.end_byte)) if receiver is not None else ()
         role = "attribute" if receiver is not None else "name"
         return NameUse(role, receiver, None, path_text, is_called=is_called, argument_count=count, is_type=is_type)  # type: ignore[arg-type]
@@ -180,10 +193,12 @@ class JavaRules:
         if kind in {"identifier", "type_identifier"}:
             # `var` is a type name for the grammar; the type then comes from the initial value.
             return TypeStep("auto" if text_of(node) == b"var" else "name", node)
+
         if kind in {"method_invocation", "field_access"}:
             field = "name" if kind == "method_invocation" else "field"
             name = node.child_by_field_name(field)
             return TypeStep("this", node) if name is not None and name.type == "this" else TypeStep("name", name)
+
         if kind in {"object_creation_expression", "cast_expression", "array_creation_expression"}:
             return TypeStep("type", node.child_by_field_name("type"))
         if kind == "parenthesized_expression":
@@ -200,6 +215,7 @@ class JavaRules:
             return TypeStep("name", node.named_children[-1])
         if kind in {"generic_type", "array_type"}:
             return TypeStep("type", node)
+
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -207,6 +223,7 @@ class JavaRules:
         for _ in range(8):
             if node.type in {"type_identifier", "identifier"}:
                 return node
+
             if node.type == "scoped_type_identifier":
                 node = node.named_children[-1]
             elif node.type in {"generic_type", "annotated_type"} and node.named_children:
@@ -216,6 +233,7 @@ class JavaRules:
                 return node.child_by_field_name("name")
             else:
                 return None
+
         return None
 
     def arguments(self, node: Node) -> list[Node]:
@@ -232,10 +250,12 @@ class JavaRules:
         if node.type == "object_creation_expression":
             named_type = node.child_by_field_name("type")
             return [named_type] if named_type is not None else []
+
         if node.type == "enum_constant":
             enum = node.parent.parent if node.parent is not None else None
             name = enum.child_by_field_name("name") if enum is not None else None
             return [name] if name is not None else []
+
         types: list[Node] = []
         for child in node.named_children:
             if child.type == "superclass":
@@ -244,6 +264,7 @@ class JavaRules:
                 types += [interface for named_type in child.named_children for interface in named_type.named_children]
             elif child.type == "type_bound":
                 types += child.named_children
+
         return types
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
@@ -280,18 +301,21 @@ class JavaRules:
                     return _sort_by_parameters(self, fitting_refs, use)
             elif statement.member == "*":
                 stars.append(statement.module.encode())
+
         if use.is_called:
             # A method that isn't in scope can only come from `import static C.*`; a package has no methods.
             paths = [(*star.split(b"."), name) for star in stars]
         else:
             own_package = package_of(document)
             paths = [(*package.split(b"."), name) if package else (name,) for package in (own_package, *stars)]
+
         for position, path in enumerate(paths):
             refs = [ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
             if refs:
                 if not use.is_called and not position:
                     return [DeclarationRef(r.document, r.declaration, "scope", "in the same package") for r in refs]
                 return _sort_by_parameters(self, refs, use)
+
         return []
 
     def lookup_qualified(
@@ -304,6 +328,7 @@ class JavaRules:
         """Return the classes that a dotted name means, or the members of one."""
         if not path:
             return []
+
         # The longest package first, as packages and nested classes look alike: `a.b.C` may be class `C` of package
         # `a.b`, or class `C` inside `b`.
         for split in range(len(path) - 1, -1, -1):
@@ -312,6 +337,7 @@ class JavaRules:
                 refs = self._lookup_in_package(names, project, package, names_inside)
                 if refs:
                     return list(refs)
+
         return []
 
     def _lookup_in_package(
@@ -319,12 +345,14 @@ class JavaRules:
     ) -> list[DeclarationRef]:
         if package not in packages(project):
             return []
+
         refs: list[DeclarationRef] = []
         for other, start, kind, container, _ in names.definitions_in(project, path[0]):
             if kind in TYPES and not container and package_of(other) == package:
                 declaration = names.declaration(other, path[0], start)
                 if declaration is not None:
                     refs.append(DeclarationRef(other, declaration, "import", "followed the import"))
+
         for name in path[1:]:
             inner: list[DeclarationRef] = []
             # Other declarations of the same class are copies, such as in tests; one body has the members.
@@ -336,7 +364,9 @@ class JavaRules:
                         DeclarationRef(r.document, r.declaration, "import", r.reason)
                         for r in names.members(body, name, NameUse())
                     ]
+
             refs = inner
+
         return refs
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
@@ -344,9 +374,11 @@ class JavaRules:
         parts = tuple(module.encode().split(b"."))
         if member and member != "*":
             parts = *parts, member.encode()
+
         refs = self.lookup_qualified(names, document, parts, -1)
         if refs:
             return refs[0].document
+
         package = ".".join(part.decode(errors="replace") for part in parts).encode()
         for project in _projects(names, document, package) if member == "*" else ():
             for numbers in project.directories().values() if package in packages(project) else ():
@@ -356,6 +388,7 @@ class JavaRules:
                         if package_of(first) == package:
                             return first
                         break
+
         return None
 
     def module_names(self, document: Document) -> Collection[str]:

@@ -78,6 +78,7 @@ class Resolver:
             pending += node.named_children
             if node.type in self.language.identifiers and node.start_byte >= start:
                 occurrences.append(self._occurrence(parsed, node))
+
         called = (occurrence for occurrence in occurrences if occurrence.is_called and occurrence.role != "keyword")
         return sorted(called, key=lambda occurrence: occurrence.start)
 
@@ -86,6 +87,7 @@ class Resolver:
         renames = self.language.renames
         if renames is None:
             return []
+
         occurrences = []
         for match in renames.pattern.finditer(parsed.text):
             node = parsed.root.descendant_for_byte_range(match.start(1), match.start(1))
@@ -94,12 +96,15 @@ class Resolver:
                 continue
             if outer.type not in renames.nodes:
                 continue
+
             # The whole statement, because the old name may be in another part of it.
             while outer.parent is not None and outer.parent.type in renames.nodes:
                 outer = outer.parent
+
             text = parsed.text[outer.start_byte : outer.end_byte]
             if any(name in text for name in names):
                 occurrences.append(self._occurrence(parsed, node))
+
         return occurrences
 
     def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
@@ -114,6 +119,7 @@ class Resolver:
         """Return a definition, then all others that bind the same thing; they are as likely for the same reason."""
         if definition.kind == "module":
             return [definition]
+
         refs = self.language.bindings(_ref(definition), Session(workspace, self.language))
         other_bindings = [
             other.resolve_by(definition.rule, definition.reason, definition.score)

@@ -32,11 +32,13 @@ def crates(project: Project) -> Mapping[bytes, int]:
             name = _NAME.search(library) or _NAME.search(package)
             if name is None:
                 continue
+
             stated = _PATH.search(library)
             paths = [stated[1]] if stated else [b"src/lib.rs", b"src/main.rs"]
             root = project.first([directory + b"/" + path if directory else path for path in paths])
             if root is not None:
                 roots.setdefault(name[1].replace(b"-", b"_"), root.number)
+
         return roots
 
     return project.remember("rust-crates", read_crates)
@@ -69,8 +71,10 @@ def _parent_of(document: Document) -> Document | None:
     directory, _, base = document.path.rpartition(b"/")
     if base in {b"lib.rs", b"main.rs"} or document.number in crates(document.project).values():
         return None
+
     if base == b"mod.rs":
         directory = directory.rpartition(b"/")[0]
+
     declares = re.compile(
         rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+" + re.escape(base[:-3]) + rb"[ \t]*;", re.MULTILINE
     )
@@ -78,6 +82,7 @@ def _parent_of(document: Document) -> Document | None:
     parent = document.project.first([path for path in [*root_paths, directory + b".rs"] if path != document.path])
     if parent is not None or base == b"mod.rs":
         return parent
+
     # Tests, examples and programs are crates of their own, whose roots have any name.
     siblings = [
         candidate

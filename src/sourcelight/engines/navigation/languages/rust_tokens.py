@@ -31,8 +31,10 @@ def use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
             parts = _split(text_of(node.child_by_field_name("path")))
         elif not parts and child is leaf:
             parts = [text_of(leaf)]
+
         if node.type == "use_declaration":
             break
+
     return tuple(parts)
 
 
@@ -46,20 +48,25 @@ def macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
     before = leaf.prev_sibling
     while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
         before = before.prev_sibling
+
     after = leaf.next_sibling
     next_type = after.type if after is not None else ""
     previous_type = before.type if before is not None else ""
     if previous_type not in {"let", "for", "|"} and not (previous_type == "," and next_type == ":"):
         return None
+
     # A bar also means "or": only between bars, commas and colons is the name a closure's parameter.
     if previous_type == "|" and next_type not in {":", ",", "|"}:
         return None
+
     type_node = after.next_sibling if after is not None and next_type == ":" else None
     while type_node is not None and type_node.type in {"&", "mut", "mutable_specifier"}:
         type_node = type_node.next_sibling
+
     type_name = type_node if type_node is not None and type_node.type in {"identifier", "type_identifier"} else None
     if previous_type == "," and type_name is None:
         return None
+
     return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, type_name)
 
 
@@ -73,10 +80,12 @@ def macro_use(leaf: Node) -> NameUse:
         receiver = before.prev_sibling
         simple = receiver is not None and receiver.type in {"identifier", "self"}
         return NameUse("attribute", receiver if simple else before, None, is_called=called)
+
     parts = [text_of(leaf)]
     while before is not None and before.type == "::" and before.prev_sibling is not None:
         before = before.prev_sibling
         parts.append(text_of(before))
         before = before.prev_sibling
+
     segments = tuple(reversed(parts)) if len(parts) > 1 else ()
     return NameUse("attribute" if segments else "name", path=segments, is_called=called)

@@ -69,6 +69,7 @@ def read_documents(data: bytes) -> Iterator[ScipDocument]:
         # Any bytes may look like protobuf; an unknown field at the top level means that it is another format.
         elif number not in {1, 3}:
             raise ScipError(f"byte {start:,} is of field {number}, which an index does not have")
+
     if not seen:
         raise ScipError("it has no documents")
 
@@ -112,6 +113,7 @@ def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, offset
         shift += 7
+
     raise ScipError(f"it is truncated or not an index: a number at byte {offset:,} does not end")
 
 
@@ -128,6 +130,7 @@ def _document(data: bytes, offset: int, end: int) -> ScipDocument:
                     raise ScipError(f"a file has more than {MAX_DOCUMENT_OCCURRENCES:,} occurrences")
         elif number == 6 and value is not None:
             document.encoding = value
+
     return document
 
 
@@ -147,11 +150,14 @@ def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
             symbol = _text(data, start, value_end)
         elif number == 3 and value is not None:
             roles = value
+
     if len(numbers) == 3:
         # `scip.proto`: three numbers are a range on one line.
         numbers = [numbers[0], numbers[1], numbers[0], numbers[2]]
+
     if len(numbers) != 4 or not symbol or max(numbers) > _MAX_NUMBER:
         return None
+
     return ScipOccurrence(numbers[0], numbers[1], numbers[2], numbers[3], symbol, roles)
 
 

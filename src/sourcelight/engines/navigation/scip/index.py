@@ -78,10 +78,12 @@ class ScipIndex:
             if document is None:
                 counts["files"] += 1
                 continue
+
             positions = index.positions.setdefault(path, {})
             total += len(scip_document.occurrences)
             if limit is not None and total > limit:
                 raise ScipError(f"it has more than {limit:,} occurrences; import it for this machine to have it read")
+
             for position in _positions_of(scip_document, document.text, document.language):
                 if position is None:
                     counts["places"] += 1
@@ -89,8 +91,10 @@ class ScipIndex:
                 positions[position.start] = position
                 if position.is_definition:
                     definitions[index.key(path, position)].append((path, position))
+
         if not index.positions:
             raise ScipError("none of its files is in the repository at this commit")
+
         index.definitions, index.left_out = dict(definitions), dict(counts)
         return index
 
@@ -118,21 +122,25 @@ def _positions_of(scip_document: ScipDocument, text: bytes, language: str) -> It
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
+
     wide = scip_document.encoding not in {UTF8, UTF32} if scip_document.encoding else language in _UTF16_BY_DEFAULT
     for occurrence in scip_document.occurrences:
         # A name never spans lines, and a line beyond the text can't be of this version of the file.
         if occurrence.start_line != occurrence.end_line or occurrence.start_line >= len(lines):
             yield None
             continue
+
         line = lines[occurrence.start_line]
         columns = (occurrence.start_column, occurrence.end_column)
         if not line.isascii() and (wide or scip_document.encoding == UTF32):
             start, end = (_byte_column(line, column, wide=wide) for column in columns)
         else:
             start, end = columns
+
         if end > len(line) or start > end:
             yield None
             continue
+
         base = starts[occurrence.start_line]
         yield ScipPosition(base + start, base + end, occurrence.symbol, occurrence.is_definition)
 
@@ -163,10 +171,12 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     source = Path(file)
     if source.stat().st_size > MAX_IMPORTED_BYTES:
         raise ScipError(f"it has {source.stat().st_size:,} bytes; at most {MAX_IMPORTED_BYTES:,} are read")
+
     data = source.read_bytes()
     index = ScipIndex.read(project, data)
     target = installed_path(store_folder, project.key, project.commit)
     make_private_folder(target.parent)
+
     # Others read the file without a lock, and may import one at the same time. A rename replaces it at once, so they
     # never read half of it. `mkstemp` chooses a unique name, and lets only this user read the file.
     handle, name = tempfile.mkstemp(prefix=f"{target.stem}-", suffix=".tmp", dir=target.parent)
@@ -178,6 +188,7 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
     return index
 
 
@@ -193,9 +204,11 @@ def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
     if isinstance(index, str):
         workspace.notice("scip", index)
         return None
+
     if index is not None and index.left_out:
         parts = [f"{count:,} {subject}" for subject, count in sorted(index.left_out.items())]
         workspace.notice("scip", f"The SCIP index of {project.name} fits this commit except for {' and '.join(parts)}.")
+
     return index
 
 
@@ -209,13 +222,17 @@ def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
         document = project.first(NAMES)
         if document is None:
             return None
+
         name = document.shown_path
         with ObjectReader(project.target.repository) as reader:
             size = reader.size(document.blob_id) or 0
             blob = reader.read(document.blob_id, MAX_COMMITTED_BYTES) if size <= MAX_COMMITTED_BYTES else None
+
         if blob is None:
             return f"The SCIP index {name} of {project.name} is missing or larger than {MAX_COMMITTED_BYTES:,} bytes."
+
         data, limit = blob, MAX_COMMITTED_OCCURRENCES
+
     try:
         return ScipIndex.read(project, data, limit)
     except ScipError as error:
@@ -234,6 +251,7 @@ def precise_definitions(
     position = index.occurrence_at(document.path, occurrence.start) if index is not None else None
     if index is None or position is None:
         return []
+
     occurrence_text = document.text[occurrence.start : occurrence.end]
     symbol_name = last_descriptor(position.symbol).encode()
     definitions = []
@@ -241,6 +259,7 @@ def precise_definitions(
         target = document.project.document(path)
         if target is None:
             continue
+
         text = target.text[defined.start : defined.end]
         if defined.start == defined.end or not text:
             definitions.append(ResolvedDefinition(target, 0, 0, "module", "scip", 1.0, _REASON))
@@ -250,6 +269,7 @@ def precise_definitions(
             definitions.append(
                 ResolvedDefinition(target, defined.start, defined.end, _kind(position.symbol), "scip", 1.0, _REASON)
             )
+
     return definitions
 
 
@@ -269,14 +289,17 @@ def precise_symbols_at(
     index = index_of(document.project, workspace)
     if index is None or document.path not in index.positions:
         return None
+
     symbols = set()
     for definition in definitions:
         if definition.document.project is document.project:
             position = index.occurrence_at(definition.document.path, definition.start)
             if position is not None and definition.document.text[position.start : position.end] == name:
                 symbols.add(index.key(definition.document.path, position))
+
     if not symbols:
         return None
+
     return {
         start: index.key(document.path, position) in symbols
         for start, position in index.positions[document.path].items()

@@ -65,11 +65,13 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
     ]
     if len(spans_of_term) < len(patterns):
         raise TypeError("structures are no text: the plan refuses them")
+
     values: list[BoolArray] = []
     for spans_by_text in spans_of_term:
         holds = np.zeros(cells, dtype=np.bool_)
         holds[cell_of_text[list(spans_by_text)]] = True
         values.append(holds)
+
     matches = prepared.matching_files(values, cells)
     number = 0
     for file in files:
@@ -83,6 +85,7 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
                 if spans:
                     of_file.texts.append((text, spans))
             number += 1
+
         if of_file is not None:
             yield of_file
 
@@ -118,6 +121,7 @@ class PossibleMatch:
         ]
         if 2 * sum(result) > len(result):
             self._pause = _PAUSE_BATCHES
+
         return result
 
 
@@ -143,6 +147,7 @@ class _JoinedTexts:
         check_stopped(stopped)
         if not self._texts:
             return []
+
         # A newline was added to texts without one at their end: lines exclude it, and whole texts must, too.
         ends = self._true_ends if pattern.multi_line else self._starts[1:]
         offsets = pattern.lines(self._buffer, np.stack((self._starts[:-1], ends), axis=1), stopped)

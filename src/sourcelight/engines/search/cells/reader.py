@@ -123,6 +123,7 @@ class CellReader:
         indexed = snapshot.text_at(file)
         if indexed is not None:
             return indexed
+
         reason = REASONS[int(view.reason[file])]
         if reason == "binary" and has_cells(view.path(file)):
             return UNREADABLE  # such as a notebook in UTF-16, which no reader of notebooks opens
@@ -130,8 +131,10 @@ class CellReader:
             return reason
         if int(view.file.array("size")[file]) > MAX_BYTES:
             return UNREADABLE
+
         with ObjectReader(target.repository) as reader:
             data = next((text for _, text in reader.blobs([bytes.fromhex(view.blob_id(file))])), None)
+
         return "missing" if data is None else data
 
 

@@ -55,10 +55,13 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
         if not options.lines or not matches.texts:
             rows.append(location | {"type": "path", "match_count": 1})
             continue
+
         for text, spans in matches.texts:
             rows += (location | row for row in _rows_of_text(text, spans, options))
+
     if not rows:
         return None
+
     names = {name for row in rows for name in row}
     schema = pa.schema([column for column in matches_schema() if column.name in names])
     return pa.RecordBatch.from_pylist(rows, schema=schema)
@@ -70,6 +73,7 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
     for number, (line_spans, match_count) in by_line.items():
         line = text.line(number)
         text_line = line.decode("utf-8", "replace")
+
         # A span that continues in the next line ends after the newline, which is one more than the line has.
         starts = [_code_points(line, start) for start, _ in line_spans]
         ends = [len(text_line) + 1 if end > len(line) else _code_points(line, end) for _, end in line_spans]
@@ -108,6 +112,7 @@ def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]
             line_spans.append((max(start, starts[number]) - starts[number], min(end, line_end) - starts[number]))
             by_line[number] = line_spans, match_count + (number == first)
             number += 1
+
     return by_line
 
 
@@ -128,6 +133,7 @@ def _chunks(text: CellText, numbers: Sequence[int], options: SearchOptions) -> d
             groups[-1] = groups[-1][0], max(last, groups[-1][1]), [*groups[-1][2], number]
         else:
             groups.append((first, last, [number]))
+
     chunks: dict[int, dict[str, Any]] = {}
     for first, last, members in groups:
         lines = [text.line(number) for number in range(first, last + 1)]
@@ -140,6 +146,7 @@ def _chunks(text: CellText, numbers: Sequence[int], options: SearchOptions) -> d
             truncated != lines,
         )
         chunks |= {number: dict(zip(_CHUNK_COLUMNS, values, strict=True)) for number in members}
+
     return chunks
 
 
@@ -165,12 +172,15 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
         if not have_notebooks(batch.paths):
             return batch
         batch = batch.batch
+
     rows = MatchRows(batch)
     if "line_offset" not in rows or "cell" in rows or not len(rows):
         return batch
+
     paths = rows.column("path")
     if not any(has_cells(path or "") for path in paths.dictionary.to_pylist()):
         return batch
+
     entries: list[CellPlace | tuple[None, None, None, None]] = [(None, None, None, None)] * len(rows)
     counts, byte_starts = rows.lists("byte_start")
     ends = counts.cumsum().tolist()
@@ -179,15 +189,19 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
         path = rows.text("path", first)
         if not has_cells(path) or rows.text("type", first) not in {"content", "symbol"}:
             continue
+
         cells = cells_of(rows.text("repository", first), rows.text("revision", first), path)
         if cells is None:
             continue
+
         for row in range(first, last):
             starts = byte_starts[ends[row] - int(counts[row]) : ends[row]].tolist()
             positions = (cells.place_at(offsets[row] + start) for start in starts)
             entries[row] = next(filter(None, positions), entries[row])
+
     if all(entry[0] is None for entry in entries):
         return batch
+
     for name, kind, values in zip(
         ("cell", "cell_kind", "cell_line", "cell_language"),
         ("int32", "dict8", "int32", "dict32"),
@@ -195,4 +209,5 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
         strict=True,
     ):
         batch = batch.append_column(pa.field(name, arrow_type(kind)), pa.array(values, arrow_type(kind)))
+
     return batch

@@ -63,8 +63,10 @@ class CellSearch:
         for group in self.open_groups(targets, cancellation):
             if group.failed:
                 yield SearchPart(failed=group.failed)
+
             if not group.targets:
                 continue
+
             try:
                 for part in self._parts(group, prepared, options, cancellation):
                     yield part
@@ -98,19 +100,24 @@ class CellSearch:
                     skipped[reason] = skipped.get(reason, 0) + 1
                     if reason in UNREAD and len(unread.get(reason, ())) < MAX_NAMED_MISSING:
                         unread[reason] = (*unread.get(reason, ()), snapshot.view.path(number))
+
                 if isinstance(cells, str):
                     continue
+
                 texts = _select_texts(cells, query, language_of(snapshot.view.path(number)))
                 if texts:
                     batch.append(FileCells(number, texts, cells.language))
                     size += sum(len(text.text) for text in texts)
+
                 if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
                     yield self._part(corpus, group, member, batch, prepared, options, cancellation, matching_paths)
                     batch, size = [], 0
+
             last = self._part(corpus, group, member, batch, prepared, options, cancellation, matching_paths)
             pairs = _count_pairs(matching_paths)
             if pairs:
                 skipped[PAIRED] = pairs
+
             name = target.repository.name
             yield SearchPart(
                 last.batches,
@@ -145,6 +152,7 @@ class CellSearch:
             # A notebook's language is its cells' language.
             values["language"] = matches.language or language_of(path) or None
             matching_files.append((FileOfRows(group.targets[member], group.commits[member], path, values), matches))
+
         rows = record_batch(matching_files, options)
         return SearchPart(
             () if rows is None else (rows,), (), sum(m.matches for _, m in matching_files), len(matching_files)
@@ -166,6 +174,7 @@ class CellSearch:
         for part in self.search(targets, query, options, cancellation):
             if note is not None:
                 note(replace(part, batches=(), matches=0, files=0))
+
             for batch in part.batches:
                 columns = ["repository", "revision", "commit", "path", "language", "match_count"]
                 seen: set[tuple[str | None, ...]] = set()
@@ -176,8 +185,10 @@ class CellSearch:
                     file = (*key, row["repository"], row["revision"], row["path"])
                     total[1] += file not in seen
                     seen.add(file)
+
         if cancellation.stopped:
             raise Cancelled("stopped before all was counted")
+
         table: dict[str, Any] = {
             name: pa.array([key[position] for key in totals], pa.string()) for position, name in enumerate(by)
         }
@@ -206,6 +217,7 @@ class _TargetFiles:
                 text = self.reader.quick_text(self.target, self.snapshot, file, self.kinds)
                 if text is not None:
                     texts[file] = text
+
             may_hold = possible.files(list(texts.values()), lambda: cancellation.stopped)
             impossible = {file for file, holds in zip(texts, may_hold, strict=True) if not holds}
             for file in batch:
@@ -218,6 +230,7 @@ def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bo
     """Return the files, ascending, that pass the filters by path and have cells: notebooks, and files with markers."""
     cell_filter = FileFilter(compile_pattern(CELL_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
     selection = CorpusSearch(corpus, prepare(TextQuery(None, (*query.files, cell_filter))), stopped).selection
+
     # Also those without content: a notebook above the size limit of the index is read from the repository.
     files = [selection.files, selection.name_only]
     for paths, line in MARKERS.items():
@@ -225,6 +238,7 @@ def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bo
         marker = FileTerm(compile_pattern(line, kind="regexp", case_sensitive=True), path=False)
         search = CorpusSearch(corpus, prepare(TextQuery(marker, (*query.files, path_filter))), stopped)
         files += [matches.content_files for matches in search.file_matches(BatchSizer())]
+
     return np.unique(np.concatenate(files))
 
 

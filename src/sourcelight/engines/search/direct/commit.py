@@ -175,14 +175,17 @@ class UnindexedCommit:
         number = self.names.view.file_number(path)
         if number is None:
             return None
+
         blob_id = self._ids[number]
         with ObjectReader(self.repository) as reader:
             size = reader.size(blob_id)
             content = reader.read(blob_id, self.limit)
+
         file_range = FileRange(number, number + 1, [_MISSING_SIZE if size is None else size])
         texts = RangeTexts(self.sizes(file_range, None))
         if blob_id in texts.sizes:
             texts.add(blob_id, content)
+
         return self.open(file_range, texts)
 
     def _measure_range(self, read_size: ReadSizes) -> FileRange | None:
@@ -190,6 +193,7 @@ class UnindexedCommit:
         allowed = min(self.limits.first_bytes << min(len(self._file_ranges), 16), self.limits.max_bytes)
         sizes: list[int] = []
         remaining = allowed
+
         # Large files are not read, so they fill no file range.
         files = slice(first, first + self.limits.max_files)
         for blob_id, listed_size in zip(self._ids[files], self._sizes[files], strict=True):
@@ -199,11 +203,13 @@ class UnindexedCommit:
                 remaining -= size
                 if remaining <= 0:
                     break
+
         return FileRange(first, first + len(sizes), sizes) if sizes else None
 
     def _open(self, file_range: FileRange, texts: RangeTexts) -> OpenedCommit:
         ids = self._ids[file_range.first : file_range.end]
         size = np.array(file_range.sizes, dtype=np.int64)
+
         # A content that several files of a file range have is one document, as in an index.
         number_of, is_read = texts.numbers.get, bool(texts.numbers)
         document = np.array([number_of(blob_id, _NOT_READ) for blob_id in ids] if is_read else [_NOT_READ] * len(ids))

@@ -47,6 +47,7 @@ class FileRangeReader:
             # Killed first, so that no thread waits for the output of a process any more.
             for process in (*self._busy, *self._idle):
                 process.kill()
+
         self._pool.shutdown(wait=True, cancel_futures=True)
         for process in self._idle:
             process.close()
@@ -57,10 +58,12 @@ class FileRangeReader:
         size = max(sum(texts.sizes.values()), commit.text_bytes if mask is None else 0)
         if _HAS_LIMITS and commit.repository.kind == "git" and size >= commit.limits.min_git_bytes:
             self._read_with_git(commit.repository, texts)
+
         self._read_in_process(commit, texts)
         snapshot = commit.open(file_range, texts)
         if mask is None or bool(mask.all()):
             self._commits.keep(commit, file_range, snapshot)
+
         return snapshot
 
     def _read_with_git(self, repository: Repository, texts: RangeTexts) -> None:
@@ -69,6 +72,7 @@ class FileRangeReader:
             process = self._take(repository)
         except GitFailed:
             return
+
         is_complete = True
         # Not kept after a failure: the rest of its pipe would be taken for the next answer.
         try:
@@ -98,6 +102,7 @@ class FileRangeReader:
         """Return an idle process of the repository, or start one; end the processes of the previous repository."""
         with self._guard:
             idle, self._idle = self._idle, []
+
         process = None
         for worker in idle:
             if process is None and worker.git_dir == repository.git_dir:
@@ -107,11 +112,13 @@ class FileRangeReader:
                     self._idle.append(worker)
             else:
                 worker.close()
+
         process = process or BlobProcess(repository)
         with self._guard:
             self._busy.append(process)
             if self._is_closed:
                 process.kill()
+
         return process
 
     def _check(self) -> None:

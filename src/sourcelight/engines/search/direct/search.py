@@ -58,6 +58,7 @@ class DirectSearch:
                     if remaining is not None:
                         remaining = max(0, remaining - part.matches)
                     yield part
+
             if cancellation.stopped or remaining == 0:
                 return
 
@@ -104,33 +105,41 @@ class DirectSearch:
             while True:
                 while len(ahead) < _AHEAD * reader.threads and (step := next(steps, None)) is not None:
                     ahead.append(step)
+
                 if not ahead:
                     return
+
                 step = ahead.popleft()
                 if step.failure:
                     summary = _Summary()
                     ahead = deque(item for item in ahead if item.number != step.number)
                     yield SearchPart(failed={step.target.repository.name: step.failure})
                     continue
+
                 if step.file_range is None:
                     yield summary.part(step.target)
                     summary = _Summary()
                     continue
+
                 if not _is_ready(step.file_range, cancellation):
                     return
+
                 try:
                     snapshot = step.file_range.result()
                 except (SourcelightError, OSError) as error:
                     failed.add(step.number)
                     ahead.appendleft(replace(step, failure=str(error)))
                     continue
+
                 # Each file range reports the repository as finished, which it is with the last one alone.
                 for part in loop.parts(OpenedTargets([step.target], [step.commit], [snapshot])):
                     summary.add(part)
                     if part.batches:
                         yield replace(part, repositories_done=(), skipped={}, missing={})
+
                 if loop.is_finished:
                     return
+
                 summary.add(loop.pending.take())
 
     def _steps(

@@ -66,8 +66,10 @@ class BlobReader(ObjectReader):
                 self._process = BlobProcess(self.repository)
             except GitFailed:
                 self._may_start = False
+
         if self._process is None:
             return
+
         try:
             for _, content in self._process.read(sizes):
                 yield content

@@ -153,8 +153,10 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
         existing = _existing_blobs(folder.path, previous, options.check_cancelled)
     except (IndexDamaged, FileNotFoundError):
         previous, existing = EMPTY, _ExistingBlobs()
+
     ids = [tree.blob_ids[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(tree.blob_ids), BLOB_ID_BYTES)]
     step = _BuildStep(folder.path, source, options, existing)
+
     # The new view replaces the view of its revision and any other view of its commit.
     views = [view for view in previous.views if view.revision != options.revision and view.commit != options.commit]
     views = recent_views(folder.path, views, in_use_s=_IN_USE_S)
@@ -166,11 +168,13 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
         views = protected  # other views would keep the old shards on disk, and are cheap to build again
     elif step.extend(ids):
         views = protected
+
     entry, shard_names = step.write_view(tree.paths, ids)
     shard_names.update(
         name for view in views for name in CommitView(folder.path / view.name).shards if not is_loose(name)
     )
     shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in shard_names}
+
     # The last step makes all of it visible at once. If a build dies before, the old index stays unchanged.
     folder.replace_manifest(
         IndexManifest(options.repository, options.max_file_size, tuple(shards.values()), (*views, entry))
@@ -187,6 +191,7 @@ def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0)
     for view in views:
         with contextlib.suppress(OSError):
             last_used_s[view.name] = (folder / view.name).stat().st_mtime
+
     by_last_use = sorted(
         (view for view in views if not view.protected), key=lambda view: last_used_s.get(view.name, 0.0)
     )
@@ -209,6 +214,7 @@ def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Call
         check_cancelled()
         for document, blob_id in enumerate(Shard(folder / entry.name).blob_ids()):
             existing.positions[blob_id] = (shard_index, document)
+
     protected = [view for view in manifest.views if view.protected]
     unprotected = [view for view in manifest.views if not view.protected]
     for view_entry in (*protected, *unprotected[-_MAX_VIEWS_READ:]):
@@ -221,6 +227,7 @@ def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Call
             existing.reasons |= {
                 ids[index]: (int(view.reason[index]), int(sizes[index])) for index in without_content.tolist()
             }
+
     return existing
 
 
@@ -228,12 +235,14 @@ def _should_rewrite(folder: Path, existing: _ExistingBlobs, ids: list[bytes], ot
     current_ids = set(ids)
     for view in other_views:
         current_ids.update(CommitView(folder / view.name).blob_ids())
+
     # HEAD never needed the blobs of other revisions: they are not dead.
     shards = existing.shards
     indexed = [blob_id for blob_id, (shard, _) in existing.positions.items() if not shards[shard].for_other_revisions]
     dead_count = sum(1 for blob_id in indexed if blob_id not in current_ids)
     if other_views:
         return dead_count > _MAX_DEAD_FRACTION * len(indexed)
+
     new_count = sum(
         1 for blob_id in current_ids if blob_id not in existing.positions and blob_id not in existing.reasons
     )
@@ -262,6 +271,7 @@ class _BuildStep:
         if missing and len(deltas) >= _MAX_DELTAS:
             delta_shards = [Shard(self._folder / self.existing.shards[shard_index].name) for shard_index in deltas]
             current_ids = set(ids)
+
             # What later commits have changed again is left out: only blobs of this commit are copied.
             kept_documents = [
                 (blob_id, shard, document)
@@ -272,6 +282,7 @@ class _BuildStep:
             texts = ((blob_id, shard.text(document)) for blob_id, shard, document in kept_documents)
             self._write(_chain(texts, self._texts(missing)), delta=True)
             return True
+
         self._write(self._texts(missing), delta=delta)
         return False
 
@@ -287,6 +298,7 @@ class _BuildStep:
                 # `texts` is an iterator: it continues with the blobs that have not been read yet.
                 self._write(_chain(contents, texts), delta=True, for_other_revisions=True)
                 return
+
         self.existing.loose = {blob_id: (document, len(text)) for document, (blob_id, text) in enumerate(contents)}
 
     def _missing(self, ids: list[bytes]) -> list[bytes]:
@@ -328,10 +340,12 @@ class _BuildStep:
                 size = self._source.size(blob_id)
                 self.existing.reasons[blob_id] = (_MISSING, -1) if size is None or size <= limit else (_TOO_LARGE, size)
                 continue
+
             self.read_bytes += len(text)
             if self.read_bytes - self._reported_bytes >= _PROGRESS_BYTES:
                 self._reported_bytes = self.read_bytes
                 self._options.on_progress(self.read_files, self.read_bytes)
+
             if len(text) > limit:
                 self.existing.reasons[blob_id] = (_TOO_LARGE, len(text))
             # Anywhere in the text, unlike git, which looks at the first 8,000 bytes.
@@ -347,6 +361,7 @@ class _BuildStep:
                 self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
                 builder = ShardBuilder()
             self.existing.positions[blob_id] = (len(self.existing.shards), builder.add(blob_id, text))
+
         if builder.documents:
             self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
 
@@ -384,6 +399,7 @@ class _BuildStep:
             else:
                 shard[file], document[file] = position
                 size[file] = sizes[position[0]][position[1]]
+
         # A view lists only shards that it uses, so the numbers of the build become indexes into its own list. Loose
         # documents count as one more shard, the last.
         # Not with `np.unique`, which imports the masked arrays of numpy on its first call.
@@ -438,10 +454,13 @@ def languages_of_paths(
             dot = name.find(b".")
             # All other names without an extension are of no language.
             name = name[dot:] if dot >= 0 else b""
+
         code = by_name.get(name)
         if code is None:
             text = name.decode(errors="replace")
             languages = (language_of(text), tuple(languages_of_path(text)))
             code = by_name[name] = codes_by_language.setdefault(languages, len(codes_by_language))
+
         codes[file] = code
+
     return codes, [(name, list(names)) for name, names in codes_by_language]

@@ -38,6 +38,7 @@ def cut_units(start: int, end: int, find_newline: FindNewline) -> list[int]:
             break  # no line ends further on, and a unit never cuts a line
         start = newline + 1
         ends.append(start)
+
     return [*ends, end] if end > start else ends
 
 
@@ -89,10 +90,12 @@ class DocumentBuffer:
         self._bytes[start:end] = text
         if self._find(b"\0", start, end) >= 0:
             return False
+
         self.blob_ids.append(blob_id)
         self._starts.append(start)
         self._sizes.append(size)
         self._first_units.append(len(self._unit_starts))
+
         if size:
             ends = cut_units(start, end, lambda offset: self._find(b"\n", offset, end))
             self._unit_starts += [start, *ends[:-1]]
@@ -100,6 +103,7 @@ class DocumentBuffer:
             if self._bytes[end - 1] != _NEWLINE:
                 self._bytes[end] = _NEWLINE
                 end += 1
+
         self._size = end
         return True
 

@@ -155,8 +155,10 @@ class TextIndexFolder(IndexFolder[IndexManifest]):
         except IndexDamaged:
             # A manifest that can't be read names nothing: the index is built again.
             current_names = set()
+
         for kind in SIDE_TABLES:
             current_names |= {f"{kind}.json", *self.side_tables(kind).values()}
+
         return self.delete_except(current_names)
 
 
@@ -180,4 +182,5 @@ def _parse_tables(path: Path, content: Any) -> dict[str, str]:
         if match is not None and match[1] == kind:
             # The name becomes a path in this folder. A name of another form could lead out of it.
             tables[shard] = name
+
     return tables

@@ -97,9 +97,11 @@ class _PairTable:
         """Add the sorted keys of a block whose first unit is `first_unit`."""
         bounds = [*keys.searchsorted(self._starts).tolist(), len(keys)]
         pairs = keys & _UNIT_MASK
+
         # Fits: a shard has fewer than 65,536 units.
         pairs += np.uint32(first_unit)
         keys >>= np.uint32(_UNIT_BITS)
+
         # The high bits of the key, which are the number of its slice, are shifted out.
         keys <<= np.uint32(_SLICE_BITS)
         pairs |= keys
@@ -115,6 +117,7 @@ class _PairTable:
         for number, blocks in enumerate(self._slices):
             if not blocks:
                 continue
+
             pairs = np.concatenate(blocks)
             blocks.clear()
             if drop_bits:
@@ -125,6 +128,7 @@ class _PairTable:
                 pairs = _distinct(pairs)
             else:
                 pairs.sort()
+
             # The cast drops the key.
             lists = pairs.astype(np.uint16)
             pairs >>= np.uint32(_SLICE_BITS)
@@ -151,11 +155,13 @@ def _sorted_keys(text: bytes, units: UInt32Array) -> tuple[UInt32Array, UInt32Ar
     trigrams |= units[: len(trigrams)]
     windows <<= np.uint32(_UNIT_BITS)
     windows |= units.take(cuts)
+
     # Replaced and sorted with the others: copying those without a newline takes three times as long.
     np.copyto(trigrams, _NO_KEY, where=~is_complete)
     trigrams = _distinct(trigrams)
     if len(trigrams) and trigrams[-1] == _NO_KEY:
         trigrams = trigrams[:-1]
+
     return trigrams, _distinct(windows)
 
 
@@ -168,6 +174,7 @@ def _keys_of_long_unit(text: bytes) -> tuple[UInt32Array, UInt32Array]:
         keys = _sorted_keys(part, np.zeros(len(part), dtype=np.uint32))
         # Joined one by one: there are 2²¹ trigrams, and all parts together may have hundreds of times as many.
         trigrams, windows = (_distinct(np.concatenate(pair)) for pair in zip((trigrams, windows), keys, strict=True))
+
     return trigrams, windows
 
 
@@ -221,6 +228,7 @@ def _trigram_sections(table: _PairTable, units: int) -> dict[str, list[AnyArray]
         sections["tri_starts"].append(np.cumsum(counts[~is_dense], dtype=np.uint32) + np.uint32(sparse_pairs))
         sections["tri_lists"].append(lists[~in_dense])
         sparse_pairs += len(sections["tri_lists"][-1])
+
     return sections
 
 
@@ -236,11 +244,13 @@ def _bitmaps(lists: UInt16Array, counts: NDArray[np.intp], units: int) -> UInt8A
         matrix = np.zeros(len(row_counts) * units, dtype=np.bool_)
         positions = np.repeat(np.arange(len(row_counts)) * units, row_counts)
         positions += lists[start:end]
+
         # One index for row and unit together: numpy takes twice as long for two.
         matrix[positions] = True
         packed[first_row : first_row + len(row_counts)] = np.packbits(
             matrix.reshape(-1, units), axis=1, bitorder="little"
         )
+
     return packed.ravel()
 
 
@@ -253,6 +263,7 @@ def _window_sections(table: _PairTable, bits: int) -> dict[str, list[AnyArray]]:
     for first_key, low_bits, units in table.take(drop_bits):
         lists.append(units)
         counts[first_key : first_key + width] = np.bincount(low_bits, minlength=width)
+
     # A table with an entry for every possible key: a look-up is two reads, where trigrams need a binary search.
     starts = np.zeros(len(counts) + 1, dtype=np.uint32)
     np.cumsum(counts, out=starts[1:])

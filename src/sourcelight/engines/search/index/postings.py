@@ -79,6 +79,7 @@ def all_keys(mapped: bytes) -> tuple[UInt32Array, BoolArray, UInt32Array, NDArra
     if len(text) < _KEY_BYTES:
         no_keys = np.zeros(0, dtype=np.uint32)
         return no_keys, np.zeros(0, dtype=np.bool_), no_keys, np.zeros(0, dtype=np.intp)
+
     is_text = text != _NEWLINE
     # Entry i of all arrays below is the trigram of bytes i to i + 2, 7 bits each, the first byte lowest.
     is_complete = is_text[:-2] & is_text[1:-1]
@@ -96,10 +97,12 @@ def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
     """Return where the windows begin: three bytes before a cut."""
     if len(mapped) < 2 * _KEY_BYTES:
         return np.zeros(0, dtype=np.intp)
+
     classes = np.frombuffer(mapped.translate(_CLASSES), np.uint8)
     # Entry i is the cut between bytes i + 2 and i + 3: trigram i ends there, trigram i + 3 begins there.
     before, after = classes[_KEY_BYTES - 1 : -_KEY_BYTES], classes[_KEY_BYTES : 1 - _KEY_BYTES]
     change = before ^ after
+
     # Of two classes, the exclusive or is 0 for equal ones and 4 or more where one is a non-word. With a word byte after
     # the cut, this leaves starts of words and pairs of one class.
     is_cut = change == 0
@@ -113,6 +116,7 @@ def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
 def _hash_windows(windows: UInt32Array, following: UInt32Array) -> UInt32Array:
     windows *= _HASH_FACTORS[0]
     following *= _HASH_FACTORS[1]
+
     # uint32 wraps around, as the hash needs. Its top bits are the key: each depends on all bits below.
     windows ^= following
     windows ^= windows >> np.uint32(15)
@@ -149,6 +153,7 @@ def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
         if after < _NON_WORD and (not change or change >= _NON_WORD) and trigram is not None and following is not None:
             window = (trigram * first ^ following * second) & _UINT32
             windows.add(((window ^ window >> 15) * first & _UINT32) >> 32 - WINDOW_BITS)
+
     distinct = {trigram for trigram in trigrams if trigram is not None}
     return np.array(sorted(distinct), dtype=np.uint32), np.array(sorted(windows), dtype=np.uint32)
 
@@ -173,6 +178,7 @@ class Postings:
         )
         self._window_starts = file.array("win_starts")
         self.window_lists = file.array("win_lists")
+
         # The table has 2^bits + 1 entries; keys of this shard lack the low WINDOW_BITS - bits bits.
         self._shift = WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
@@ -197,20 +203,24 @@ class Postings:
             if start == end:
                 return None
             bounds.append((start, end))
+
         return bounds
 
     def units_with(self, trigrams: UInt32Array) -> Int64Array | None:
         """Return the units that hold all trigrams, ascending; None without a trigram."""
         if not len(trigrams):
             return None
+
         lists, bitmap, is_possible = self._lists_of(trigrams)
         if not is_possible:
             return _NO_UNITS
+
         # Shortest first: its length bounds the work of every following intersection.
         lists.sort(key=len)
         if not lists:
             # All lists were dense and stored as bitmaps, in the bit order of `packbits` at build time.
             return np.flatnonzero(np.unpackbits(bitmap, count=self._units, bitorder="little"))
+
         units = lists[0].astype(np.intp)
         return self._filter(units, lists[1:], bitmap)
 
@@ -243,10 +253,12 @@ class Postings:
                 # Each trigram of the shard is in one of the two tables, so no unit holds this one.
                 return [], None, False
             rows.append(row)
+
         bitmap = None
         if rows and self._dense_bits is not None:
             # All common trigrams in one call: eight units a byte, no lists.
             bitmap = np.bitwise_and.reduce(self._dense_bits[rows], axis=0)
+
         return lists, bitmap, True
 
 
@@ -258,6 +270,7 @@ def intersect_lists(candidates: Int64Array, lists: list[Any], units: int) -> Int
     for posting_list in lists:
         if len(candidates) < _MIN_NARROWED_UNITS:
             break
+
         if len(posting_list) < 64 * len(candidates):
             is_listed = np.zeros(units, dtype=np.bool_)
             is_listed[posting_list] = True
@@ -268,4 +281,5 @@ def intersect_lists(candidates: Int64Array, lists: list[Any], units: int) -> Int
             # Past the end, every entry is smaller than the candidate, so any entry distinguishes them.
             positions[positions == len(posting_list)] = 0
             candidates = candidates[posting_list[positions] == candidates]
+
     return candidates

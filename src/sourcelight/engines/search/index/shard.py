@@ -78,13 +78,16 @@ class ShardBuilder:
             self._unit_starts.append(self._size + start)
             self._postings.add(text[start:end])
             start = end
+
         self._blocks.append(text)
         self._size += len(text)
+
         # Every document ends with a newline here, so no line, and no match of `$`, runs over into the next document.
         # `_sizes` keeps the true size.
         if text and not text.endswith(b"\n"):
             self._blocks.append(b"\n")
             self._size += 1
+
         return len(self._blobs) - 1
 
     def write(self, folder: Path) -> str:
@@ -349,6 +352,7 @@ class ShardFilter:
         filtered = list(enumerate(shards[:MAX_SHARDS]))
         width = next(bits for bits in (8, 16, 32, 64) if bits >= len(filtered))
         table: NDArray[np.unsignedinteger] = np.zeros(1 << TRIGRAM_BITS, dtype=f"uint{width}")
+
         # Shards without posting lists are searched whatever the text is.
         self._always = 0
         for number, shard in filtered:
@@ -359,6 +363,7 @@ class ShardFilter:
             bit = table.dtype.type(1 << number)
             for keys in shard.postings.trigrams:
                 table[keys] |= bit
+
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
         self._bits: memoryview[int] = table.data
 
@@ -369,6 +374,7 @@ class ShardFilter:
             possible &= table[trigram]
             if not possible:
                 break
+
         possible |= self._always
         # Few bits are left as a rule, so the lowest is taken off one at a time: `x & -x` keeps it alone, since negation
         # in two's complement flips all bits above it.
@@ -377,4 +383,5 @@ class ShardFilter:
             lowest = possible & -possible
             numbers.append(lowest.bit_length() - 1)
             possible ^= lowest
+
         return numbers if self._count <= MAX_SHARDS else [*numbers, *range(MAX_SHARDS, self._count)]

@@ -127,9 +127,11 @@ class CommitView:
         text = self.file.bytes_of("paths")
         if self.path_text_is_raw:
             return text
+
         data = np.frombuffer(text, np.uint8)
         text_array = data.copy()
         text_array[data == 10] = 1
+
         # All newlines were replaced: those between paths come back. The length stays, so offsets hold for both texts.
         text_array[self.path_start.astype(np.intp) - 1] = 10
         return text_array.tobytes()
@@ -153,6 +155,7 @@ class CommitView:
         number = bisect.bisect_left(range(self.files), path, key=path_at)
         if number < self.files and path_at(number) == path:
             return number
+
         return self._file_number_of_text(path) if _REPLACEMENT in path else None
 
     def _file_number_of_text(self, path: bytes) -> int | None:
@@ -185,6 +188,7 @@ class CommitView:
             # order.
             order = np.argsort(document_of_file, kind="stable")
             files, document_of_file = files[order], document_of_file[order]
+
         first_file = np.searchsorted(document_of_file, np.arange(documents + 1))
         return DocumentPlacement(files, document_of_file, first_file, one_to_one)
 

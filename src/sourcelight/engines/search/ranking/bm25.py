@@ -132,6 +132,7 @@ class WordScores:
             owner = np.searchsorted(first, best_chunk, side="right")
             scores[best_chunk[run_starts(owner)]] = 0.0
             best_scores.append(np.maximum.reduceat(scores, first))
+
         return (best_scores[0], best_scores[1]) if best_scores else (scores, scores)
 
     def file_scores(self, files: Int64Array) -> Float64Array:
@@ -140,6 +141,7 @@ class WordScores:
         scores: Float64Array = np.zeros(len(files))
         starts = collection.first.take(files)
         end = starts + collection.counts.take(files)
+
         # Norms of whole files, not of chunks: their mean length is another one.
         norm = collection.norms(self.weights.b)[1].take(files)
         for posting in self.postings.values():
@@ -149,11 +151,13 @@ class WordScores:
             with_term = counts.nonzero()[0]
             if not len(with_term):
                 continue
+
             first_entries, counts = first_entries.take(with_term), counts.take(with_term)
             first = counts.cumsum() - counts
             counts_in_chunks = posting.often.take(np.arange(int(counts.sum())) + (first_entries - first).repeat(counts))
             frequency = np.add.reduceat(counts_in_chunks, first, dtype=np.float64) / norm.take(with_term)
             scores[with_term] += posting.factor * frequency / (k1 + frequency)
+
         return scores
 
 
@@ -168,12 +172,14 @@ def count_chunks_with(
         paths = collection.in_paths(term) if weights.path else None
         numbers = _NONE if entries is None else entries[0]
         chunk_counts[term] = len(numbers)
+
         if paths is not None:
             path_chunks = chunks_of(collection, paths[0])
             positions = numbers.searchsorted(path_chunks)
             # A chunk with the term in text and path counts once: BM25's document frequency is the number of chunks.
             in_both = np.count_nonzero(numbers.take(positions, mode="clip") == path_chunks) if len(numbers) else 0
             chunk_counts[term] += len(path_chunks) - int(in_both)
+
     return chunk_counts
 
 
@@ -195,12 +201,14 @@ def score(
     entries = {term: collection.find(term) for term in terms}
     sizes = [entry.size for entry in entries.values()]
     buffer = buffer or ScratchBuffer(collection.chunks)
+
     # Only entries that the last question used are cleared, so a rare term doesn't pay for the whole collection.
     buffer.clear(sum(sizes), max(sizes, default=0))
     scorer = _TermScorer(collection, weights, buffer, global_counts)
     for term, weight in terms.items():
         cancellation.check()
         scorer.add(term, weight, entries[term])
+
     return scorer.scores()
 
 
@@ -229,15 +237,18 @@ class _TermScorer:
         paths = collection.in_paths(term) if weights.path else None
         if not entry.size and paths is None:
             return
+
         # Views into the buffer: valid until the next term, which overwrites them, except for what a `TermPosting`
         # refers to.
         numbers, often, defined = self._buffer.entries(entry.size)
         entry.write(numbers, often, defined)
         frequency, denominator = self._buffer.floats(entry.size)
+
         # numpy buffers `out` in the mode "raise"; every number is in range.
         self._norm.take(numbers, out=frequency, mode="clip")
         np.divide(often, frequency, out=frequency)
         defining = (defined > 0).nonzero()[0]
+
         # Tables store weights of definitions in halves.
         frequency[defining] += (weights.definition / 2.0) * defined.take(defining)
         files, in_path_of = _NO_PATHS if paths is None else paths
@@ -245,8 +256,10 @@ class _TermScorer:
         if len(files):
             chunk_count, in_path_entries, path_index = self._entries_in_paths(numbers, files)
             frequency[in_path_entries] += weights.path * in_path_of.take(path_index)
+
         if self._global_counts is not None:
             chunk_count = self._global_counts[term]
+
         inverse_frequency = self._idf[term] = idf_of(collection.of_all[0], chunk_count)
         factor = weight * inverse_frequency * (k1 + 1.0)
         mostly_defining = numbers.take(defining[defined.take(defining) > 1])
@@ -259,6 +272,7 @@ class _TermScorer:
             path_score /= k1 + path_score
             self._by_path[files] += factor * path_score
             gains[in_path_entries] -= path_score.take(path_index)
+
         gains *= factor
         np.add.at(self._buffer.scores, numbers, gains)
 
@@ -269,6 +283,7 @@ class _TermScorer:
         path_chunks = chunks_of(collection, files)
         in_path[path_chunks] = True
         entries = in_path.take(numbers).nonzero()[0]
+
         # All terms and questions share the marks; clearing only the set marks is cheap.
         in_path[path_chunks] = False
         path_index = files.searchsorted(collection.file_of.take(numbers.take(entries)))
@@ -280,9 +295,11 @@ class _TermScorer:
         files = (self._by_path > 0.0).nonzero()[0]
         if len(files):
             chunks[chunks_of(collection, files)] += self._by_path.take(files).repeat(collection.counts.take(files))
+
         idf = self._idf
         if self._global_counts is not None:
             idf = {term: idf_of(collection.of_all[0], count) for term, count in self._global_counts.items() if count}
+
         return WordScores(collection, self._weights, chunks, idf, self._postings)
 
 

@@ -92,8 +92,10 @@ class ChunkBlock:
             # -1 marks chunks of the table whose file is not in this view or is masked out.
             present = (chunk_numbers >= 0).nonzero()[0]
             placed_entries = chunk_numbers.take(present), counts.take(present), defined.take(present)
+
         if not len(copies_of_rows[0]):
             return placed_entries
+
         numbers, positions = copies_of_rows
         return (
             np.concatenate([placed_entries[0], numbers]),
@@ -117,6 +119,7 @@ class ChunkBlock:
             counts = self.copied.searchsorted(copied_rows, side="right") - first_copies
             matching = np.arange(int(counts.sum())) + (first_copies - (counts.cumsum() - counts)).repeat(counts)
             numbers, positions = self.copies.take(matching), positions.repeat(counts)
+
         order = numbers.argsort(kind="stable")
         return numbers.take(order), positions.take(order)
 
@@ -126,16 +129,19 @@ def make_block(target: int, target_terms: OpenedTerms, shard: int, mask: BoolArr
     table = target_terms.terms[shard]
     if table is None:
         return None
+
     placement = target_terms.snapshot.placement(shard)
     files, documents = placement.files.astype(np.int64), placement.documents.astype(np.int64)
     if mask is not None:
         files, documents = files[mask[files]], documents[mask[files]]
+
     chunk_starts = table.doc_chunk.astype(np.int64)
     counts = chunk_starts[documents + 1] - chunk_starts[documents]
     has_chunks = counts > 0
     files, documents, counts = files[has_chunks], documents[has_chunks], counts[has_chunks]
     if not len(files):
         return None
+
     # Files with the same content share a document. Its chunks are read once; the other files follow behind as copies.
     is_repeated = np.append(False, documents[1:] == documents[:-1])
     order = np.concatenate([(~is_repeated).nonzero()[0], is_repeated.nonzero()[0]])
@@ -145,9 +151,11 @@ def make_block(target: int, target_terms: OpenedTerms, shard: int, mask: BoolArr
     source = positions = None
     if distinct_chunks < table.chunks or is_repeated.any():
         source = np.arange(int(first[-1])) + np.repeat(chunk_starts[documents] - first[:-1], counts)
+
     if source is not None and distinct_chunks < table.chunks:
         positions = np.full(table.chunks, -1, dtype=np.int32)
         positions[source[:distinct_chunks]] = np.arange(distinct_chunks, dtype=np.int32)
+
     copied, copies, twice = (
         _EMPTY.astype(np.uint32),
         _EMPTY,
@@ -157,8 +165,10 @@ def make_block(target: int, target_terms: OpenedTerms, shard: int, mask: BoolArr
         by_row = source[distinct_chunks:].argsort(kind="stable")
         copied, copies = source[distinct_chunks:][by_row].astype(np.uint32), distinct_chunks + by_row
         twice[copied] = True
+
     length = table.length if source is None else table.length[source]
     total = int(length.sum(dtype=np.int64))
+
     # `reduceat` sums between neighboring starts; no file is empty here, as an empty range would give the next element.
     lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
     return ChunkBlock(
@@ -202,6 +212,7 @@ def _assign(table: TermTable, symbols: SymbolTable) -> ChunkDefinitions:
     documents = np.arange(symbols.documents).repeat(bounds[1:] - bounds[:-1])
     if not table.chunks or not len(lines):
         return ChunkDefinitions(np.zeros(table.chunks + 1, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
+
     chunk_documents, last_lines = table.chunk_doc.astype(np.int64), table.end_line.astype(np.int64)
     # Document and line as one number: chunks ascend by it, so one search finds the chunks of all definitions.
     size = max(int(lines.max()), int(last_lines.max())) + 1

@@ -107,6 +107,7 @@ class ChunkCollection:
             if symbols is None:
                 names_by_chunk += [()] * (end - start)
                 continue
+
             block, within = self.blocks[number], chunks[start:end] - self.chunk_base[number]
             rows_of_table = within if block.source is None else block.source.take(within)
             definitions = chunk_definitions(self.open_terms[block.target].snapshot, block.table, symbols)
@@ -115,6 +116,7 @@ class ChunkCollection:
             for count in counts.tolist():
                 names_by_chunk.append(names[position : position + count])
                 position += count
+
         return names_by_chunk
 
     @cached_property
@@ -143,6 +145,7 @@ class ChunkCollection:
             # One `b` at a time: searches use one setting, and each entry has a number per chunk.
             self._norms.clear()
             self._norms[b] = norms
+
         return norms
 
     def entries(self, term: str) -> tuple[Int64Array, Float64Array, UInt8Array] | None:
@@ -163,6 +166,7 @@ class ChunkCollection:
             if start < end:
                 table_entries = entries(start, end)
                 entries_by_block.append((table_entries if block is None else block.place_entries(table_entries), base))
+
         return CollectionScores(entries_by_block, sum(len(table_entries[0]) for table_entries, _ in entries_by_block))
 
     @cached_property
@@ -186,13 +190,17 @@ class ChunkCollection:
             if files_with_term is not None:
                 numbers.append(number_of.take(files_with_term[0]))
                 counts.append(files_with_term[1])
+
         if not numbers:
             return None
+
         files, weights = _concatenate(numbers), _concatenate(counts)
         order = files.argsort()
+
         # -1: a file that this collection leaves out. Sorted, these come first.
         if len(order) and files[order[0]] < 0:
             order = order[np.count_nonzero(files < 0) :]
+
         return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64)) if len(order) else None
 
     @cached_property
@@ -230,6 +238,7 @@ def make_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray
     """Combine the chunks of targets; `masks` choose the files of each target, None for all."""
     if not open_terms or any(mask is not None for mask in masks):
         return _build_collection(open_terms, masks)
+
     sources = [(terms.snapshot, *terms.terms) for terms in open_terms]
     # The last collection without filters is kept as long as its first snapshot. It is compared by identity: shards that
     # get their term table later must make a new one.
@@ -237,6 +246,7 @@ def make_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray
     for cached_sources, collection in cached[:1]:
         if len(cached_sources) == len(sources) and all(map(_are_identical, cached_sources, sources)):
             return collection
+
     collection = _build_collection(open_terms, masks)
     cached[:] = [(sources, collection)]
     return collection
@@ -255,10 +265,12 @@ def _build_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArr
             )
             if shard_block is not None:
                 blocks.append(shard_block)
+
     chunk_base, file_base = [0], [0]
     for block in blocks:
         chunk_base.append(chunk_base[-1] + block.chunks)
         file_base.append(file_base[-1] + len(block.files))
+
     total = sum(block.total_length for block in blocks)
     mean = total / chunk_base[-1] if chunk_base[-1] else 1.0
     words = [path_words(terms.snapshot) for terms in open_terms]

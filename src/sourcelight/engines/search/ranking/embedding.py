@@ -51,6 +51,7 @@ class EmbeddingScorer:
         """
         if len(request.chunks) < 2:
             return None
+
         numbers = {(t.repository.key, t.commit): number for number, t in enumerate(request.targets)}
         texts, positions = [request.question.text], []
         for chunk in request.chunks:
@@ -61,11 +62,13 @@ class EmbeddingScorer:
             text = b"\n".join(lines).decode("utf-8", "replace")
             texts.append(f"{chunk.path}\n{text}")
             positions.append((number, snapshot.view.file_number(chunk.path.encode())))
+
         near = _nearness(self.embedder, [text[:MAX_TEXT_CHARACTERS] for text in texts])
         scores = [np.zeros(snapshot.view.files) for snapshot in request.snapshots]
         for (number, file), value in zip(positions, near.tolist(), strict=True):
             if file is not None:
                 scores[number][file] = max(scores[number][file], value)
+
         return scores
 
 
@@ -77,6 +80,7 @@ def _nearness(embedder: Embedder, texts: Sequence[str]) -> Float64Array:
             f"the embedder returned an array of the shape {vectors.shape} for {len(texts)} texts; it must return a "
             "row of finite numbers for each"
         )
+
     lengths = np.linalg.norm(vectors, axis=1)
     cosines = (vectors[1:] @ vectors[0]) / np.maximum(lengths[1:] * lengths[0], np.finfo(np.float64).tiny)
     spread = float(np.ptp(cosines))

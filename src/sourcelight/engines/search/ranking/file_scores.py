@@ -129,6 +129,7 @@ def file_lists(
     factors = weights.of_kinds(question)
     other_files = np.logical_or.reduce([scores > 0.0 for scores in further_lists.values()]).nonzero()[0]
     near_best = _NearBest(words)
+
     # Score only the files with the best chunks first, and more of them while another file might still have one of the
     # `limit` best chunks.
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
@@ -143,13 +144,16 @@ def file_lists(
             best_shares: Float64Array = np.zeros(collection.files)
             best_shares[files] = best * (by_length.best_alone / (top or 1.0))
             lists.lists["best"] = best_shares
+
         if by_length.imported:
             imported: Float64Array = np.zeros(collection.files)
             imported[files] = by_length.imported * collection.imported.take(files) * (best > 0.0)
             lists.lists["imports"] = imported
+
         max_other = fraction * float(factors.max())
         if limit is None or not fraction * top:
             break
+
         # The maximum score of a file that was left out: its best chunk is below `fraction * top`, it is in none of the
         # further lists, and the share of imports is at most 1. The check of `best_value` makes sure that
         # `_by_words` would have read only its best chunk.
@@ -158,6 +162,7 @@ def file_lists(
             lists, limit, max_other, by_others * float(factors.max())
         ):
             break
+
     return lists
 
 
@@ -174,6 +179,7 @@ def _further_lists(
     names = ("definitions", "mentioned", "names", "tests", "subjects", "changes", "comments")
     lists: dict[str, Float64Array] = {name: np.zeros(collection.files) for name in names}
     by_length = weights.of_length(question.length)
+
     for name_index, name in enumerate(question.all_names):
         defining = defining_files(collection, name)
         weight = weights.exact if name_index < len(question.names) else weights.possible
@@ -182,28 +188,36 @@ def _further_lists(
             for file, fraction in sorted(defining.items()):
                 # A name that many files define is weak evidence for each of them.
                 lists["definitions"][file] += weight * fraction / count
+
     for file in _mentioned_files(collection, question):
         lists["mentioned"][file] = weights.mentioned
+
     if by_length.names:
         lists["names"] += by_length.names * name_scores(collection, words, question)
+
     if by_length.definition_names:
         found_names = definition_name_scores(collection, words, question, top, exchange)
         lists["names"] += by_length.definition_names * found_names
+
     if by_length.tested:
         lists["tests"] += by_length.tested * scores_of_tests(collection, words, top)
+
     quoted = 0.0
     if by_length.comments:
         in_comments = scores_of_comments(collection, words, question, top, exchange)
         lists["comments"] += by_length.comments * in_comments
         (quoted,) = exchange.maxima([float(in_comments.max(initial=0.0))])
+
     # A comment that has the question word for word answers it, and commits could only distract from it.
     commit_share = (1.0 - quoted) ** 2
     if by_length.subjects:
         by_commits = scores_of_commits(collection, words, question, exchange)
         lists["subjects"] += commit_share * by_length.subjects * by_commits
+
     if by_length.changes:
         by_changes = scores_of_changes(collection, words, question, exchange)
         lists["changes"] += commit_share * by_length.changes * by_changes
+
     return lists
 
 
@@ -219,11 +233,13 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
             np.maximum.reduceat(words.chunks, collection.first) if collection.chunks else words.chunks
         )
         return np.arange(collection.files), best_of_files
+
     # Chunks are numbered file by file, so the files ascend, and each is one run.
     file = collection.file_of.take((words.chunks >= min_score).nonzero()[0])
     files = file.take(run_starts(file))
     if len(other_files):
         files = np.union1d(files, other_files)
+
     sizes = collection.counts.take(files)
     best = np.maximum.reduceat(words.chunks.take(chunks_of(collection, files)), sizes.cumsum() - sizes)
     return files, best
@@ -258,6 +274,7 @@ def _by_words(
     factors = weights.second, weights.third, weights.full_name
     for weight, list_scores, of_all in zip(factors, lists, greatest, strict=True):
         scores[near_best] += list_scores * (weight / (of_all or 1.0))
+
     return scores, best_value
 
 
@@ -289,6 +306,7 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
             documents = symbols.documents_of(rows)
             with_body = documents[symbols.end_line[rows] > symbols.line[rows]]
             share = np.zeros(block.table.documents)
+
             # In this order: a document may both declare a name and define it.
             share[documents] = BODILESS_SHARE
             share[with_body] = 1.0
@@ -297,9 +315,11 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
             shares_by_file.update(
                 zip((files + collection.file_base[number]).tolist(), shares.take(files).tolist(), strict=True)
             )
+
             # A caller ignores so common a name, and needs only to see that there are too many.
             if len(shares_by_file) > MAX_DEFINING_FILES:
                 break
+
     return shares_by_file
 
 

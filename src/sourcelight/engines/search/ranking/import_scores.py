@@ -38,16 +38,19 @@ def _scores(open_terms: OpenedTerms) -> Float64Array:
     for shard, symbols in enumerate(open_terms.symbols):
         if symbols is None:
             continue
+
         importer, text = _imports(snapshot, shard, symbols)
         first, sizes, meant = _meant_files(symbols, text, files_by_name)
         many = sizes.take(text)
         rows = np.arange(len(text)).repeat(many)
         positions = np.arange(len(rows)) - (many.cumsum() - many).repeat(many)
         file = meant.take(first.take(text.take(rows)) + positions)
+
         # A file that imports another one twice counts once.
         _, distinct = np.unique(importer.take(rows) * files + file, return_index=True)
         distinct = distinct[importer.take(rows.take(distinct)) != file.take(distinct)]
         np.add.at(counts, file.take(distinct), 1.0 / many.take(rows.take(distinct)))
+
     greatest = float(counts.max(initial=0.0))
     return np.log1p(counts) / np.log1p(greatest) if greatest else counts
 
@@ -56,6 +59,7 @@ def _imports(snapshot: OpenedCommit, shard: int, symbols: SymbolTable) -> tuple[
     """Return the importing file of each name that is imported, and the number of the name: modules, then members."""
     placement = snapshot.placement(shard)
     file_of = np.full(symbols.documents, -1, dtype=np.int64)
+
     # Reversed, so that the first file of a repeated document remains.
     file_of[placement.documents[::-1]] = placement.files[::-1]
     importer = file_of.take(symbols.import_documents)
@@ -74,6 +78,7 @@ def _files_by_name(snapshot: OpenedCommit) -> Mapping[str, Sequence[int]]:
         files_by_name.setdefault(name.partition(".")[0], []).append(file)
         if folder:
             files_by_name.setdefault("/" + folder.rpartition("/")[2], []).append(file)
+
     return files_by_name
 
 
@@ -92,4 +97,5 @@ def _meant_files(
         if len(files) <= MAX_MEANT:
             first[number], sizes[number] = len(meant), len(files)
             meant += files
+
     return first, sizes, np.array(meant, dtype=np.int64)

@@ -202,6 +202,7 @@ def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, matched
         total += mass
         if term in matched_terms:
             covered += mass
+
     return covered / total if total else 0.0
 
 
@@ -246,6 +247,7 @@ def join_rankings(
         chunk = parts[part].chunks[position]
         # The joined list of files is a new list with its own indexes.
         chunks.append(replace(chunk, file=positions[part, chunk.file]))
+
     # The parts exchanged their counts, so they all have the same inverse frequencies.
     idf = dict(parts[0].idf) if parts else {}
     best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
@@ -289,6 +291,7 @@ def _best_chunks(parts: Sequence[Ranking], limits: RankLimits) -> list[tuple[int
             continue
         chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
         selected.append((part, position))
+
     return selected
 
 

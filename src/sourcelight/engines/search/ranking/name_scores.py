@@ -32,6 +32,7 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
     total = sum(weights.values())
     if not total:
         return scores
+
     for target, file_numbers in enumerate(collection.file_numbers):
         paths = collection.words[target]
         covered, matched = np.zeros(len(file_numbers)), np.zeros(len(file_numbers))
@@ -39,21 +40,25 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
         for term, weight in weights.items():
             name_terms = paths.names_like(term)
             files_by_term = [paths.name_terms[name_term] for name_term in name_terms]
+
             # Two terms of the question may be like one term of a name, which counts once in the name's share.
             for name_term, files in zip(name_terms, files_by_term, strict=True):
                 if name_term not in seen:
                     seen.add(name_term)
                     matched[files] += 1.0
+
             if files_by_term:
                 distinct = np.unique(np.concatenate(files_by_term)) if len(files_by_term) > 1 else files_by_term[0]
                 # Once per file, however many terms of its name are like the term.
                 covered[distinct] += weight
+
         # A number of -1 marks files that the collection leaves out.
         candidates = ((matched > 0.0) & (file_numbers >= 0)).nonzero()[0]
         share = matched[candidates] / paths.name_sizes[candidates]
         values = share * (covered[candidates] / total)
         is_high = values >= MIN_NAME_SCORE
         scores[file_numbers[candidates[is_high]]] = values[is_high]
+
     return scores
 
 
@@ -76,10 +81,12 @@ def definition_name_scores(
     weights = _term_weights(collection, words, question)
     total = sum(weights.values())
     chunks = _chunks_of_definitions(words, weights, MIN_DEFINITION_SCORE * total, _MIN_TOP_SHARE * top)
+
     # Parts compare the number of all parts, or names would count in some of them and not in others.
     (count,) = exchange.add([len(chunks)])
     if count > MAX_NAMING_CHUNKS:
         return scores
+
     # Names repeat over files, such as `main`, so each is scored once.
     shares: dict[bytes, float] = {}
     files = collection.file_of.take(chunks).tolist()
@@ -90,6 +97,7 @@ def definition_name_scores(
                 value = shares[name] = _share(name, weights) / total
             if value >= MIN_DEFINITION_SCORE and value > scores[file]:
                 scores[file] = value
+
     return scores
 
 
@@ -110,6 +118,7 @@ def _chunks_of_definitions(
             chunks = chunks[words.chunks.take(chunks) >= min_score]
             numbers.append(chunks)
             chunk_weights.append(np.full(len(chunks), weight))
+
     chunks, position = np.unique(np.concatenate(numbers), return_inverse=True)
     return chunks[np.bincount(position, weights=np.concatenate(chunk_weights), minlength=len(chunks)) >= min_weight]
 
@@ -129,6 +138,7 @@ def _share(name: bytes, weights: Mapping[str, float]) -> float:
         # Most of the hundreds of names end here, at their first or second word.
         if unknown < 0.0:
             return 0.0
+
     return sum(term in covered for term in stems) / len(stems) * sum(covered.values()) if covered else 0.0
 
 

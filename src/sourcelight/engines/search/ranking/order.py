@@ -51,12 +51,14 @@ class RankOrder:
     ) -> None:
         self.collection, self.words, self.lists, self._exchange = collection, words, lists, exchange
         total = lists.total()
+
         # Scores are relative to the best of all parts, or files of different workers could not be compared. 1.0 stands
         # for a question without a match, to divide by.
         (greatest,) = exchange.maxima([float(total.max(initial=0.0))])
         self._max_total = greatest or 1.0
         self.scores: Float64Array = total / self._max_total
         self._sorted: list[tuple[int, float]] | None = None
+
         if limit is None:
             self._chunk_numbers, self._files = words.chunk_numbers, words.file
         else:
@@ -65,6 +67,7 @@ class RankOrder:
             min_top = _score_at(tops, limit) if 0 < limit < len(tops) else 0.0
             candidates = (tops >= ROUNDING_FACTOR * min_top).nonzero()[0]
             self._chunk_numbers, self._files = words.postings_in(lists.files.take(candidates))
+
         # `take` copies, so the in-place operations below don't change the shared scores.
         self._scores = words.chunks.take(self._chunk_numbers)
         self._scores *= CHUNK / (lists.top or 1.0)
@@ -76,6 +79,7 @@ class RankOrder:
         """Multiply the score of each further chunk of a file by a further `factor`."""
         if factor >= 1.0 or not len(self._files):
             return
+
         # By file, then by falling score: the last key of `lexsort` is the first criterion.
         order = np.lexsort((-self._scores, self._files))
         starts = run_starts(self._files)
@@ -128,10 +132,12 @@ class RankOrder:
             selected = self._choose(self._settle(self._chunks_of_best_files(limits)), limits, wanted_count)
         else:
             selected = self._sort(wanted_count)[:wanted_count]
+
         (best_score,) = self._exchange.maxima([float(self._scores.max(initial=0.0))])
         best_score = best_score or 1.0
         files = list(dict.fromkeys(int(self.collection.file_of[chunk]) for chunk, _ in selected))
         scores = dict(zip(files, self.scores_of(files), strict=True))
+
         # A name takes longer to look up than all else here, and equal scores are rare.
         is_tied = len(set(scores.values())) < len(files)
         ordered = sorted(files, key=lambda file: (-scores[file], self._name(file) if is_tied else ()))
@@ -185,6 +191,7 @@ class RankOrder:
             if limits.files < len(tops):
                 is_best = tops >= _score_at(tops, limits.files)
                 positions = is_best.repeat(np.diff(starts, append=len(file))).nonzero()[0]
+
         if limits.per_file is not None and len(positions):
             positions = positions[np.lexsort((-scores[positions], file[positions]))]
             starts = run_starts(file[positions])
@@ -192,6 +199,7 @@ class RankOrder:
             # The score of the last chunk that a file may keep; files with fewer chunks keep all.
             min_scores = scores[positions[starts + np.clip(limits.per_file, 1, sizes) - 1]]
             positions = positions[scores[positions] >= min_scores.repeat(sizes)]
+
         return positions
 
     def _settle(self, positions: Int64Array) -> list[tuple[int, float]]:
@@ -201,6 +209,7 @@ class RankOrder:
         values = self._scores[positions]
         pairs = list(zip(self._chunk_numbers[positions].tolist(), values.tolist(), strict=True))
         ties = (values[1:] == values[:-1]).nonzero()[0]
+
         # Names are looked up for ties only: a path has to be decoded for each. `ties` has the first of each equal pair;
         # consecutive pairs form one run of equal scores, which ends one after its last pair begins.
         for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
@@ -208,6 +217,7 @@ class RankOrder:
             pairs[start:end] = sorted(
                 pairs[start:end], key=lambda pair: (self._name(self._chunk_position(pair[0])[2]), pair[0])
             )
+
         return pairs
 
     def _choose(self, pairs: list[tuple[int, float]], limits: RankLimits, limit: int) -> list[tuple[int, float]]:
@@ -224,6 +234,7 @@ class RankOrder:
                 continue
             chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
             selected.append((chunk, value))
+
         return selected
 
     def files(self, files: Sequence[int]) -> list[RankedFile]:
@@ -240,6 +251,7 @@ class RankOrder:
                 open_terms = self.collection.open_terms[block.target]
                 target = targets[block.target] = replace(open_terms.target, commit=open_terms.commit)
             described.append(RankedFile(target, self._path(block, position), score, kind, shares))
+
         return described
 
     def chunks(
@@ -269,6 +281,7 @@ class RankOrder:
                     positions[file],
                 )
             )
+
         return described_chunks
 
 

@@ -111,6 +111,7 @@ def _kind(folder: FolderKinds, name: str) -> int:
         return 3
     if docs or _DOCS_NAME.search(name):
         return 2
+
     return 6 if aside or _INTERFACE_NAME.search(name) else 0
 
 
@@ -178,6 +179,7 @@ def path_words(snapshot: OpenedCommit) -> PathWords:
 def _read_paths(snapshot: OpenedCommit) -> PathWords:
     view = snapshot.view
     text = bytes(view.path_text).decode("utf-8", "replace")
+
     # `path_text` has a newline before each path and after the last, so searches can anchor at both ends. One decoding
     # for all paths is far cheaper than one for each.
     paths = text.split("\n")[1 : view.files + 1]
@@ -196,19 +198,23 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
             files = folders[folder] = []
             # Five patterns once per directory instead of once per file.
             directory_kinds[folder] = _folder_kinds(folder)
+
         files.append(file)
         kind[file] = _kind(directory_kinds[folder], name)
         name_hashes[file], stem_hashes[file] = hash(name), hash(name.partition(".")[0])
         for term in _terms(name, terms_of_names):
             by_name.setdefault(term, []).append(file)
+
         stem = name.partition(".")[0]
         if stem in _INDEX_STEMS and folder:
             stem = folder.rpartition("/")[2]
+
         # Terms with `=` are whole names, which would count every name twice.
         word_terms = [term for term in _terms(stem, terms_of_names) if not term.startswith("=")]
         name_sizes[file] = len(word_terms)
         for term in word_terms:
             by_stem.setdefault(term, []).append(file)
+
     by_folder: dict[str, list[NDArray[np.int32]]] = {}
     for folder, files in folders.items():
         # Shared by all terms of the directory.
@@ -218,6 +224,7 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
             term for directory_name in folder.split("/") for term in _terms(directory_name, terms_of_names)
         ):
             by_folder.setdefault(term, []).append(file_array)
+
     terms = {term: _weigh_files(by_name.get(term, ()), by_folder.get(term, ())) for term in by_name.keys() | by_folder}
     name_terms = {term: np.array(files, dtype=np.int32) for term, files in by_stem.items()}
     return PathWords(kind, terms, name_terms, name_sizes, name_hashes, stem_hashes)
@@ -230,9 +237,11 @@ def _weigh_files(
     names = np.array(named_files, dtype=np.int32)
     if not len(files_below):
         return names, np.full(len(names), BASENAME, dtype=np.float32)
+
     files = np.concatenate([names, *files_below])
     counts = np.full(len(files), DIRECTORY, dtype=np.float32)
     counts[: len(names)] = BASENAME
+
     # Stable, so sums of equal files are added in the same order each time; floats depend on it.
     order = files.argsort(kind="stable")
     files, counts = files[order], counts[order]

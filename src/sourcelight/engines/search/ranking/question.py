@@ -145,12 +145,16 @@ class _QuestionReader:
                     # "Tried again" means retried, and "sent again" means resent.
                     for verb in run[-1:]:
                         self.note(f"re{stem(verb)}", f"{verb} again", _REPEATED_WEIGHT)
+
                 parts = [part for part in parts_of(word) if part not in FUNCTION_WORDS and len(part) > 1]
                 for part in parts:
                     self.note(stem(part), word)
+
                 if len(parts) > 1:
                     self.note(joined_form(parts_of(word)), word)
+
                 run += parts
+
             for size in (2, 3):
                 for index in range(len(run) - size + 1):
                     self.note(
@@ -162,16 +166,19 @@ def analyze(text: str) -> RankQuery:
     """Analyze a question, from which filters such as ``repo:`` have been removed."""
     text = _CONVENTIONAL.sub(lambda match: f"{match[1]} " if match[1] else "", text[:_MAX_CHARACTERS], count=1)
     reader = _QuestionReader()
+
     # Each step removes the text that it has read: marked text is certainly code, and only the rest is plain words.
     remaining = _read_marked(text, reader)
     remaining = _read_files_and_names(remaining, reader)
     reader.prose(remaining)
+
     if not reader.counts:
         # A question of one grammatical word or letter asks for a definition of that name, such as `Either`.
         lone = _PLAIN_NAME.findall(text)
         for word in lone if len(lone) == 1 else ():
             reader.names[word] = None
             reader.note(joined_form([word.lower()]), word)
+
     first_line, _, body = text.strip().partition("\n")
     # The first line of a longer text is its subject, as in an issue, so its terms count one more.
     early_terms: set[str] = set()
@@ -179,6 +186,7 @@ def analyze(text: str) -> RankQuery:
         first_reader = _QuestionReader()
         first_reader.prose(_read_files_and_names(_read_marked(first_line, first_reader), first_reader))
         early_terms = set(first_reader.counts)
+
     # The logarithm keeps a word that a long text repeats from outweighing all others.
     terms = {
         term: (1.0 + math.log(count) + (1.0 if term in early_terms else 0.0)) * reader.factors[term]
@@ -217,8 +225,10 @@ def _read_marked(text: str, reader: _QuestionReader) -> str:
         if _NAME.fullmatch(bare) and not _is_file(bare):
             reader.name(bare)
             return " "
+
         if " " in inner:
             reader.phrases[inner] = None
+
         return f" {inner} "
 
     def add_phrase(match: re.Match[str]) -> str:
@@ -262,9 +272,11 @@ def _is_code(text: str) -> bool:
     """Return whether a word can only be a name of code: parts joined by signs, or a capital within."""
     if _SEPARATOR.search(text):
         return True
+
     bare = text.strip("_")
     if "_" in bare or (text.startswith("_") and len(bare) > 1):
         return True
+
     # `HTTPError` has no capital after a small letter. Plurals such as `URLs` are plain words.
     return any(a.islower() and b.isupper() for a, b in pairwise(bare)) or (
         len(bare) > 3 and bool(re.match(r"[A-Z]{2,}[a-z]{2,}", bare))

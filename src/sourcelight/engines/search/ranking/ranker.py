@@ -61,6 +61,7 @@ class Ranker:
             return self._rank_part(collection, question, limits, cancellation)
         if not collection.chunks:
             return Ranking(question, unknown=_unknown_terms(question, {}))
+
         # Arrays of the size of the collection are reused between questions: allocating and clearing them costs as much
         # as scoring a rare term.
         with collection.scratch.buffer() as buffer:
@@ -164,10 +165,12 @@ class Ranker:
         # A scorer may raise any file, so the best candidates are not known before it ran.
         if self.scorers:
             limit = None
+
         lists = file_lists(collection, words, question, self.lists, limit)
         for scorer in self.scorers:
             cancellation.check()
             self._add(scorer, RankOrder(collection, words, lists), question, cancellation)
+
         return RankOrder(collection, words, lists, limit)
 
     def _add(self, scorer: Scorer, order: RankOrder, question: RankQuery, cancellation: Cancellation) -> None:

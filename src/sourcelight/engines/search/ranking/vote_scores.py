@@ -46,12 +46,14 @@ def scores_of_tests(collection: ChunkCollection, words: WordScores, top: float) 
     scores: Float64Array = np.zeros(collection.files)
     if top <= 0.0:
         return scores
+
     chunks = (words.chunks >= MIN_VOTE * top).nonzero()[0]
     files = collection.file_of.take(chunks)
     is_test = collection.kinds.take(files) == _TEST
     best: dict[int, float] = {}
     for file, value in zip(files[is_test].tolist(), words.chunks.take(chunks[is_test]).tolist(), strict=True):
         best[file] = max(value, best.get(file, 0.0))
+
     for file, value in best.items():
         number = collection.block_of_file(file)
         block = collection.blocks[number]
@@ -62,6 +64,7 @@ def scores_of_tests(collection: ChunkCollection, words: WordScores, top: float) 
             scored_file = int(collection.file_numbers[block.target][partner])
             if scored_file >= 0:
                 scores[scored_file] = max(float(scores[scored_file]), value / top / len(partners))
+
     return scores
 
 
@@ -77,6 +80,7 @@ def _tested_files(snapshot: OpenedCommit) -> Mapping[int, Sequence[int]]:
     for file, path in enumerate(paths):
         if kinds[file] in _CODE:
             code.setdefault(_bare(_stem(path)), []).append(file)
+
     tested = {
         file: code.get(_bare(_AFFIX.sub("", _stem(path))), ())
         for file, path in enumerate(paths)
@@ -114,6 +118,7 @@ def scores_of_commits(
     terms = {term: weight for term, weight in question.terms.items() if not term.startswith("=")}
     tables = [open_terms.subjects for open_terms in collection.open_terms]
     by_target = [(target, table, table.scores(terms)) for target, table in enumerate(tables) if table is not None]
+
     # Every part takes part in both exchanges, those without a table too: the others wait for it.
     (best,) = exchange.maxima([max((float(values.max(initial=0.0)) for *_, values in by_target), default=0.0)])
     for target, table, values in by_target if best > 0.0 else ():
@@ -125,9 +130,11 @@ def scores_of_commits(
         in_view = (files >= 0).nonzero()[0]
         placed, votes = collection.file_numbers[target].take(files.take(in_view)), votes.take(in_view)
         np.add.at(scores, placed[placed >= 0], votes[placed >= 0])
+
     # A file that shares no word with the question would count as if it did, and has no chunk to show.
     if collection.chunks:
         scores *= words.reached
+
     # Only now are the votes of all workers known, so the best file of all is 1 in each of them.
     (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
     return scores / greatest if greatest > 0.0 else scores
@@ -157,11 +164,14 @@ def scores_of_changes(
         in_view = (files >= 0).nonzero()[0]
         placed, values = collection.file_numbers[target].take(files.take(in_view)), values.take(paths.take(in_view))
         scores[placed[placed >= 0]] = values[placed >= 0]
+
     if collection.chunks:
         scores *= words.reached
+
     (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
     if greatest <= 0.0:
         return scores
+
     scores /= greatest
     scores[scores < MIN_CHANGES] = 0.0
     return scores
@@ -222,10 +232,12 @@ def scores_of_comments(
     sequence = stems_in_order(question.text.encode())[: _MAX_WORDS + 1]
     if not MIN_RUN <= len(sequence) <= _MAX_WORDS:
         return scores
+
     chunks = _with_neighbors(words, question, sequence, chunks)
     (count,) = exchange.add([len(chunks)])
     if count > MAX_READ_CHUNKS:
         return scores
+
     # One character for each stem: the search for a run of words is then one for a piece of text. NUL is any other word.
     codes = {term: chr(number) for number, term in enumerate(dict.fromkeys(sequence), 1)}
     question_text = "".join(map(codes.__getitem__, sequence))
@@ -235,6 +247,7 @@ def scores_of_comments(
         run = _longest_run(question_text, text)
         if run >= MIN_RUN:
             scores[file] = max(float(scores[file]), run / len(question_text))
+
     return scores
 
 
@@ -253,6 +266,7 @@ def _with_neighbors(words: WordScores, question: RankQuery, sequence: Sequence[s
         elif term in question.terms:
             run *= 0
         np.maximum(longest, run, out=longest)
+
     return chunks[longest >= MIN_RUN]
 
 

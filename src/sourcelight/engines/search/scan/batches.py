@@ -79,6 +79,7 @@ class SpanRecorder:
             self.end = -1
             self.spans.clear()
             return
+
         self.spans.append(spans)
         self.end = batch.end
         if batch.end == corpus.documents:
@@ -120,12 +121,14 @@ def batch_end(position: int, cumulative_bytes: Int64Array, total_bytes: int, max
     start_bytes = int(cumulative_bytes[position - 1]) if position else 0
     expected_bytes = max_units * _EXPECTED_UNIT_BYTES
     max_bytes = start_bytes + expected_bytes
+
     # What remains is one batch where it is little: no second round of fixed costs for the last few units.
     if (
         len(cumulative_bytes) - position <= LAST_BATCH_FACTOR * max_units
         and total_bytes <= max_bytes + (LAST_BATCH_FACTOR - 1) * expected_bytes
     ):
         return len(cumulative_bytes)
+
     # At least one unit: a unit larger than the limit must still be read.
     units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
     return min(position + max_units, units_within_bytes)

@@ -42,6 +42,7 @@ def candidate_units(corpus: Corpus, pattern: TermPattern, selection: FileSelecti
         is_candidate = np.zeros(corpus.documents, dtype=np.bool_)
         is_candidate[documents] = True
         return UnitNumbers(np.flatnonzero(is_candidate[corpus.unit_doc]))
+
     return _required_units(corpus, pattern.required, selection)
 
 
@@ -60,6 +61,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
     trigrams, windows = literal_keys(text)
     if not len(trigrams):
         return None
+
     # Windows (six bytes, see `index/postings`) are far more selective than trigrams. Where the literal has any, the
     # lists of all shards are read together, one numpy call per window and not per window and shard.
     # The empty list comes first: `concatenate` refuses to join nothing.
@@ -74,12 +76,14 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
             if lists is not None:
                 window_lists.append((shard_index, lists))
             continue
+
         base = int(corpus.unit_base[shard_index])
         if isinstance(shard, LooseShard):
             unit_lists.append(np.arange(base, base + shard.units))
         else:
             units = shard.postings.units_with(trigrams)
             unit_lists.append(np.arange(base, base + shard.units) if units is None else units + base)
+
     if window_lists:
         units = _units_with_windows(corpus, window_lists, len(keys))
         if not selection.covers_all:
@@ -88,6 +92,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
         # Units from windows are in shard order; only units of loose shards have to be sorted in.
         has_loose = len(unit_lists) > 2
         return UnitNumbers(np.sort(np.concatenate(unit_lists)) if has_loose else unit_lists[-1])
+
     # Shards were visited in order, so the units ascend.
     return UnitNumbers(np.concatenate(unit_lists))
 
@@ -106,6 +111,7 @@ def _units_with_windows(
         if len(candidates) <= len(shards):
             break
         candidates = UnitNumbers(intersect_lists(candidates, [_posting_list(corpus, shards, window)], corpus.units))
+
     return candidates
 
 
@@ -116,6 +122,7 @@ def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, in
         start, end = bounds[window]
         lists.append(corpus.shards[shard_index].postings.window_lists[start:end])
         sizes.append(end - start)
+
     # A list numbers the units within its shard in uint16; the base makes them units of the corpus. Lists follow one
     # another in shard order, so the result ascends.
     units = np.concatenate(lists).astype(np.int64)
@@ -127,12 +134,14 @@ def _filter_by_trigrams(corpus: Corpus, units: UnitNumbers, trigrams: NDArray[np
     """Keep the units with all trigrams; shards with few candidate bytes are not filtered."""
     if not len(units):
         return units
+
     shard_bounds = units.searchsorted(corpus.unit_base).tolist()
     # Candidate bytes before each shard: the difference of two neighbors is the share of one shard.
     sizes = np.concatenate(([0], np.cumsum(corpus.unit_end[units] - corpus.unit_start[units])))[shard_bounds].tolist()
     is_worth_it = [end - start > _MAX_UNPROBED_BYTES for start, end in pairwise(sizes)]
     if not any(is_worth_it):
         return units
+
     filtered = []
     for shard_index, shard in enumerate(corpus.shards):
         shard_units = units[shard_bounds[shard_index] : shard_bounds[shard_index + 1]]
@@ -141,6 +150,7 @@ def _filter_by_trigrams(corpus: Corpus, units: UnitNumbers, trigrams: NDArray[np
             base = corpus.unit_base[shard_index]
             shard_units = shard.postings.filter(shard_units - base, trigrams) + base
         filtered.append(shard_units)
+
     return UnitNumbers(np.concatenate(filtered))
 
 
@@ -162,12 +172,14 @@ def _intersection(operands: Iterable[Int64Array | None]) -> Int64Array | None:
     arrays = sorted((operand for operand in operands if operand is not None), key=len)
     if not arrays:
         return None
+
     common = arrays[0]
     for array in arrays[1:]:
         if not len(common):
             break
         # Posting lists have no repeats; without this flag numpy sorts both again to remove them.
         common = np.intersect1d(common, array, assume_unique=True)
+
     return common
 
 

@@ -35,17 +35,20 @@ def chunks_of(
     """
     document = documents[file]
     first_line = corpus.doc_line[document]
+
     # Looked up per file, then spread over its rows: a file may have thousands.
     last_line = _last_lines(corpus, documents)[file]
     first_chunk_line = np.maximum(line - context_lines, first_line)
     last_chunk_line = np.minimum(line + context_lines, last_line)
     starts_chunk = np.ones(len(line), dtype=np.bool_)
+
     # Rows of a file ascend, so each row is compared with the one before it alone. With + 1, lines that follow one
     # another are one chunk.
     starts_chunk[1:] = (file[1:] != file[:-1]) | (first_chunk_line[1:] > last_chunk_line[:-1] + 1)
     first_rows = np.flatnonzero(starts_chunk)
     number = np.cumsum(starts_chunk) - 1
     first_chunk_line = first_chunk_line[first_rows]
+
     # The last row of a chunk reaches furthest down.
     last_chunk_line = last_chunk_line[np.append(first_rows[1:], len(line)) - 1]
     # Rows are in file order, and documents may lie elsewhere; look-ups in the corpus must ascend.
@@ -57,6 +60,7 @@ def chunks_of(
     is_truncated = np.zeros(len(first_rows), dtype=np.bool_)
     if max_line_len > 0:
         strings, is_truncated = _truncate(corpus, strings, first_chunk_line, last_chunk_line, max_line_len)
+
     offset = start - corpus.doc_start[document[first_rows]]
     return Chunks(number, strings, first_chunk_line - first_line[first_rows] + 1, offset, is_truncated)
 
@@ -96,6 +100,7 @@ def chunk_columns(chunks: Chunks, valid: BoolArray | None) -> dict[str, Any]:
         # Rows without a line point at chunk 0; the validity bitmap of each column makes them null.
         number = np.zeros(len(valid), dtype=np.int64)
         number[valid] = chunks.index
+
     return {
         "chunk": pa.DictionaryArray.from_arrays(arrow_array(number.astype(np.int32), valid), chunks.strings),
         "chunk_start_line": arrow_array(chunks.line[number].astype(np.int32), valid),
@@ -120,8 +125,10 @@ def _truncate(
         is_truncated[index] = True
         lines = [bytes(line_text) for line_text in corpus.buffers.slices(np.stack((starts, ends), axis=1))]
         texts.append(b"\n".join(truncate_line(line, max_line_len) for line in lines).decode(errors="replace"))
+
     if not is_truncated.any():
         return strings, is_truncated
+
     # Only chunks with a line that is too long are replaced; this path is rare, so it may make Python objects.
     originals = strings.to_pylist()
     return pa.array(

@@ -65,6 +65,7 @@ class _GroupedMatches:
                 cumulative[self.first_row[content_index] + self.row_counts[content_index]]
                 - cumulative[self.first_row[content_index]]
             )
+
         return counts
 
 
@@ -80,6 +81,7 @@ class MatchCollector:
         self._options = options
         self._ready: list[tuple[_GroupedMatches, Int64Array]] = []
         self._pending: list[_GroupedMatches] = []
+
         # Parallel columns of the waiting files: file number, index of its group, its position there, its matches.
         self._pending_files = self._pending_group = self._pending_position = self._pending_matches = _EMPTY
         self.released = 0
@@ -108,16 +110,19 @@ class MatchCollector:
         if not file_count:
             self.release(finished_up_to)
             return 0
+
         group = self._group(file_matches)
         match_counts = group.match_counts()
         match_count = int(match_counts.sum())
         self.matches += match_count
         self.files += file_count
         all_files = np.arange(file_count)
+
         # Nothing waits, and no file before the last of these can still come: the group needs no sorting.
         if not self._options.in_path_order or (not self._pending and int(group.files[-1]) < finished_up_to):
             self._make_ready(group, all_files, match_count)
             return match_count
+
         self._pending.append(group)
         self._pending_files = np.concatenate((self._pending_files, group.files))
         self._pending_group = np.concatenate((self._pending_group, np.full(file_count, len(self._pending) - 1)))
@@ -133,14 +138,17 @@ class MatchCollector:
         """
         if self.released + int(self._pending_matches.sum()) < limit:
             return None
+
         order = np.argsort(self._pending_files, kind="stable")
         cumulative = self.released + np.cumsum(self._pending_matches[order])
+
         # The file that reaches the limit is needed too, hence + 1.
         selected = order[: int(cumulative.searchsorted(limit)) + 1]
         last_file = int(self._pending_files[selected[-1]]) if len(selected) else None
         dropped = np.delete(np.arange(len(order)), selected)
         self.matches -= int(self._pending_matches[dropped].sum())
         self.files -= len(dropped)
+
         # Groups without a needed file are dropped, which frees their arrays; the others get new numbers.
         groups, self._pending_group = np.unique(self._pending_group[selected], return_inverse=True)
         self._pending = [self._pending[index] for index in groups.tolist()]
@@ -156,11 +164,13 @@ class MatchCollector:
         """Release the waiting files below `finished_up_to` (None: all of them), in order."""
         if not self._pending:
             return
+
         # Each batch adds a sorted run, but runs of different shards interleave.
         order = np.argsort(self._pending_files, kind="stable")
         files, group, position = self._pending_files[order], self._pending_group[order], self._pending_position[order]
         match_counts = self._pending_matches[order]
         end = len(files) if finished_up_to is None else int(files.searchsorted(finished_up_to))
+
         # Neighbors of one group are released together: each release is a slice, not a copy per file.
         boundaries = np.flatnonzero(group[1:end] != group[: max(end - 1, 0)]) + 1
         for selected in np.split(np.arange(end), boundaries):
@@ -168,6 +178,7 @@ class MatchCollector:
                 self._make_ready(
                     self._pending[int(group[selected[0]])], position[selected], int(match_counts[selected].sum())
                 )
+
         self._pending_files, self._pending_group, self._pending_position = files[end:], group[end:], position[end:]
         self._pending_matches = match_counts[end:]
         if not len(self._pending_files):
@@ -187,10 +198,12 @@ class MatchCollector:
             return _path_matches(FileNumbers(np.sort(np.concatenate((matches.content_files, matches.path_files)))))
         if not len(matches.content_files):
             return _path_matches(matches.path_files)
+
         corpus = self._source.corpus
         rows = matched_lines(corpus, matches.spans)
         row_document = corpus.documents_of(rows.line_start)
         documents = matches.documents
+
         # Rows ascend by line, so the rows of a document are one run; the documents may come in any order.
         first_row = row_document.searchsorted(documents)
         row_counts = row_document.searchsorted(documents, side="right") - first_row
@@ -202,6 +215,7 @@ class MatchCollector:
             order = np.argsort(all_files, kind="stable")
             # Files with content and files matched by path alone arrive separately and are shown in one order.
             files, content = FileNumbers(all_files[order]), content[order]
+
         text_bytes = int((rows.line_end - rows.line_start).sum())
         return _GroupedMatches(files, content, rows, row_document, documents, first_row, row_counts, text_bytes)
 
@@ -209,15 +223,18 @@ class MatchCollector:
         """Return the collected rows as a batch, and empty the collector."""
         ready, self._ready = self._ready, []
         matches, files = self.matches, self.files
+
         # Raw matches have no chunks, so a search with chunks gets record batches.
         # Estimates are enough: a few more rows of either kind cost no more than the choice of the other.
         is_raw = self._rows <= self._options.raw_rows and not self._options.chunk_matches
         self.matches = self.files = self._rows = self._bytes = 0
         if not ready:
             return CollectedBatches((), matches, files)
+
         group, selected = _join_ready(ready)
         if is_raw:
             return CollectedBatches((self._raw_matches(group, selected),), matches, files)
+
         return CollectedBatches((self._record_batch(group, selected),), matches, files)
 
     def _record_batch(self, group: _GroupedMatches, selected: Int64Array | None) -> Any:
@@ -235,6 +252,7 @@ class MatchCollector:
         else:
             columns = file_columns(files, ROW_TYPES[1:], None)
             columns["match_count"] = arrow_array(np.ones(len(files.files), dtype=np.int32))
+
         columns |= path_span_columns(files)
         return pa.RecordBatch.from_pydict(columns)
 
@@ -251,6 +269,7 @@ class MatchCollector:
         """Return the lines of some files with content, in an order (None: unchanged); None without any."""
         if group.lines is None or not len(content_index):
             return None
+
         corpus = self._source.corpus
         in_order = group.lines if order is None else group.lines.reorder(order)
         lines = LineValues.of(corpus, in_order, group.row_document if order is None else group.row_document[order])
@@ -259,6 +278,7 @@ class MatchCollector:
             line = group.lines.line if order is None else LineNumbers(group.lines.line[order])
             limits = (self._options.context_lines, self._options.max_line_len)
             lines.chunks = chunks_of(corpus, line, file, group.documents[content_index], *limits)
+
         return lines
 
 
@@ -278,12 +298,14 @@ def _select_rows(
     in_content = content >= 0
     if group.lines is None:
         return files, in_content, np.ones(len(files), dtype=np.int64), _EMPTY, None
+
     content_index = content if in_content.all() else content[in_content]
     row_counts = all_row_counts = group.row_counts[content_index]
     if len(content_index) != len(content):
         # A path match is one row without a line.
         all_row_counts = np.ones(len(content), dtype=np.int64)
         all_row_counts[in_content] = row_counts
+
     row_order = runs(group.first_row[content_index], row_counts)
     # Shared documents repeat rows, and a selection or another file order permutes them. Only rows that are already in
     # place need no copy.
@@ -296,6 +318,7 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
     if len(ready) == 1:
         group, selected = ready[0]
         return group, None if len(selected) == len(group.files) else selected
+
     # Groups are compared by identity: a group released in several steps is joined once.
     groups: list[_GroupedMatches] = list({id(group): group for group, _ in ready}.values())
     index_by_id = {id(group): index for index, group in enumerate(groups)}
@@ -304,6 +327,7 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
     files = FileNumbers(np.concatenate([group.files for group in groups]))
     if all(group.lines is None for group in groups):
         return _path_matches(files), selected
+
     # Content files and rows of a group are numbered after the groups before it; -1 stays -1.
     first_content = _offsets([len(group.first_row) for group in groups])
     content_index = [

@@ -71,6 +71,7 @@ class BatchSource:
         ]
         if not spans_by_term:
             return None
+
         file = np.concatenate([spans.file for spans in spans_by_term])
         start = np.concatenate([spans.start for spans in spans_by_term])
         end = np.concatenate([spans.end for spans in spans_by_term])
@@ -81,6 +82,7 @@ class BatchSource:
             order = np.lexsort((-end, start, file))
             selected = order[non_overlapping((base + start)[order], (base + end)[order])]
             file, start, end = file[selected], start[selected], end[selected]
+
         return file, start, end
 
 
@@ -120,6 +122,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
             else np.array(member_codes, dtype=np.int32)[member_of_row]
         )
         columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
+
     ids = np.array([target.repository.info.id for target, _ in used_targets], dtype=np.int64)
     columns["repository_id"] = arrow_array(ids[member_of_row])
     paths = text_column(_path_bytes(corpus, rows.files)).strings
@@ -128,6 +131,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
         distinct = paths.dictionary_encode()  # one code per distinct path, also across repositories
         if len(distinct.dictionary) < len(paths):
             paths, path_of_row = distinct.dictionary, to_numpy(distinct.indices)[path_of_row]
+
     columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
     # The schema has the types, so a new column only needs its values here.
     types = {column.name: column.type for column, _ in FILE_KEYS}
@@ -170,6 +174,7 @@ def path_span_columns(rows: FileRows) -> dict[str, Any]:
             order = runs(first_span, span_counts)
             np.cumsum(span_counts, out=offsets[1:])
             starts, ends = start[order], end[order]
+
     offset_column = arrow_array(offsets)
     return {
         "name_start": pa.ListArray.from_arrays(offset_column, arrow_array(starts.astype(np.int32))),
@@ -209,17 +214,20 @@ def _file_column(kind: str, coded: CodedValues, lengths: Int64Array) -> Any:
 
     values, codes_of_files = coded
     codes_in_use, index_of_file = _distinct_codes(codes_of_files, len(values))
+
     # Members with different aliases for a language have an entry each, with one name: one code per value.
     code_of_value: dict[Any, int] = {}
     new_codes = np.array(
         [code_of_value.setdefault(values[code], len(code_of_value)) for code in codes_in_use.tolist()], np.int32
     )
+
     # A file has one value, and a row of each of its lines repeats it.
     codes = np.repeat(new_codes[index_of_file], lengths)
     is_known = [value is not None and value != "" for value in code_of_value]
     indices = arrow_array(codes, valid=None if all(is_known) else np.array(is_known)[codes])
     if kind == "dict32":
         return pa.DictionaryArray.from_arrays(indices, arrow_strings(list(code_of_value)))
+
     return pa.array(list(code_of_value), arrow_type(kind)).take(indices)
 
 
@@ -231,6 +239,7 @@ def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
     # `take_slices` needs ascending pieces.
     if len(files) > _MAX_SLICED_PATHS and bool((files[1:] > files[:-1]).all()):
         return take_slices(pa.py_buffer(text), starts, ends)
+
     view = memoryview(text)
     data = b"".join([view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
     return arrow_binary(ends - starts, data)
@@ -272,14 +281,17 @@ def _path_spans(rows: FileRows) -> dict[int, list[tuple[int, int]]]:
     spans = rows.source.path_spans
     if spans is None:
         return {}
+
     file, start, end = spans
     first_span = file.searchsorted(rows.files)
     end_span = file.searchsorted(rows.files, side="right")
     files_with_spans = np.flatnonzero(end_span > first_span)
     if not len(files_with_spans):
         return {}
+
     if rows.source.corpus.paths.is_non_ascii[rows.files].any():
         start, end = path_spans_in_code_points(rows, spans)
+
     return {
         file_index: list(zip(start[first:last].tolist(), end[first:last].tolist(), strict=True))
         for file_index, first, last in zip(
@@ -297,6 +309,7 @@ def line_bytes(corpus: Corpus, starts: Int64Array, ends: Int64Array) -> Any:
         return corpus.data(starts, ends)
     if int((ends - starts).sum()) > LONG_LINE_BYTES * len(starts):
         return b"".join(corpus.buffers.slices(np.stack((starts, ends), axis=1)))
+
     # Files that share a document repeat its lines. Each line is copied once, in the order of the shards, and then
     # repeated.
     distinct_starts, row_index = np.unique(starts, return_inverse=True)

@@ -114,6 +114,7 @@ class FileSelection:
         """Return the positions of the files that match by their path, ascending."""
         if not self.is_ordered or len(spans.file) > _MAX_PROBED_PATHS:
             return np.flatnonzero(spans.is_match[self.files])
+
         # Files ascend here, so one binary search per matching file replaces a gather over all files. Files without
         # content have spans too, but no position: hence the comparison below.
         files = unique_sorted(spans.file)
@@ -183,6 +184,7 @@ class Corpus(Memo):
         self.members = tuple(members)
         self.pattern_cache = Memo(_MAX_CACHED_PATTERNS if len(self.members) > 1 else _MAX_CACHED_PATTERNS // 4)
         views = [member.view for member in self.members]
+
         # All bases: member or shard i has the numbers from base[i] up to base[i + 1].
         self.file_base = _sums([view.files for view in views])
         self.files = int(self.file_base[-1])
@@ -193,11 +195,13 @@ class Corpus(Memo):
         member_of_shard = np.array([member_index for member_index, _ in self.member_shards], np.int64)
         self.unit_base = _sums([shard.units for shard in shards])
         self.doc_base = _sums([shard.documents for shard in shards])
+
         # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra
         # byte keeps ranges of different shards from touching.
         self.byte_base = _sums([shard.content_bytes + RANGE_COST_BYTES + 1 for shard in shards])
         self.buffers = BufferList(ShardContents(shards), self.byte_base[:-1])
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
+
         # Not strict: a base has one more entry, the end of the last shard. Shards store offsets in uint32, and the sum
         # of all shards needs more.
         bases = list(zip(shards, self.byte_base.tolist(), strict=False))
@@ -207,6 +211,7 @@ class Corpus(Memo):
         self.unit_doc = _concatenate([s.unit_doc + base for s, base in zip(shards, doc_bases, strict=False)])
         self.doc_start = _concatenate([shard.doc_start.astype(np.int64) + base for shard, base in bases])
         self.doc_size = _concatenate([shard.doc_size.astype(np.int64) for shard in shards])
+
         # Sorted by document, since placements are; this is the order of positions in a `FileSelection`.
         pairs = zip(placements, self.file_base[member_of_shard], strict=True)
         self._content_files = _concatenate([placement.files + base for placement, base in pairs])
@@ -220,6 +225,7 @@ class Corpus(Memo):
         self._sizes = [(file.map.size, file.size) for file in self._files]
         self._sizes_checked_s = -math.inf
         self._lookups = 0
+
         # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
 
@@ -240,10 +246,12 @@ class Corpus(Memo):
         now_s = time.monotonic()
         if now_s - self._sizes_checked_s < _SIZES_VALID_S:
             return
+
         # Two calls for each of some fifty files took a tenth of a search without a match.
         if any(map_size() < size for map_size, size in self._sizes):
             for file in self._files:
                 file.check_size()
+
         self._sizes_checked_s = now_s
 
     def check_content(self, units: UnitNumbers) -> None:
@@ -285,6 +293,7 @@ class Corpus(Memo):
             local_offsets = (offsets[start:end] - self.byte_base[shard_index]).astype(np.uint32)
             lines[start:end] = self.shards[shard_index].newlines.searchsorted(local_offsets)
             lines[start:end] += self.line_base[shard_index] - 1
+
         return LineNumbers(lines)
 
     def line_bounds(self, lines: LineNumbers) -> tuple[Int64Array, Int64Array]:
@@ -298,6 +307,7 @@ class Corpus(Memo):
             ends[start:end] = newlines[local_lines + 1]
             starts[start:end] += base + 1
             ends[start:end] += base
+
         return starts, ends
 
     def _line_runs(self, lines: LineNumbers) -> Iterator[tuple[int, int, int]]:
@@ -317,10 +327,12 @@ class Corpus(Memo):
 
         if int((ends - starts).sum()) > LONG_LINE_BYTES * len(starts):
             return b"".join(self.buffers.slices(np.stack((starts, ends), axis=1)))
+
         copies: list[Any] = []
         for shard_index, first, last in self.buffers.runs(starts):
             base = self.byte_base[shard_index]
             local_starts, local_ends = starts[first:last] - base, ends[first:last] - base
+
             # Both ways give the bytes one after another. Buffer 2 of an Arrow binary array is its data, None when all
             # pieces are empty.
             if last - first <= _MAX_SLICED_LINES:
@@ -330,6 +342,7 @@ class Corpus(Memo):
                 copies.append(
                     take_slices(self.shards[shard_index].arrow_content, local_starts, local_ends).buffers()[2] or b""
                 )
+
         return copies[0] if len(copies) == 1 else b"".join(copies)
 
     def member_of(self, files: FileNumbers) -> NDArray[np.intp]:
@@ -395,10 +408,12 @@ class Corpus(Memo):
         for file_filter in files:
             passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]
             mask = apply_filter(mask, passing, negated=file_filter.negated)
+
         for language in languages:
             mask = apply_filter(
                 mask, languages_matching(self.languages, language)[self.language], negated=language.negated
             )
+
         return mask
 
     def _selection(self, mask: BoolArray | None) -> FileSelection:
@@ -406,6 +421,7 @@ class Corpus(Memo):
         if mask is not None:
             is_passing = mask[files]
             files, documents, nameless = files[is_passing], documents[is_passing], nameless[mask[nameless]]
+
         # Positions are in document order, so counts per document add up to the first position of each.
         first = np.zeros(self.documents + 1, dtype=np.int64)
         np.cumsum(np.bincount(documents, minlength=self.documents), out=first[1:])
@@ -442,6 +458,7 @@ class Corpus(Memo):
         files = np.flatnonzero(self.reason == MISSING)
         if selection.mask is not None:
             files = files[selection.mask[files]]
+
         names_by_member: list[tuple[str, ...]] = []
         # Files ascend, so the files of a member are one run from `position` on.
         for member, position in enumerate(np.searchsorted(files, self.file_base)[:-1].tolist()):
@@ -451,6 +468,7 @@ class Corpus(Memo):
             ]
             view = self.members[member].view
             names_by_member.append(tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first))
+
         return names_by_member
 
     def _count_skipped(self, mask: BoolArray | None) -> list[dict[str, int]]:
@@ -480,6 +498,7 @@ def _shard_order(snapshot: OpenedCommit) -> list[int]:
         placement = snapshot.placement(shard_index)
         if not len(placement.files):
             continue
+
         # The first file of each document alone: blobs are written at their first path, and copies of a file may lie
         # anywhere after it.
         used_documents = placement.first_file[:-1][np.diff(placement.first_file) > 0]
@@ -488,6 +507,7 @@ def _shard_order(snapshot: OpenedCommit) -> list[int]:
             last_file = int(placement.files[used_documents].max())
         else:
             interleaved.append(shard_index)
+
     return interleaved + ordered
 
 

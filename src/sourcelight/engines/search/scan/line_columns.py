@@ -85,12 +85,14 @@ def line_columns(lines: LineValues, valid: BoolArray | None) -> dict[str, Any]:
     offsets = np.concatenate(([0], np.cumsum(spread(counts, np.int64)))).astype(np.int32)
     byte_start = _list_column(offsets, lines.span_starts, valid)
     byte_end = _list_column(offsets, lines.span_ends, valid)
+
     # Bytes are code points in ASCII, which most batches are: then both columns share their arrays.
     start, end = byte_start, byte_end
     if len(texts.non_ascii_rows):
         row = np.repeat(np.arange(len(counts)), counts)
         start = _list_column(offsets, code_points(texts, row, lines.span_starts), valid)
         end = _list_column(offsets, code_points(texts, row, lines.span_ends), valid)
+
     # Each row with a line takes the next value; a null index gives null.
     value_index = None if valid is None else arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid)
     line = texts.strings if value_index is None else texts.strings.take(value_index)
@@ -106,6 +108,7 @@ def line_columns(lines: LineValues, valid: BoolArray | None) -> dict[str, Any]:
     }
     for name, values in lines.values.items():
         columns[name] = values if value_index is None else values.take(value_index)
+
     return columns | (chunk_columns(lines.chunks, valid) if lines.chunks is not None else {})
 
 

@@ -73,9 +73,11 @@ class OpenedCommit(Memo):
         for file_filter in files:
             passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]
             mask = apply_filter(mask, passing, negated=file_filter.negated)
+
         for language in languages:
             passing = languages_matching(self.view.languages, language)[self.view.language]
             mask = apply_filter(mask, passing, negated=language.negated)
+
         return mask
 
 

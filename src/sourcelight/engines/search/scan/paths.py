@@ -92,12 +92,14 @@ class PathTable:
             codes = text[:-3] | text[1:-2] << np.uint32(8) | text[2:-1] << np.uint32(16) | text[3:] << np.uint32(24)
             codes *= np.uint32(_GRAM_FACTOR)  # the overflow is intended
             occurs[codes >> np.uint32(32 - bits)] = 1
+
         return occurs.tobytes()
 
     def _may_hold(self, text: bytes) -> bool:
         """Return whether a path may contain a folded text; False is certain, and much cheaper than a search."""
         if b"\n" in text:
             return True
+
         grams = self._grams
         shift = 33 - len(grams).bit_length()
         return all(
@@ -109,10 +111,12 @@ class PathTable:
         lowered = self._lowered
         if lowered is None:
             return True
+
         if len(lowered) <= _SEARCHED_BYTES or self._searches < _SEARCHES_WITHOUT_GRAMS:
             self._searches += 1
             find = stringzilla.Str(lowered).find
             return fold(tree, lambda leaf: b"\n" in leaf.text or find(leaf.text) >= 0, all_of=all, any_of=any)
+
         return fold(tree, lambda leaf: self._may_hold(leaf.text), all_of=all, any_of=any)
 
     @functools.cached_property
@@ -135,6 +139,7 @@ class PathTable:
         lowered = self._lowered if len(required) >= _MIN_REQUIRED_BYTES else None
         if lowered is None:
             return np.asarray(pattern.match_many(self.text, self.starts, self.ends), dtype=np.bool_)
+
         # A literal search takes a tenth of the time of a regular expression, and leaves few paths to match. Lowering
         # changes ASCII letters only, so offsets are valid in the text. The required text has no newline, so each
         # occurrence is within one path.
@@ -178,8 +183,10 @@ class PathTable:
     def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         if not len(self) or not self._may_match(pattern.required):
             return self.no_spans
+
         matched = np.zeros(len(self), dtype=np.bool_)
         starts, ends = self.starts, self.ends
+
         # Paths are the lines of the text. A pattern that can match a newline, or anchors to the ends of the text, is
         # matched against each path separately.
         if pattern.multi_line or pattern.whole_text:
@@ -192,8 +199,10 @@ class PathTable:
                 offsets = pattern.lines(self.text, text_range, stopped)
             else:
                 offsets = find_texts(memoryview(lowered), pattern.lowered, text_range)
+
             if not len(offsets):
                 return self.no_spans
+
             file = self.offsets.searchsorted(offsets, side="right") - 1
             if pattern.exact and pattern.literal is not None:
                 start = offsets - starts[file]
@@ -206,6 +215,7 @@ class PathTable:
                 rows = unique_sorted(file)
                 row, start, end = pattern.spans(self.text, starts[rows], ends[rows], stopped)
                 file = rows[row]
+
         matched[file] = True
         return PathSpans(matched, file, start, end, bool(len(file)))
 

@@ -29,6 +29,7 @@ def record_batch(matches: RawMatches) -> Any:
     rows_of_file = np.repeat(np.arange(len(matches.paths)), matches.lengths)
     valid: BoolArray | None = None if matches.in_content.all() else matches.in_content[rows_of_file]
     has_lines = bool(len(matches.numbers))
+
     # The columns and their types equal the engine's, so that batches of both kinds can be concatenated.
     types, codes = (
         row_types(None if valid is None else (~valid).astype(np.int8)) if has_lines else (ROW_TYPES[1:], None)
@@ -40,6 +41,7 @@ def record_batch(matches: RawMatches) -> Any:
         columns |= line_columns(_lines(matches), valid)
     else:
         columns["match_count"] = arrow_array(np.ones(len(rows_of_file), dtype=np.int32))
+
     names = [matches.names.get(file, ()) for file in range(len(matches.paths))]
     columns["name_start"], columns["name_end"] = span_lists(names, rows_of_file)
     return pa.RecordBatch.from_pydict(columns)
@@ -52,6 +54,7 @@ def join_matches(parts: Sequence[RawMatches]) -> RawMatches:
     """
     first_file = _starts([len(part.paths) for part in parts])
     first_location = _starts([len(part.locations) for part in parts])
+
     # Numbers of files and locations continue across the parts. Spans need none, as they count from their own line.
     union = replace(
         parts[0],
@@ -102,6 +105,7 @@ def _location_columns(matches: RawMatches, rows_of_file: Int64Array) -> dict[str
     """Return the columns of the repository and the file of each row."""
     distinct_codes, codes = _in_order_of_use(matches.location_index)
     of_row = codes[rows_of_file]
+
     # Tuples by attribute: a query over a thousand repositories has as many locations, and three texts of each.
     names, ids, revisions, commits = zip(*[matches.locations[index] for index in distinct_codes], strict=True)
     columns: dict[str, Any] = {
@@ -118,6 +122,7 @@ def _location_columns(matches: RawMatches, rows_of_file: Int64Array) -> dict[str
             # An empty text isn't a value of a file on the wire, and null in a record batch.
             of_files = [None if values[code] == "" else values[code] for code in distinct_codes]
             columns[column.name] = copy_column(column, of_files, codes[rows_of_file])
+
     return columns
 
 

@@ -76,28 +76,34 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
         return NO_SPANS
     if pattern.multi_line:
         return _find_in_documents(corpus, pattern, DocumentNumbers(unique_sorted(corpus.unit_doc[units])), stopped)
+
     ranges = unit_ranges(corpus, units)
     # A literal's spans follow from its starts. Everything else takes two steps: a scan of blocks of lines finds the
     # matching lines, then RE2 finds the spans in copies of those lines. Most lines are read only in the first step.
     starts = pattern.starts(corpus.buffers, ranges, stopped)
     if starts is not None:
         return Spans(starts, starts + len(pattern.literal or pattern.lowered)) if len(starts) else NO_SPANS
+
     # A few texts are found without RE2. An occurrence that begins inside another match doesn't count.
     texts = pattern.text_spans(corpus.buffers, ranges, stopped)
     if texts is not None:
         start, end = texts
         is_kept = non_overlapping(start, end)
         return Spans(start[is_kept], end[is_kept]) if len(start) else NO_SPANS
+
     offsets = pattern.lines(corpus.buffers, ranges, stopped)
     if not len(offsets):
         return NO_SPANS
+
     # `lines` may report a line twice, or one without a match.
     lines = LineNumbers(unique_sorted(corpus.lines_of(offsets)))
     line_start, line_end = corpus.line_bounds(lines)
+
     # The lines are copied with their newlines into one text, so `sizes` gives their bounds.
     data = corpus.data(line_start, line_end + 1)
     sizes = line_end - line_start + 1
     ends = np.cumsum(sizes)
+
     # `row` is an index into `lines`; start and end are bytes within the line.
     row, start, end = pattern.spans(data, ends - sizes, ends - 1, stopped)
     base = line_start[row]
@@ -112,6 +118,7 @@ def documents_holding(
     # Bytes alone distinguish case if no other character folds to a letter of the text.
     if not text or pattern.multi_line or (pattern.literal is None and pattern.needs_fold_check):
         return DocumentNumbers(unique_sorted(corpus.documents_of(find_spans(corpus, pattern, units, stopped).start)))
+
     # Units are not joined: after its first match, the rest of a document isn't read. A common word under a NOT has
     # thousands of matches, and only its documents matter.
     ranges = np.stack((corpus.unit_start[units], corpus.unit_end[units]), axis=1)
@@ -122,6 +129,7 @@ def documents_holding(
         portion = slice(first, first + _UNITS_PER_CHECK)
         owners = corpus.unit_doc[units[portion]]
         documents.append(owners_holding(corpus.buffers, text, ranges[portion], owners, fold_case=fold_case))
+
     return DocumentNumbers(unique_sorted(np.concatenate(documents)))
 
 
@@ -129,13 +137,16 @@ def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Docu
     tables: list[Int64Array] = []
     starts = corpus.doc_start[documents]
     ranges = np.stack((starts, starts + corpus.doc_size[documents]), axis=1)
+
     # A match may cross any line, so this scan only rules documents out; the rest are read whole.
     offsets = pattern.lines(corpus.buffers, ranges, stopped)
     for document in unique_sorted(corpus.documents_of(offsets)).tolist():
         check_stopped(stopped)
         tables.append(pattern.document_spans(corpus.text(document), stopped) + int(corpus.doc_start[document]))
+
     if not tables:
         return NO_SPANS
+
     table = np.concatenate(tables)
     return Spans(table[:, 0], table[:, 1])
 
@@ -148,14 +159,17 @@ def merge_spans(spans_by_pattern: list[Spans], *, nested: bool = False) -> Spans
     spans_by_pattern = [spans for spans in spans_by_pattern if len(spans)]
     if len(spans_by_pattern) < 2:
         return spans_by_pattern[0] if spans_by_pattern else NO_SPANS
+
     start = np.concatenate([spans.start for spans in spans_by_pattern])
     end = np.concatenate([spans.end for spans in spans_by_pattern])
+
     # lexsort sorts by its last key first: by start, and the longest span first where starts are equal.
     order = np.lexsort((-end, start))
     if nested:
         start, end = start[order], end[order]
         is_new = np.concatenate(([True], (start[1:] != start[:-1]) | (end[1:] != end[:-1])))
         return Spans(start[is_new], end[is_new])
+
     selected = order[non_overlapping(start[order], end[order])]
     return Spans(start[selected], end[selected])
 
@@ -164,6 +178,7 @@ def concatenate_spans(batches: list[Spans]) -> Spans:
     """Concatenate spans of batches that follow one another."""
     if len(batches) == 1:
         return batches[0]
+
     lines = [spans.line for spans in batches if spans.line is not None]
     return Spans(
         np.concatenate([spans.start for spans in batches]),
@@ -179,6 +194,7 @@ def non_overlapping(start: Int64Array, end: Int64Array) -> BoolArray:
     overlaps = np.concatenate(([False], start[1:] < max_end[:-1]))
     if not overlaps.any():
         return keep
+
     # A group starts at a span that begins after all earlier spans have ended. Overlaps are rare and never leave their
     # group, so the Python loop below visits only groups that have one.
     heads = np.flatnonzero(~overlaps)
@@ -190,6 +206,7 @@ def non_overlapping(start: Int64Array, end: Int64Array) -> BoolArray:
                 keep[index] = False
             else:
                 last_end = end[index]
+
     return keep
 
 
@@ -217,6 +234,7 @@ class MatchedLines:
         """Return the rows `order`, in that order."""
         counts = np.diff(self.first_span)[order]
         ends = np.cumsum(counts)
+
         # Spans move with their rows: the runs first_span[row] ... + count, written without a Python loop.
         spans = np.repeat(self.first_span[:-1][order] - ends + counts, counts) + np.arange(int(counts.sum()))
         return MatchedLines(
@@ -243,9 +261,11 @@ def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
     line_start, line_end = corpus.line_bounds(lines)
     counts = np.diff(first_span)
     is_single = len(lines) == len(line)
+
     # With + 1: a span may contain the newline that ends its line without crossing into the next line.
     if (spans.end > (line_end if is_single else np.repeat(line_end, counts)) + 1).any():
         return _split_at_lines(corpus, spans, line)
+
     base = line_start if is_single else np.repeat(line_start, counts)
     return MatchedLines(lines, line_start, line_end, first_span, spans.start - base, spans.end - base, counts)
 
@@ -275,12 +295,15 @@ def _split_at_lines(corpus: Corpus, spans: Spans, line: LineNumbers) -> MatchedL
         # Stable: in a line, pieces that continue from above come first, and the outer ones before the inner ones.
         by_line = np.argsort(line, kind="stable")
         span, line_step, line = span[by_line], line_step[by_line], LineNumbers(line[by_line])
+
     line_start, line_end = corpus.line_bounds(line)
     start = np.maximum(spans.start[span], line_start) - line_start
+
     # A piece that continues in the next line includes the newline.
     end = np.minimum(spans.end[span], line_end + 1) - line_start
     first_span, lines = _group_by_line(line)
     first_of_line = first_span[:-1]
+
     # `reduceat` gives a wrong sum for an empty group, but no group is empty.
     count = np.add.reduceat((line_step == 0).astype(np.int64), first_of_line)
     return MatchedLines(lines, line_start[first_of_line], line_end[first_of_line], first_span, start, end, count)
@@ -290,6 +313,7 @@ def concatenate_lines(batches: list[MatchedLines]) -> MatchedLines:
     """Concatenate matched lines of batches that follow one another."""
     if len(batches) == 1:
         return batches[0]
+
     # `first_span` has one entry more than lines, and starts at 0 in each batch; counts can be joined, offsets can't.
     span_counts = np.concatenate([np.diff(lines.first_span) for lines in batches])
     return MatchedLines(

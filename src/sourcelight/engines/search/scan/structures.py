@@ -60,22 +60,27 @@ class StructureScan:
         for document in unique_sorted(self._corpus.unit_doc[units]).tolist():
             check_stopped(stopped)
             language = self._language(document)
+
             # A language in which this pattern is invalid, though another one of the query has matches there.
             if language not in pattern.languages:
                 continue
+
             data = self._corpus.text(document)
             # Units of the index hold the pieces of a text somewhere and in any case; here they must match exactly.
             if not pattern.may_match(language, data):
                 continue
+
             documents.append(document)
             texts.append(SourceText(language, data))
             size += len(data)
             if size > _BATCH_BYTES or len(texts) == _BATCH_TEXTS:
                 tables += self._spans(pattern, documents, texts, stopped)
                 documents, texts, size = [], [], 0
+
         tables += self._spans(pattern, documents, texts, stopped)
         if not tables:
             return NO_SPANS
+
         # Documents ascend, and the matches of each are sorted: so is the whole.
         table = np.concatenate(tables)
         return Spans(table[:, 0], table[:, 1])
@@ -91,12 +96,14 @@ class StructureScan:
         started_s = time.monotonic()
         spans_by_text = shared_pool().find(pattern.text, texts, stopped)
         self.waited_s += time.monotonic() - started_s
+
         for document, result in zip(documents, spans_by_text, strict=True):
             # Told with the repository, when that is finished: the answer lacks what may be in it.
             if result.problem:
                 self._unread[document] = result.problem
             elif len(result.starts):
                 tables.append(np.stack((result.starts, result.ends), axis=1) + int(self._corpus.doc_start[document]))
+
         return tables
 
     def count_unread(self) -> list[Counter[str]]:
@@ -123,6 +130,7 @@ def split_by_language(corpus: Corpus, selection: FileSelection, language: str) -
     """
     if language or not len(selection.files):
         return [selection]
+
     # Members with different aliases for a language have an entry each, with one name.
     numbers: dict[str, int] = {}
     number_of_code = np.array([numbers.setdefault(name, len(numbers)) for name in corpus.language_names])
@@ -134,12 +142,14 @@ def split_by_language(corpus: Corpus, selection: FileSelection, language: str) -
     ambiguous = np.flatnonzero((lowest < highest)[documents])
     if not len(ambiguous):
         return [selection]
+
     # The rank of a file's language among the languages of its document.
     rank = np.zeros(len(documents), dtype=np.int64)
     ranks: dict[int, dict[int, int]] = {}
     for position in ambiguous.tolist():
         document_ranks = ranks.setdefault(int(documents[position]), {})
         rank[position] = document_ranks.setdefault(int(languages[position]), len(document_ranks))
+
     return [_with_positions(selection, rank == number, number) for number in range(int(rank.max()) + 1)]
 
 

@@ -50,6 +50,7 @@ def take_slices(buffer: Any, starts: Int64Array, ends: Int64Array) -> Any:
     count = len(starts)
     if not count:
         return pa.Array.from_buffers(pa.binary(), 0, [None, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
+
     # Slices and the gaps between them are one Arrow array over the mapped bytes; taking every other item copies in C.
     # Offsets of `binary` are int32, so a buffer must stay below 2 GB; a shard does.
     offsets = np.empty(2 * count, dtype=np.int32)
@@ -76,11 +77,13 @@ def text_column(binary: Any) -> TextColumn:
     _, offset_buffer, data = binary.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, len(binary) + 1)
     raw = np.frombuffer(data, np.uint8, int(offsets[-1])) if data is not None else np.zeros(0, np.uint8)
+
     # The same buffers with another type: nothing is copied, and nothing checked. Invalid text is repaired below.
     strings = pa.Array.from_buffers(pa.string(), len(binary), [None, offset_buffer, data])
     rows = _beyond_ascii(raw, offsets)
     if not len(rows):
         return TextColumn(strings, raw, offsets, _no_rows(), frozenset())
+
     invalid: dict[int, str] = {}
     # Few rows are decoded one by one; for many, one check in C finds whether any is invalid.
     is_little = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
@@ -91,11 +94,13 @@ def text_column(binary: Any) -> TextColumn:
                 text.decode()
             except UnicodeDecodeError:
                 invalid[row] = text.decode(errors="replace")
+
     if invalid:
         mask = np.zeros(len(binary), dtype=np.bool_)
         mask[list(invalid)] = True
         repaired = arrow_strings(list(invalid.values()))
         strings = pc.replace_with_mask(strings, arrow_array(mask), repaired)
+
     return TextColumn(strings, raw, offsets, rows, frozenset(invalid))
 
 
@@ -103,14 +108,17 @@ def _beyond_ascii(raw: UInt8Array, offsets: NDArray[np.int32]) -> Int64Array:
     """Return the rows with a byte outside ASCII."""
     if not len(raw):
         return _no_rows()
+
     if len(raw) > _LONG_TEXT_BYTES * len(offsets):
         non_empty = np.flatnonzero(offsets[1:] > offsets[:-1])
         # `reduceat` gives an element and not the maximum of nothing for an empty text, so these are left out.
         rows: Int64Array = non_empty[np.maximum.reduceat(raw, offsets[non_empty]) >= _ASCII_END]
         return rows
+
     # Most batches are ASCII: `max` reads the bytes once, where a comparison would make a mask of them first.
     if int(raw.max()) < _ASCII_END:
         return _no_rows()
+
     positions = np.flatnonzero(raw >= _ASCII_END)
     return np.unique(np.searchsorted(offsets, positions, side="right") - 1)
 
@@ -133,12 +141,15 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
     selected = np.flatnonzero(is_beyond_ascii[row])
     if not len(selected):
         return code_point_offset
+
     rows, byte_offsets = row[selected], offset[selected]
     text_starts = texts.offsets[rows].astype(np.int64)
     lengths = texts.offsets[rows + 1] - text_starts
+
     # A span may include the newline, which is not part of the text: one byte and one code point past the end.
     past = np.maximum(byte_offsets - lengths, 0)
     continuing = _continuing(texts, np.unique(rows))
+
     # Every byte other than a continuation byte (10xxxxxx) starts a code point.
     continuation_counts = np.searchsorted(continuing, text_starts + byte_offsets - past) - np.searchsorted(
         continuing, text_starts
@@ -150,6 +161,7 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
         for index in np.flatnonzero(is_invalid).tolist():
             prefix = texts.bytes_of(int(rows[index]))[: int(byte_offsets[index])]
             code_point_offset[selected[index]] = len(prefix.decode(errors="replace")) + int(past[index])
+
     return code_point_offset
 
 
@@ -162,6 +174,7 @@ def _continuing(texts: TextColumn, rows: Int64Array) -> Int64Array:
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             positions.append(np.flatnonzero((texts.raw[start:end] & _CONTINUATION_MASK) == _CONTINUATION) + start)
         return np.concatenate(positions)
+
     high_bytes = np.flatnonzero(texts.raw >= _ASCII_END)
     return np.asarray(high_bytes[(texts.raw[high_bytes] & _CONTINUATION_MASK) == _CONTINUATION])
 

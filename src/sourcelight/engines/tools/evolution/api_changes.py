@@ -78,11 +78,13 @@ class _Side:
                 data = self._data(path)
                 for symbol in () if data is None else self._note_incomplete(path, *public_symbols(path, data)):
                     self._add(symbols, path, path, symbol)
+
         for path in sorted(modules):
             if path in self.files:
                 for defined, symbol in self._exports.public_symbols(path):
                     if is_below(path, below) or is_below(defined, below):
                         self._add(symbols, path, defined, symbol)
+
         return symbols
 
     def python_modules(self, differing: AbstractSet[str]) -> set[str]:
@@ -92,12 +94,14 @@ class _Side:
         }
         if not any(language_of(path) == "Python" for path in differing):
             return modules
+
         for path in self.files.keys() - modules:
             if language_of(path) != "Python" or not is_public_file(path):
                 continue
             data = self._data(path)
             if data is not None and _REACHES_INTERNAL.search(data) and self._exports.sources(path) & differing:
                 modules.add(path)
+
         return modules
 
     @property
@@ -123,10 +127,12 @@ class _Side:
         self._context.cancellation.check()
         if self._context.observer is not None and self._calls % _REPORT_EVERY == 0:
             self._context.observer(ToolProgress("reading interfaces", self._calls, max(self._calls, len(self.files))))
+
         self._calls += 1
         data = self._reader.read(self.files[path], MAX_FILE_BYTES)
         if data is None:
             self.unread.append(path)
+
         return data
 
 
@@ -147,6 +153,7 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
             f"{API_CHANGES.name}: {repository.name} is a directory without git and has no history",
             tool=API_CHANGES.name,
         )
+
     base, head = resolve(repository, arguments.base), resolve(repository, arguments.head)
     below = clean_path(arguments.path or "")
     with ObjectReader(repository) as reader:
@@ -155,11 +162,13 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
         differing = {path for path in {*old_files, *new_files} if old_files.get(path) != new_files.get(path)}
         modules = {path for side in sides for path in side.python_modules(differing)}
         old, new = (side.symbols(differing, modules, below) for side in sides)
+
     changes = sorted(_with_moves(_differences(old, new)), key=lambda change: (change.key[1:], change.status))
     notices: list[str] = [_RULE]
     unread = sorted({path for side in sides for path in (*side.unread, *side.limited)})
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
+
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
     attributes = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
     table = _table(repository.name, base, head, changes)
@@ -181,6 +190,7 @@ def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
             changes.append(_ApiChange("removed" if before else "added", key, before, after))
         elif _comparable(key[0], own_before) != _comparable(key[0], own_after):
             changes.append(_ApiChange("changed", key, before, after))
+
     return changes
 
 
@@ -201,6 +211,7 @@ def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list
     is_in_both = all(owners)
     if is_in_both and not all(any(symbol.is_resolved for _, symbol in declarations) for declarations in owners):
         return [[], []]
+
     origins = [{symbol.listed_in for _, symbol in declarations} - {""} for declarations in owners]
     is_exported = is_in_both and not origins[0].isdisjoint(origins[1])
     is_new_or_lost_member = key != owner and not (old.get(key) and new.get(key))
@@ -228,6 +239,7 @@ def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
         if change.status in sides and not _is_listed_elsewhere(change.old or change.new):
             identity = (change.key[0], change.key[2], _signature(change.old or change.new))
             sides[change.status].setdefault(identity, []).append(change)
+
     moved: list[_ApiChange] = []
     paired_ids: set[int] = set()
     for identity, (removed, *other_removals) in sides["removed"].items():
@@ -235,6 +247,7 @@ def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
         if not other_removals and len(gained) == 1:
             moved.append(_ApiChange("moved", gained[0].key, removed.old, gained[0].new))
             paired_ids |= {id(removed), id(gained[0])}
+
     return [*moved, *(change for change in changes if id(change) not in paired_ids)]
 
 

@@ -49,6 +49,7 @@ def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
     table = definitions(language, data)
     if not len(table):
         return
+
     # Lines end at newlines alone, as git and the parser have them; `splitlines` would part them at form feeds, too.
     lines = [line + b"\n" for line in data.split(b"\n")]
     lines[-1] = lines[-1][:-1]

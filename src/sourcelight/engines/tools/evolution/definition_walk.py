@@ -110,13 +110,16 @@ class DefinitionWalk:
         commits, pending = self.history.commits, {tip: {version}}
         starts, all_parents = commits.parent_starts, commits.parents
         versions = FileVersions(self.history, self._files, tip)
+
         # Parents have smaller numbers than their children, so a descending pass reaches a commit after its children.
         for commit in range(tip, -1, -1):
             if commit % _CHECK_EVERY == 0:
                 self.cancellation.check()
+
             for definition in pending.pop(commit, ()):
                 if self.parsed > MAX_PARSED:
                     return
+
                 # A parent that a shallow clone lacks is -1.
                 numbers = all_parents[starts[commit] : starts[commit + 1]].tolist()
                 parents = [number for number in numbers if number >= 0]
@@ -126,6 +129,7 @@ class DefinitionWalk:
                     change = versions.change(commit, definition.path)
                     before = definition if change is None else self._before(commit, change, definition)
                     befores = [(parent, before) for parent in parents if before is not None]
+
                 for parent, earlier in befores:
                     # A set: children with the same version share one walk. Otherwise each merge would double the work.
                     pending.setdefault(parent, set()).add(earlier)
@@ -139,9 +143,11 @@ class DefinitionWalk:
             if current is None:
                 return None
             definition = _version(definition.path, current)
+
         row = self._change(commit, change, definition, new)
         if row.status != "unchanged":
             self.rows.append(row)
+
         return row.before
 
     def _in_parents(
@@ -154,10 +160,12 @@ class DefinitionWalk:
         """
         if files.is_equal_in(parents, definition.path):
             return [(parent, definition) for parent in parents]
+
         blob = files.blob(merge, definition.path)
         new = self._read(blob or NO_BLOB)
         if definition.text not in new:
             return [(parent, definition) for parent in parents]
+
         versions: list[tuple[int, DefinitionVersion]] = []
         lacking: list[int] = []
         for parent in parents:
@@ -169,10 +177,12 @@ class DefinitionWalk:
                 versions.append((parent, _version(definition.path, earlier)))
             else:
                 lacking.append(parent)
+
         if all(earlier.text != definition.text for _, earlier in versions):
             definition = self._renamed_with_its_class(definition, new)
             origins = ((parent, self._origin_in(parent, merge, definition, new)) for parent in lacking)
             versions += ((parent, origin) for parent, origin in origins if origin is not None)
+
         return versions
 
     def _origin_in(
@@ -185,11 +195,13 @@ class DefinitionWalk:
         if (own_file := files.get(old_path)) is not None and own_file.other_blob is None:
             renamed = (path for path in self._old_paths(old_path) if path in files and files[path].blob is None)
             old_path = next(renamed, old_path)
+
         old_file = files.get(old_path)
         old = self._read((old_file and old_file.other_blob) or NO_BLOB)
         earlier = self._find(old, old_path, definition)
         if earlier is not None:
             return _version(old_path, earlier)
+
         other_files = [
             _FileChange(file.path, file.other_blob or NO_BLOB, file.path, file.blob or NO_BLOB)
             for file in files.values()
@@ -219,17 +231,21 @@ class DefinitionWalk:
         old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == RENAMED
         old = self._read(changes.old_blob[change].tobytes())
         line = new.count(b"\n", 0, new.find(definition.text)) + 1
+
         # If the text occurs as often before, the definition is the same, even if it moved within the file.
         earlier = None
         is_same = old.count(definition.text) >= new.count(definition.text)
         if is_renamed or not is_same:
             definition = self._renamed_with_its_class(definition, new)
+
         if not is_same:
             earlier = self._find(old, old_path, definition, new)
             is_same = earlier is not None and earlier.text == definition.text
+
         if is_same:
             same = replace(definition, path=old_path)
             return DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", definition, same, line)
+
         if earlier is not None:
             before = _version(old_path, earlier)
             if not is_renamed:
@@ -237,9 +253,11 @@ class DefinitionWalk:
             # The commit renamed the file and changed the text: the status "modified" would hide the move.
             score = likeness(definition.text, before.text)
             return DefinitionChange(commit, "moved", definition, before, line, score)
+
         score, origin = self._origin(definition, old, new, old_path, self._changed_beside(commit, definition.path))
         if origin is None:
             return DefinitionChange(commit, "added", definition, None, line)
+
         status = "renamed" if origin.path == old_path else "moved"
         return DefinitionChange(commit, status, definition, origin, line, score)
 
@@ -276,6 +294,7 @@ class DefinitionWalk:
         likely = [entry for entry in scored if entry[0] >= _MIN_LIKENESS]
         if not likely:
             return 0, None
+
         # The highest likeness wins; then the same name, then the first path.
         score, path, best = min(likely, key=lambda entry: (-entry[0], entry[2].name != definition.name, entry[1]))
         return score, _version(path, best)
@@ -306,16 +325,20 @@ class DefinitionWalk:
         for file in other_files:
             if file.old_blob == NO_BLOB or parsed >= _MAX_CANDIDATES or _language(file.old_path) not in LANGUAGES:
                 continue
+
             self.cancellation.check()
             old = self._read(file.old_blob)
+
             # A byte search before parsing: most files that a commit changed don't have the name.
             if word not in old:
                 continue
+
             parsed += 1
             lost_definitions = self._lost_definitions(old, self._read(file.blob), file.old_path, file.path)
             candidates += [
                 (file.old_path, candidate) for candidate in lost_definitions if candidate.own_name == own_name
             ]
+
         return candidates
 
     def _find(
@@ -336,6 +359,7 @@ class DefinitionWalk:
         language = _language(path)
         if language not in LANGUAGES or not data:
             return []
+
         key = data, language
         if key not in self._texts:
             self.cancellation.check()
@@ -344,6 +368,7 @@ class DefinitionWalk:
                 self._texts.pop(next(iter(self._texts)))
             self.parsed += 1
             self._texts[key] = list(definition_texts(language, data))
+
         return self._texts[key]
 
     def _read(self, blob: bytes) -> bytes:

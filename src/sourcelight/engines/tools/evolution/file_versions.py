@@ -64,6 +64,7 @@ class FileVersions:
             else:
                 blob = self.history.changes.new_blob[change].tobytes()
                 events.blobs[event] = None if blob == NO_BLOB else blob
+
         return events.blobs[event]
 
     def _events_of(self, path: bytes) -> _PathEvents:
@@ -78,12 +79,14 @@ class FileVersions:
         changes, number = self.history.changes, self.history.paths.numbers.get(path)
         if number is None:
             return _PathEvents({}, [-1] * (self.tip + 1))
+
         rows = np.flatnonzero(changes.path == number)
         left = np.flatnonzero((changes.old_path == number) & (changes.status == RENAMED))
         of_path = dict(zip(changes.commit[rows].tolist(), rows.tolist(), strict=True))
         events = of_path.keys() | set(changes.commit[left].tolist())
         starts, parents = self._parents
         newest: list[int] = []
+
         # Parents have lower numbers than their children; a parent that a shallow clone lacks is -1.
         for commit in range(self.tip + 1):
             if commit in events:
@@ -91,6 +94,7 @@ class FileVersions:
                 continue
             behind = {newest[parent] for parent in parents[starts[commit] : starts[commit + 1]] if parent >= 0}
             newest.append(commit if len(behind) > 1 else min(behind, default=-1))
+
         return _PathEvents(of_path, newest)
 
     @cached_property

@@ -53,11 +53,13 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
             tool=SYMBOL_HISTORY.name,
             argument="symbol",
         )
+
     histories = open_history(SYMBOL_HISTORY.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
     if not histories.selections:
         empty = tables.table("symbol_history", {}, 0)
         return ToolResult("symbol_history", empty, attributes, histories.complete, tuple(histories.notices))
+
     (snapshot,) = histories.selections
     history, notices, is_complete = snapshot.history, histories.notices, histories.complete
     with ObjectReader(snapshot.repository) as reader:
@@ -66,6 +68,7 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         tip = history.position(snapshot.commits[0])
         if tip is not None:
             walk.run(tip, DefinitionVersion(path, definition.name, definition.kind, definition.text))
+
     # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
     distinct = {(row.commit, row.version.path, row.version.name): row for row in walk.rows}
     rows = sorted(distinct.values(), key=lambda row: (-int(history.commits.commit_time[row.commit]), -row.commit))
@@ -73,16 +76,19 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     if walk.parsed > MAX_PARSED:
         notices.append(f"The definition changed too often to follow it further: {MAX_PARSED:,} contents were parsed.")
         is_complete = False
+
     if walk.is_cut:
         notices.append(
             "Changes behind merges may be missing: the merges differ from their parents in more than "
             f"{MAX_COMPARED:,} files."
         )
         is_complete = False
+
     if arguments.limit is not None and total > arguments.limit:
         rows = rows[: arguments.limit]
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
         is_complete = False
+
     notices.append(Rule("Merges change no definition, and copies are not followed.", "merges"))
     shown_path = _text(path)
     attributes |= {"commit": snapshot.commits[0], "symbol": definition.name, "kind": definition.kind,
@@ -115,6 +121,7 @@ def _definition_of(
             tool=SYMBOL_HISTORY.name,
             argument="symbol",
         )
+
     if len(candidates) > 1:
         candidate_texts = [
             f"{path.decode('utf-8', 'replace')}:{candidate.begin_line} {candidate.name}"
@@ -126,6 +133,7 @@ def _definition_of(
             f"give the path, more of the name, or a line after it, as in {f'{name}:{candidates[0][1].begin_line}'!r}"
         )
         raise ToolError(message, tool=SYMBOL_HISTORY.name, argument="symbol")
+
     return candidates[0]
 
 
@@ -145,6 +153,7 @@ def _contents(
                 argument="path",
             )
         return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, MAX_BYTES) or b"")]
+
     tree = reader.tree(commit)
     files = [position for position, path in enumerate(tree.paths) if language_of(_text(path)) in LANGUAGES]
     if len(files) > MAX_FILES_READ:
@@ -153,12 +162,14 @@ def _contents(
             tool=SYMBOL_HISTORY.name,
             argument="path",
         )
+
     candidates = []
     for position in files:
         context.cancellation.check()
         data = reader.read(tree.blob_id(position), MAX_BYTES)
         if data is not None and word in data:
             candidates.append((tree.paths[position], data))
+
     return candidates
 
 

@@ -38,6 +38,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     path = clean_path(arguments.path)
     if repository.kind != "git":
         raise ToolError(f"blame: {repository.name} is a directory without git and has no history", tool="blame")
+
     file = _read(repository, commit, path, revision)
     observer = context.observer
 
@@ -62,6 +63,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     table = _lines_table(repository.name, revision, file, blame)
     if arguments.start_line is not None or arguments.end_line is not None:
         table = _range_of(table, arguments, path)
+
     is_incomplete = bool(repository.incomplete) and any(line_commit.boundary for line_commit in blame.commits)
     notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if is_incomplete else ()
     return ToolResult("blame_lines", table, attributes, not is_incomplete, notices)
@@ -85,19 +87,24 @@ def _read(repository: Repository, commit: CommitId, path: str, revision: str) ->
         size = reader.size(entry.object_id)
         data = reader.read(entry.object_id, MAX_BLAME_BYTES)
         raw_path = _raw_path(reader, commit, entry.path)
+
     if size is not None and size > MAX_BLAME_BYTES:
         raise ToolError(_too_large(path, f"{size:,} bytes", f"{MAX_BLAME_BYTES:,}"), tool="blame", argument="path")
+
     if data is None:
         raise PathNotFound(
             repository.name, revision, path, "this clone lacks the content of the file, or can't read it"
         )
+
     count = data.count(b"\n")
     if count > MAX_BLAME_LINES:
         raise ToolError(_too_large(path, f"{count:,} lines", f"{MAX_BLAME_LINES:,}"), tool="blame", argument="path")
+
     # As git counts: a last line without a newline is a line, and a final newline doesn't start another.
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
+
     return _BlamedFile(entry.path, raw_path, lines)
 
 
@@ -165,6 +172,7 @@ def _raw_path(reader: ObjectReader, commit: CommitId, path: str) -> bytes:
             ),
             raw,
         )
+
     return raw
 
 

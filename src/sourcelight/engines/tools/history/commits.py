@@ -87,12 +87,14 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
     histories, matches = _find(arguments, query, context, commits_alone=commits_alone)
     if commits_alone and context.without_changes:
         return histories.to_partial_result(newest_commits(matches, limit, changes=False), echoed)
+
     if any(
         selection.unbuilt and not selection.unbuilt.is_cheap(len(numbers[:limit])) for selection, numbers in matches
     ):
         # Rows have counts of changed lines: for many commits, a build costs less than reading them apart.
         commits_alone = False
         histories, matches = _find(arguments, query, context, commits_alone=False)
+
     if commits_alone:
         matches = [
             (selection.with_changes(CommitNumbers(numbers[:limit]), context), numbers) for selection, numbers in matches
@@ -101,6 +103,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
             mask = np.zeros(len(selection.history.commits), np.bool_)
             mask[numbers[:limit]] = True
             omit_unread(histories.partial, selection, mask)
+
     # Each worker of a cluster returns its own newest; the newest of all are among them.
     return histories.to_partial_result(newest_commits(matches, limit), echoed)
 
@@ -122,6 +125,7 @@ def _find(
             context.cancellation.check()
             raise
         matches.append((selection, CommitNumbers(numbers[selection.mask[numbers]])))
+
     return histories, matches
 
 
@@ -154,16 +158,19 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
     total = sum(match.total for match in matches)
     stamps = [match.rows.column("commit_date").cast(pa.int64()).to_numpy() for match in matches]
     counts = newest(stamps, limit)
+
     # Cut before joining: the rows of a thousand repositories would be joined only to drop nearly all.
     table = tables.join("commits", [_first(match.rows, n) for match, n in zip(matches, counts, strict=True)])
     if len(matches) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
         table = table.take(pa.array(order))
+
     notices, is_cut = part.notices, table.num_rows < total
     if is_cut:
         notices.append(
             f"Only the newest {table.num_rows:,} of {total:,} commits are shown; ask for more or narrow the search."
         )
+
     attributes = {
         "repositories": part.names,
         "total": total,
@@ -187,6 +194,7 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     counts = [len(times) for times in stamps]
     if limit is None or sum(counts) <= limit:
         return counts
+
     owners = np.repeat(np.arange(len(stamps)), counts)
     # Stable, so that equal times give the same commits in each run and in a cluster.
     newest_owners = owners[np.argsort(-np.concatenate(stamps), kind="stable")[:limit]]
@@ -203,12 +211,14 @@ def commit_rows(selection: OpenedHistory, numbers: CommitNumbers, *, changes: bo
         # A column that is not given is null: zeros would be a claim.
         for name in ("files", "additions", "deletions"):
             del values[name]
+
     values["co_authors"] = co_author_texts(history, numbers)
     values["bot"] = pa.array(tables.bots(history, history.commits.author[numbers]))
     values["agent"] = agent_column(history, numbers)
     values["agent_traces"] = agent_trace_texts(history, numbers)
     values["reviewers"] = reviewer_texts(history, numbers)
     prefix = f"{repository_url('', selection.name)}/-/commit/"
+
     # Relative: only the process that renders the answer knows the address of the service.
     values["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
     return tables.table("commits", values, len(numbers))
@@ -245,6 +255,7 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
             }
         )
         text.append(heading(row) + (f"\n{_shorten(body)}\n" if body else ""))
+
     total = total_beside(answer, "totalCount", answer.attributes["total"], len(objects))
     payload = {"commits": objects, **total, **NAMES_AGENTS, **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
@@ -288,9 +299,11 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
     authors = _authors(arguments)
     (pattern,) = any_of(GET_CONTRIBUTOR_REPOS.name, "author", authors, regexp=bool(arguments.use_regex), one_line=True)
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
+
     # An empty list would mean all repositories to `open_histories`, and a served call may not ask for these.
     if not names:
         return PartialResult(())
+
     histories = open_histories(GET_CONTRIBUTOR_REPOS.name, context, names, commits_alone=True)
     contributions: dict[str, tuple[int, int, int, list[str], int]] = {}
     for selection in histories.selections:
@@ -304,6 +317,7 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
             contributions[selection.name] = (
                 len(commits), int(times.min()), int(times.max()), _who(selection, commits), by_agents
             )  # fmt: skip
+
     return histories.to_partial_result(contributions)
 
 
@@ -315,6 +329,7 @@ def _authors(arguments: GetContributorReposArguments) -> list[str]:
             tool=GET_CONTRIBUTOR_REPOS.name,
             argument="author",
         )
+
     return authors
 
 
@@ -330,6 +345,7 @@ def _combine_repositories(
     notices = part.notices
     if len(contributions) < total:
         notices.append(f"Only {len(contributions):,} of {total:,} repositories are shown; ask for more.")
+
     table = tables.table(
         "contributor_repositories",
         {
@@ -380,6 +396,7 @@ def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rende
         )
         noun = "commit" if row["commits"] == 1 else "commits"
         text.append(f"{row['repository']} - {row['commits']} {noun} (first {first}, last {last})\n")
+
     total = total_beside(answer, "totalCount", answer.attributes["total"], len(repos))
     payload = {"repos": repos, **total, **tail(answer)}
     return payload, with_notices("".join(text) or NOTHING, answer)

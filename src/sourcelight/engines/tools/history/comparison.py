@@ -62,6 +62,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     base = EMPTY if arguments.base == EMPTY_TREE else resolve(repository, arguments.base)
     head = resolve(repository, arguments.head)
     cursor = arguments.cursor
+
     # The cursor names both commits: a branch that moved between two pages would skip or repeat files.
     start = read_cursor(cursor, base, head) if cursor else 0
     comparison = compare(repository, base, head, context.cancellation, history=_stored_history(repository, context))
@@ -87,6 +88,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         attributes["total_additions"], attributes["total_deletions"] = totals or (None, None)
         if totals is None:
             notices.append("The changed files are too large together for their lines to be counted.")
+
     complete = page.is_last and not page.missing and not page.left_out and not any(page.is_cut)
     # After counting missing patches: these are dropped because they were not requested.
     diffs = [replace(diff, patch=None) for diff in page.diffs] if arguments.stat else page.diffs
@@ -122,6 +124,7 @@ def _read_page(comparison: Comparison, arguments: CompareRevisionsArguments, sta
     limit = arguments.limit
     if limit is None and context.served:
         limit = DEFAULT_STAT if arguments.stat else DEFAULT_FIRST
+
     total = len(comparison.changes)
     is_whole = limit is None and not start
     if is_whole:
@@ -129,9 +132,11 @@ def _read_page(comparison: Comparison, arguments: CompareRevisionsArguments, sta
     else:
         selected = comparison.changes[start:] if limit is None else comparison.changes[start : start + limit]
         diffs = _with_progress(comparison.diffs(selected, context.cancellation), len(selected), context)
+
     is_cut = [False] * len(diffs)
     if context.served and not arguments.stat:
         diffs, is_cut = _fitting(diffs)
+
     # Pages read each of their files, however large all are together; only a whole comparison leaves files out.
     left_out = comparison.left_out if is_whole else 0
     missing = sum(diff.patch is None for diff in diffs) - left_out
@@ -142,13 +147,16 @@ def _page_notices(page: _Page) -> list[str]:
     notices = []
     if page.left_out:
         notices.append(f"{page.left_out:,} files are too large together, and have no patch; ask for them by pages.")
+
     if page.missing:
         files = count_of(page.missing, "file")
         notices.append(f"The contents of {files} are missing from this clone and have no patch.")
+
     notices += _cut_notices(sum(page.is_cut))
     if not page.is_last:
         range_text = f"Files {page.start + 1:,} to {page.end:,} of {page.total:,} are shown"
         notices.append(f"{range_text}; pass endCursor as after for the next.")
+
     return notices
 
 
@@ -184,6 +192,7 @@ def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
         if fitting and remaining_bytes < 0:
             break
         fitting.append(diff)
+
     return fitting, [len(diff.patch or b"") > _MAX_PATCH_BYTES for diff in fitting]
 
 
@@ -248,10 +257,12 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
             text.append(f"{name} ({', '.join(filter(None, (row['status'], counts)))})")
         else:
             text.append(join_parts([name, "" if row["status"] == "modified" else f"({row['status']})", counts]))
+
         if row["patch"]:
             notes = "".join(f"({note})\n" for note in _patch_notes(row))
             patch = abbreviate_object_ids(row["patch"]).removesuffix("\n")
             text.append(f"```diff\n{patch}\n```\n{notes}")
+
     totals = {
         "files": attributes["total_files"],
         "additions": attributes["total_additions"],
@@ -293,9 +304,11 @@ def _page_keys(answer: ToolResult, totals: Mapping[str, Any]) -> dict[str, Any]:
     offset = positions[0] if positions else 0
     if not offset and attributes["end_cursor"] is None:
         return {}
+
     page = {"hasNextPage": False}
     if attributes["end_cursor"] is not None:
         page = {"endCursor": attributes["end_cursor"], "hasNextPage": True}
+
     return {**({"offset": offset} if offset else {}), "totals": totals, "pageInfo": page}
 
 
@@ -314,6 +327,7 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     histories = open_histories("commit_details", context, [arguments.repo], [arguments.revision])
     if not histories.selections:
         raise RevisionNotFound(arguments.repo, arguments.revision)
+
     snapshot = histories.selections[0]
     history, (oid,) = snapshot.history, snapshot.commits
     number = history.position(oid)
@@ -331,8 +345,10 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     long = sum(diff.patch is None for diff in diffs) if context.served else comparison.left_out
     if long:
         notices.append(f"{long:,} patches are left out: they are long, or their contents are missing from this clone.")
+
     if len(row["parents"]) > 1:
         notices.append(Rule("This is a merge: its files are compared with its first parent.", "merges"))
+
     attributes = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
     attributes["trailers"] = [{"token": t.token, "value": t.value} for t in trailers_of(row["message"])]
     attributes["revision"] = arguments.revision
@@ -364,6 +380,7 @@ def _page_diffs(comparison: Comparison, history: History, number: int, context: 
                 remaining_bytes -= len(diff.patch or b"")
                 yield diff
                 continue
+
             additions, deletions, binary = counts.get(change.path, (UNKNOWN, UNKNOWN, False))
             is_known = additions != UNKNOWN
             yield FileDiff(change, additions if is_known else None, deletions if is_known else None, binary, patch=None)

@@ -63,6 +63,7 @@ def _truncate(commit: Mapping[str, Any], skip: int, end: int | None) -> dict[str
             position += count
         if hunks:
             files.append({**file, "hunks": hunks})
+
     return {**commit, "files": files}
 
 

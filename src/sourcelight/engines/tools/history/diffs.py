@@ -77,6 +77,7 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
         matches.append(
             (snapshot, diff_matches, CommitNumbers(diff_matches.commits[snapshot.mask[diff_matches.commits]]))
         )
+
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
     counts = newest([snapshot.history.commits.commit_time[commits[:limit]] for snapshot, _, commits in matches], limit)
     of_each: dict[str, _DiffMatches] = {}
@@ -90,6 +91,7 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
             len(all_commits),
             list(_results(snapshot, changes, pattern, query.sides)) if context.served else [],
         )
+
     return histories.to_partial_result(of_each, echoed)
 
 
@@ -144,6 +146,7 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
         notices.append(
             f"Only the newest {shown_count:,} of {total:,} commits are shown; ask for more or narrow the search."
         )
+
     attributes: dict[str, Any] = {
         "pattern": arguments.pattern,
         "repositories": part.names,
@@ -152,6 +155,7 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
     }
     if context.served:
         attributes["results"] = [result for match in newest_matches for result in match.results]
+
     return ToolResult("diff_lines", table, attributes, part.complete and shown_count == total, tuple(notices))
 
 
@@ -186,11 +190,14 @@ def _results(
     except UnusableRepository:
         # Rows come from the index: without the repository, an answer lacks its patches alone.
         return
+
     signs = tuple({"added": "+", "removed": "-"}[side] for side in sides)
     by_commit: dict[int, list[int]] = {}
+
     # A change has a number for each of its rows; the first ones keep the order.
     for change in dict.fromkeys(changes.tolist()):
         by_commit.setdefault(int(history.changes.commit[change]), []).append(change)
+
     for commit, commit_changes in by_commit.items():
         author, email, _ = columns.people(history, history.commits.author[[commit]])
         (oid,) = columns.oids(history, [commit])
@@ -200,6 +207,7 @@ def _results(
             of_change = [_file(part, make_patch(handle, part), pattern, signs) for part in parts]
             # Of a file that became a link, one part alone may have matches.
             files += of_change if len(parts) == 1 else [file for file in of_change if file["hunks"]]
+
         yield {
             "repo": snapshot.name,
             "oid": oid,
@@ -287,14 +295,17 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
             notes = [f"({note})" for note in _cuts(file)]
             lines += ["```", *notes] if notes else []
             is_open = not notes
+
         lines += ["```"] if is_open else []
         lines += [f"({result['filesLeftOut']} more files match)"] if result.get("filesLeftOut") else []
         text.append("\n".join(lines) + "\n")
+
     files = [file for result in results for file in result["files"]]
     cut_count = sum(result.get("filesLeftOut", 0) for result in results) + sum(map(_is_cut, files))
     if cut_count:
         notice = f"The diffs of {count_of(cut_count, 'file')} are cut; {WHOLE_PATCHES}."
         answer = replace(answer, notices=(*answer.notices, notice))
+
     total = total_beside(answer, "totalCount", answer.attributes["total"], len(results))
     payload = {"results": results, **total, **NAMES_AGENTS, **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
@@ -315,10 +326,13 @@ def _cuts(file: Mapping[str, Any]) -> Iterator[str]:
     """Yield why the patch of a file is less than the commit's."""
     if any(hunk.get("truncated") for hunk in file["hunks"]):
         yield f"a hunk is truncated to {_MAX_LINES} lines"
+
     if "hunksLeftOut" in file:
         yield f"{count_of(file['hunksLeftOut'], 'more hunk')} with matches left out"
+
     if "hunksWithoutMatch" in file:
         yield f"{count_of(file['hunksWithoutMatch'], 'hunk')} without a match left out"
+
     if any("\ufffd" in line for hunk in file["hunks"] for line in hunk["lines"]):
         yield REPLACED_BYTES
 

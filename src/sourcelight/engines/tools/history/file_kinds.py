@@ -45,6 +45,7 @@ class FileKinds:
                     if data is not None:
                         directory = path.removesuffix(_ATTRIBUTE_FILE).decode("utf-8", "replace")
                         files.append((directory, data.decode("utf-8", "replace")))
+
         self._blobs = {path: tree.blob_id(index) for index, path in enumerate(tree.paths)}
         self._attributes = Attributes(files, ATTRIBUTES)
 
@@ -60,12 +61,15 @@ class FileKinds:
             attributes = self._attributes.of(text) if self._attributes else {}
             kind = kind_of_path(text, attributes)
             blob = self._blobs.get(path)
+
             # An attribute "not generated" wins.
             if kind == SOURCE and blob is not None and "linguist-generated" not in attributes:
                 cancellation.check()
                 data = reader.read(blob, MAX_MARKED_BYTES)
                 kind = kind if data is None else kind_of_content(text, data)
+
             self._kinds[path] = kind
+
         return kind
 
 

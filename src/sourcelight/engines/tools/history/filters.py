@@ -27,11 +27,13 @@ def pattern_of(
     """
     if not text:
         raise ToolError(f"{tool}: {argument} contains an empty string", tool=tool, argument=argument)
+
     try:
         kind: PatternKind = "regexp" if regexp else "literal"
         pattern = compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)
     except PatternError as error:
         raise ToolError(f"{tool}: {argument}: {error}", tool=tool, argument=argument) from error
+
     if one_line and not fits_a_line(pattern):
         raise ToolError(
             f"{tool}: {argument} {text!r} can't match without a newline, but lines are searched one by one; "
@@ -39,6 +41,7 @@ def pattern_of(
             tool=tool,
             argument=argument,
         )
+
     return pattern
 
 
@@ -73,16 +76,20 @@ def dates_of(tool: str, after: str | None, before: str | None) -> tuple[int | No
         if not text:
             bounds.append(None)
             continue
+
         try:
             instant = parse_date(text, datetime.now(UTC))
         except ValueError as error:
             raise ToolError(f"{tool}: {name}: {error}", tool=tool, argument=name) from error
+
         echoed[name] = instant.isoformat().replace("+00:00", "Z")
         seconds = instant.timestamp()
         bounds.append(math.floor(seconds) if name == "after" else math.ceil(seconds))
+
     start, end = bounds
     if start is not None and end is not None and start + 1 >= end:
         raise ToolError(
             f"{tool}: no time is after {echoed['after']} and before {echoed['before']}", tool=tool, argument="after"
         )
+
     return start, end, echoed

@@ -191,6 +191,7 @@ def open_histories(
     # Without names, the histories of all repositories would be built before the first answer.
     if not repos and context.served:
         raise ToolError(f"{tool}: repos is empty; name the repositories, list_repos finds them", tool=tool)
+
     repositories = named_repositories(context, repos)
     partial = PartialResult(tuple(repository.name for repository in repositories))
     histories = OpenedHistories(partial)
@@ -206,14 +207,17 @@ def open_histories(
         )
         if commits:
             requests.append(_OpenRequest(repository, commits, excluded))
+
     # A worker sees some of the repositories only; the coordinator checks this over all.
     if not context.parted:
         partial.check_revisions()
+
     for request in requests:
         unbuilt = _read_commits(context, request) if commits_alone else None
         if unbuilt is None:
             _update(context, request, partial)
         _open(context, request, histories, unbuilt, commits_alone=commits_alone)
+
     return histories
 
 
@@ -245,6 +249,7 @@ def _resolve(
             missing[revision] = missing.get(revision, 0) + 1
             if is_single:
                 raise
+
     return tuple(commits)
 
 
@@ -254,6 +259,7 @@ def _read_commits(context: ToolContext, request: _OpenRequest) -> UnbuiltHistory
     commits = (*request.commits, *request.without)
     if context.observer is not None:
         context.observer(ToolProgress("reading commits", 0, 0, request.repository.name))
+
     try:
         return context.local.history.open_unbuilt(request.repository, commits, context.cancellation)
     except (GitFailed, RepositoryError, SearchIndexError, OSError):
@@ -276,6 +282,7 @@ def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult)
     stale = [commit for commit in (*request.commits, *request.without) if not _holds(store, repository, commit)]
     if not stale:
         return
+
     # HEAD as well, so that the next call on the default branch finds its history built.
     refs = ("HEAD", *stale)
     report = store.update([repository], refs=refs, progress=report_progress, cancellation=context.cancellation)
@@ -309,6 +316,7 @@ def _open(
     except SearchIndexError as exc:
         omit(f"The history of {repository.name} can't be read: {exc.reason}.")
         return
+
     included, excluded = (
         tuple(commit for commit in commit_ids if history.position(commit) is not None)
         for commit_ids in (commits, request.without)
@@ -316,15 +324,19 @@ def _open(
     missing_count = len(commits) - len(included) + len(request.without) - len(excluded)
     if missing_count:
         omit(f"The history of {repository.name} lacks {count_of(missing_count, 'revision')}.")
+
     # Without a commit that counts, the mask would have nothing to start from.
     if not included:
         return
+
     selection = OpenedHistory(repository, history, included, excluded, unbuilt)
     histories.selections.append(selection)
     if not commits_alone:
         omit_unread(histories.partial, selection, selection.mask)
+
     if "shallow" in history.shallow:
         omit(f"{repository.name} is a shallow clone: its older history is missing.")
+
     if "partial" in history.shallow:
         omit(f"{repository.name} is a partial clone: it may lack files and directories of its commits.")
 

@@ -91,6 +91,7 @@ def _hot_files(
     persons = PersonNumbers(HOTSPOTS.name, join_addresses=arguments.join_addresses).of_identities(snapshot)
     people = persons[history.commits.author[commit]]
     lines = _lines(snapshot, tree, distinct, context)
+
     # The logarithm, because a file of twice the lines isn't twice as hot; binary files (-1 lines) score 0.
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)
@@ -115,6 +116,7 @@ def _hot_files(
         # Sorted back into row order: the coordinator ranks rows again, by scores of all repositories.
         best = np.sort(group_order((-scores,), columns_of(rows))[:limit].to_numpy())
         return _Hotspots(scores[best], tables.compact(rows.take(pa.array(best))), count)
+
     return _Hotspots(scores, rows, count)
 
 
@@ -172,6 +174,7 @@ def commits_beside(
     for other in other_paths:
         of_other = change_rows[file_of == position_of.get(other, -1)]
         counts[other] = (len(_common_commits(changed_in, of_path, of_other)), len(np.unique(changed_in[of_other])))
+
     return counts
 
 
@@ -195,6 +198,7 @@ def paired_commits(
         change_rows[np.isin(file_of, _files_named(tree, path))] for path in (arguments.path, arguments.other_path)
     )
     common = _common_commits(selection.history.changes.commit, changes, other_changes)
+
     # `change_starts` has one entry more than there are commits, so differences are changes per commit.
     sizes = np.diff(selection.history.commits.change_starts)[common]
     return common[sizes <= (arguments.max_files or _LARGE)]
@@ -209,6 +213,7 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
     partials: list[_Hotspots] = list(part.results.values())
     table = tables.join("hotspots", [partial.rows for partial in partials])
     scores = np.concatenate([np.zeros(0), *(partial.scores for partial in partials)])
+
     # Only here is the highest score of all repositories known.
     maximum = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
     column_index = table.schema.get_field_index("score")
@@ -248,6 +253,7 @@ def _pairs(
     change_rows, file_of, tree = _countable_changes(snapshot, ChangedFileFilter(), dates, arguments.file_kinds, context)
     sizes = np.diff(starts)
     skipped = int((commit_mask(snapshot, *dates) & (sizes > max_files)).sum())
+
     # Changes are numbered by commit, so this order has the changes of each commit together.
     order = np.lexsort((file_of, change_rows))
     change_rows, file_of = change_rows[order], file_of[order]
@@ -265,6 +271,7 @@ def _pairs(
         shared_counts.update(pairs)
         for pair in pairs:
             latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
+
     rows: list[tuple[Any, ...]] = []
     for (first, other), count in shared_counts.items():
         # The Dice coefficient: 1 if no commit changes one file without the other.
@@ -281,6 +288,7 @@ def _pairs(
                 latest[first, other],
             )
             rows.append(row)
+
     return rows, skipped
 
 
@@ -342,6 +350,7 @@ def _lines(snapshot: OpenedHistory, tree: CommitTree, files: Int64Array, context
             data = reader.read(tree.blob_ids[file * 20 : file * 20 + 20])
             if data is not None and not is_binary_text(data):
                 line_counts[index] = line_count(data)
+
     return line_counts
 
 
@@ -363,13 +372,16 @@ def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> P
         context.cancellation.check()
         mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
         mask[_ROWS[arguments.of](snapshot, arguments, (after, before), context)] = True
+
         try:
             mask &= filter_commits(snapshot.history, commit_filter, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
+
         commits = CommitNumbers(np.flatnonzero(mask & commit_mask(snapshot, after, before)))
         matches.append((snapshot, newest_first(snapshot.history, commits)))
+
     return histories.to_partial_result(newest_commits(matches, None), echoed)
 
 

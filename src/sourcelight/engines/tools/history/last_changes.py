@@ -57,9 +57,11 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
             "changed_commits": pa.array([count for *_, count in rows], pa.int64()),
         }
         parts.append(tables.table("last_changes", table, len(rows)))
+
     notices = list(histories.notices)
     if len(paths_seen) < len(paths):
         notices.append(f"No commit changed {len(paths) - len(paths_seen):,} of the paths.")
+
     drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
     attributes = {"drill_down": drill}
     return ToolResult(
@@ -79,6 +81,7 @@ def _newest_by_directory(history: History, change_rows: Any, numbers: Mapping[st
             if (files := below.get(raw[:end])) is not None:
                 files.append(number)
             end = raw.find(b"/", end + 1)
+
     newest = {}
     for path in paths:
         files = below.get(path.encode("utf-8", "surrogateescape"), [])
@@ -86,6 +89,7 @@ def _newest_by_directory(history: History, change_rows: Any, numbers: Mapping[st
             own_number = [numbers[path]] if path in numbers else []
             rows = change_rows[np.isin(history.changes.path[change_rows], files + own_number)]
             newest[path] = int(rows[-1]) if len(rows) else -1, len(np.unique(history.changes.commit[rows]))
+
     return newest
 
 

@@ -36,6 +36,7 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
     if not histories.selections:
         empty = tables.table("path_history", {}, 0)
         return ToolResult("path_history", empty, attributes, histories.complete, tuple(histories.notices))
+
     (snapshot,) = histories.selections
     layout = snapshot.layout(context)
     kind, exists = _kind_of(snapshot, layout, path, revision)
@@ -45,6 +46,7 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
         changes = ChangeNumbers(changes[: arguments.limit])
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
         is_complete = False
+
     attributes |= {"commit": snapshot.commits[0], "kind": kind, "exists": exists, "total": total}
     return ToolResult("path_history", _table(snapshot, layout, changes), attributes, is_complete, tuple(notices))
 
@@ -63,6 +65,7 @@ def _kind_of(snapshot: OpenedHistory, layout: Layout, path: str, revision: str) 
             if any(name.startswith(raw + b"/") for name in names):
                 return "directory", False
             raise
+
     return "directory" if entry.kind == "directory" else "file", True
 
 
@@ -71,9 +74,11 @@ def _follow(snapshot: OpenedHistory, layout: Layout, path: str, kind: str, conte
     tip = history.position(snapshot.commits[0])
     if tip is None:
         return ChangeNumbers(np.zeros(0, np.int64))
+
     raw = path.encode("utf-8", "surrogateescape")
     if kind == "file":
         return follow_file(history, layout, snapshot.mask, raw, context.cancellation)
+
     with ObjectReader(snapshot.repository) as reader:
 
         def has_directory(commit: int, directory: bytes) -> bool:

@@ -72,12 +72,14 @@ def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeReque
     except ScanStopped:
         context.cancellation.check()
         raise
+
     changes = changes_of(history, rows)
     commit = history.changes.commit[changes].astype(np.int64)
     mask = commit_mask(snapshot, *request.dates)[commit]
     passing = filter_changes(history, request.files)
     if passing is not None:
         mask = mask & passing[changes]
+
     rows, commit = RowNumbers(rows[mask]), commit[mask]
     _, is_removed = line_numbers(history, rows)
     persons = people.of_identities(snapshot)[history.commits.author[commit]]
@@ -85,6 +87,7 @@ def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeReque
     codes, keys = group_rows(persons, time, request.period)
     count = len(keys[0])
     first, last = bounds(codes, time, count)
+
     # Each row is an added or a removed line.
     removed = total(codes, is_removed, count)
     values = {
@@ -106,6 +109,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     codes, groups = regroup(rows, by, period)
     count = len(groups[0])
     nothing = np.zeros(0, np.int64)
+
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
     added, removed, commits, by_agents = (total(codes, rows.values.get(name, nothing), count) for name in _VALUES)
     first, _ = bounds(codes, rows.values.get("first", nothing), count)
@@ -115,6 +119,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     order = group_order((starts, -(added + removed)), table)
     net = added - removed
     running = np.zeros(count, np.int64)
+
     # In the order of display, which begins with the period.
     running[order] = np.cumsum(net[order])
     table |= {

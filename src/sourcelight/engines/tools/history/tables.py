@@ -45,11 +45,14 @@ def _column(column: Column, values: Any, rows: int) -> Array:
         return pa.nulls(rows, kind)
     if isinstance(values, (str, bool, int)):
         return constant(values, rows, kind)
+
     if not isinstance(values, (pa.Array, pa.ChunkedArray)):
         value_type = kind.value_type if pa.types.is_dictionary(kind) else kind
         values = pa.array(values, value_type)
+
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
+
     return values if values.type == kind else values.cast(kind)
 
 
@@ -127,10 +130,12 @@ def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArr
         changes, starts = history.changes, history.commits.change_starts
         summed = []
         unknown = changes.additions == UNKNOWN
+
         # Differences of running sums: `np.add.reduceat` gives a commit without changes the value of the next one.
         for column in (changes.additions, changes.deletions, unknown):
             running = np.concatenate(([0], np.cumsum(np.maximum(column.astype(np.int64), 0))))
             summed.append(running[starts[1:]] - running[starts[:-1]])
+
         return np.diff(starts), summed[0], summed[1], (summed[2] > 0) | history.commits.unread
 
     return history.remember("sizes", make)
@@ -160,6 +165,7 @@ def periods(seconds: Any, period: str) -> tuple[Int64Array, Int64Array]:
         if period == "week":
             days = (days + 3) // 7 * 7 - 3  # 1970 began on a Thursday
         return days * _DAY_S, (days + (7 if period == "week" else 1)) * _DAY_S
+
     months = times.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
     length = {"month": 1, "quarter": 3, "year": 12}[period]
     first = months // length * length
@@ -186,6 +192,7 @@ def group(keys: Sequence[Int64Array]) -> tuple[Int64Array, list[Int64Array]]:
         # Renumbered after each key: so the product stays below the square of the rows, which fits int64.
         codes = codes * max(1, len(values)) + positions
         _, codes = np.unique(codes, return_inverse=True)
+
     first = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, np.int64)
     # Of several writes to one index numpy keeps the last, which is the first row here.
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)

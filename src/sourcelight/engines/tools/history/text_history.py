@@ -67,6 +67,7 @@ def _text_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolRe
     for row in diffs.table.select(names).to_pylist():
         change = changes.setdefault((row["commit"], row["path"]), {**row, "added": 0, "removed": 0})
         change[row["side"]] += 1
+
     return _answer(list(changes.values()), arguments, diffs.complete, list(diffs.notices), {"text": arguments.text})
 
 
@@ -77,11 +78,14 @@ def _line_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolRe
         raise ToolError(
             f"{HISTORY_OF.name}: {repository.name} is a directory without git and has no history", tool=HISTORY_OF.name
         )
+
     if not arguments.path:
         raise ToolError(f"{HISTORY_OF.name}: startLine needs the path of a file", tool=HISTORY_OF.name, argument="path")
+
     commit, path = resolve(repository, arguments.revision or ""), clean_path(arguments.path)
     first, last = _range_of(repository, commit, path, arguments)
     limit = arguments.limit or _MAX_COMMITS
+
     # Texts of files and messages can't know the mark, so that they can't pass for a commit.
     marker = secrets.token_hex(16)
     form = f"{marker}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", "%an%x00%ae%x00%B", ""])
@@ -92,18 +96,22 @@ def _line_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolRe
     ]  # fmt: skip
     rows: list[dict[str, Any]] = []
     notices: list[str] = []
+
     try:
         records = _records(repository.git_dir, command, f"{marker}\0".encode(), context)
         rows += ({"repository": repository.name, "path": path, **record.row()} for record in records)
     except GitFailed as error:
         raise ToolError(f"{HISTORY_OF.name}: git can't follow these lines: {error}", tool=HISTORY_OF.name) from error
+
     is_complete = len(rows) <= limit and not repository.incomplete
     if repository.incomplete:
         notices.append(f"This is a {repository.incomplete} clone: earlier changes are not in it.")
+
     if len(rows) > limit:
         rows = rows[:limit]
         if arguments.limit is None:
             notices.append(f"Only the newest {limit:,} commits are shown.")
+
     attributes = {"commit": commit, "path": path, "start_line": first, "end_line": last}
     return _answer(rows, arguments, is_complete, notices, attributes)
 
@@ -116,15 +124,18 @@ def _range_of(repository: Repository, commit: CommitId, path: str, arguments: Hi
         raise ToolError(
             f"{HISTORY_OF.name}: endLine {last} is before startLine {first}", tool=HISTORY_OF.name, argument="endLine"
         )
+
     with ObjectReader(repository) as reader:
         entry = find_entry(reader, commit, path, arguments.revision or "")
         data = reader.read(entry.object_id, _MAX_BYTES) if entry.kind == "file" else None
+
     if data is None:
         raise ToolError(
             f"{HISTORY_OF.name}: {path} is not a file whose text is in this clone",
             tool=HISTORY_OF.name,
             argument="path",
         )
+
     count = data.count(b"\n") + (not data.endswith(b"\n"))
     if first > count:
         raise ToolError(
@@ -132,6 +143,7 @@ def _range_of(repository: Repository, commit: CommitId, path: str, arguments: Hi
             tool=HISTORY_OF.name,
             argument="startLine",
         )
+
     return first, min(last, count)
 
 
@@ -159,9 +171,11 @@ class _LogRecord:
             "added": body.count(b"\n+"),
             "removed": body.count(b"\n-"),
         }
+
         # A renamed file had another name; a file whose name git quotes keeps today's name.
         if names and names[0] != b"/dev/null" and not names[0].startswith(b'"'):
             row["path"] = names[0].decode("utf-8", "replace")
+
         return row
 
 
@@ -173,6 +187,7 @@ def _records(git_dir: str, command: list[str | bytes], marker: bytes, context: T
             raise ToolError(
                 f"{HISTORY_OF.name}: the changes of these lines are too large; choose fewer", tool=HISTORY_OF.name
             )
+
     parts = bytes(output).split(marker)[1:]
     for start in range(0, len(parts) - _FIELDS, _FIELDS + 1):
         yield _LogRecord(parts[start : start + _FIELDS], parts[start + _FIELDS])
@@ -189,6 +204,7 @@ def _answer(
     if arguments.limit is not None and total > arguments.limit:
         rows, is_complete = rows[: arguments.limit], False
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
+
     columns = {name: [row[name] for row in rows] for name in _COLUMNS}
     table = tables.table("text_history", columns, len(rows))
     common = {"repository": arguments.repo.strip("/"), "total": total, **attributes}

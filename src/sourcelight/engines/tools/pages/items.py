@@ -87,8 +87,10 @@ class TableItems:
             table = self._truncate(table, table.num_rows - 1, start.offset * (start.item == end.item), length)
         elif start.offset:
             table = self._truncate(table, 0, start.offset, None)
+
         if start.offset and end.offset and start.item != end.item:
             table = self._truncate(table, 0, start.offset, None)
+
         return self.adjust(replace(result, table=table), result, start, end)
 
     def _truncate(self, table: Any, row: int, skip: int, length: int | None) -> Any:
@@ -102,11 +104,13 @@ class TableItems:
             numbers = table.column(self.first_line).to_pylist()
             numbers[row] += text[:skip].count("\n")
             columns[self.first_line] = numbers
+
         for name, changed in columns.items():
             index = table.schema.get_field_index(name)
             table = table.set_column(
                 index, table.schema.field(index), pa.array(changed, table.schema.field(index).type)
             )
+
         return table
 
 
@@ -147,13 +151,16 @@ class FactItems:
             texts: dict[int, tuple[int, int | None]] = {}
             if end.offset:
                 texts[len(entries) - 1] = (0, end.offset)
+
             if start.offset:
                 texts[0] = (start.offset, texts[0][1] if 0 in texts else None)
+
             for position, (text_start, text_end) in texts.items():
                 entries[position] = {
                     **entries[position],
                     self.body: str(entries[position].get(self.body) or "")[text_start:text_end],
                 }
+
         return replace(result, attributes={**result.attributes, self.fact: entries})
 
     def entries(self, result: ToolResult, start: ItemMark, end: ItemMark) -> list[Any]:

@@ -68,20 +68,24 @@ def split_page_arguments(
     """
     remaining = {name: value for name, value in arguments.items() if name not in PAGE_SCHEMA}
     tokens, cursor = arguments.get(MAX_TOKENS_ARGUMENT), arguments.get(CURSOR_ARGUMENT)
+
     # Some clients send all JSON numbers as floats.
     if isinstance(tokens, float) and tokens.is_integer():
         tokens = int(tokens)
+
     # `True` is an int in Python, and would ask for one token.
     if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int)):
         raise _refusal(tool, f"{MAX_TOKENS_ARGUMENT} must be of type integer, not {type(tokens).__name__}")
     if tokens is not None and not MIN_TOKENS <= tokens <= MAX_TOKENS:
         raise _refusal(tool, f"{MAX_TOKENS_ARGUMENT} must be {MIN_TOKENS} to {MAX_TOKENS}, got {tokens}")
+
     if cursor is not None and not isinstance(cursor, str):
         raise ToolError(
             f"{tool}: {CURSOR_ARGUMENT} must be of type string, not {type(cursor).__name__}",
             tool=tool,
             argument=CURSOR_ARGUMENT,
         )
+
     return PageRequest(default if tokens is None else tokens, cursor or "", with_structure), remaining
 
 
@@ -112,11 +116,14 @@ class _Pager:
         last = self.items.count(self.result)
         if last <= self.start.item:
             return ItemMark(last)
+
         total = self.size(ItemMark(last))
         if total <= budget:
             return ItemMark(last)
+
         fits, too_long = self.start.item, last
         size_so_far, size_over = 0, total
+
         # Each measurement renders a page. So the guess assumes items of equal length, and nine tenths are full enough.
         while too_long - fits > 1 and size_so_far < _FULL * budget:
             guess = fits + (too_long - fits) * (budget - size_so_far) // max(1, size_over - size_so_far)
@@ -126,8 +133,10 @@ class _Pager:
                 fits, size_so_far = guess, size
             else:
                 too_long, size_over = guess, size
+
         if fits > self.start.item:
             return ItemMark(fits)
+
         return self._stop_within(budget)
 
     def _stop_within(self, budget: int) -> ItemMark:
@@ -135,11 +144,13 @@ class _Pager:
         item, skip = self.start
         if self.size(ItemMark(item + 1)) <= budget:
             return ItemMark(item + 1)
+
         text = self.items.text(self.result, item)
         stops = [
             index + 1 for index, character in enumerate(text) if character == "\n" and skip <= index < len(text) - 1
         ]
         end = self._longest(item, stops, budget) or self._longest(item, list(range(skip + 1, len(text))), budget)
+
         # An item that can't be cut, or has no part that fits, is shown in full: otherwise no page would get past it.
         return ItemMark(item, end) if end else ItemMark(item + 1)
 
@@ -151,6 +162,7 @@ class _Pager:
                 fits = middle
             else:
                 too_long = middle
+
         return stops[fits] if fits >= 0 else 0
 
 
@@ -190,6 +202,7 @@ def render_page(
         return render(result)
     if items is None:
         return _cut_text(tool, *render(result), request)
+
     start = _read_cursor(tool, request.cursor, result, items) if request.cursor else ItemMark(0)
     pager = _Pager(result, items, request, render, start)
     last = items.count(result)
@@ -199,6 +212,7 @@ def render_page(
         if start == ItemMark(0):
             return render(result)
         return render(items.part(result, start, end))
+
     remaining = last - end.item - (1 if end.offset else 0)
     tokens = max(0, pager.size(ItemMark(last)) - pager.size(end))
     part = items.part(result, start, end)
@@ -217,10 +231,12 @@ def _cut_text(tool: str, payload: dict[str, Any], text: str, request: PageReques
     """Cut an answer that has no items after whole lines."""
     if request.cursor:
         raise ToolError(f"{tool}: its answers have no cursor", tool=tool, argument=CURSOR_ARGUMENT)
+
     budget = (request.max_tokens or MAX_TOKENS) - _RESERVE
     total = measure(payload, text, request)
     if total <= budget:
         return payload, text
+
     lines = text.split("\n")
     fits, too_long = 0, len(lines)
     while too_long - fits > 1:
@@ -229,10 +245,12 @@ def _cut_text(tool: str, payload: dict[str, Any], text: str, request: PageReques
             fits = middle
         else:
             too_long = middle
+
     visible = "\n".join(lines[:fits])
     remaining = {"lines": len(lines) - fits, "tokens": estimate_tokens(text) - estimate_tokens(visible)}
     amount = f"{count_of(remaining['lines'], 'more line')}, about {remaining['tokens']:,} tokens,"
     note = f"({amount} are left out; pass a larger maxTokens.)"
+
     # Short texts, such as names and commits, identify the answer; lists and long texts are what was too long.
     attributes = {name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _SHORT}
     return {**attributes, "text": f"{visible}\n", "limitHit": True, "leftOut": remaining}, f"{visible}\n\n{note}\n"
@@ -253,12 +271,14 @@ def _read_cursor(tool: str, cursor: str, result: ToolResult, items: Items) -> It
         mark = ItemMark(int(item), int(offset))
     except (binascii.Error, ValueError):
         version, mark, digest = "", ItemMark(0), ""
+
     if version != _VERSION or mark.item < 0 or mark.offset < 0:
         message = f"{tool}: {CURSOR_ARGUMENT} is not a cursor; pass the one of an earlier answer unchanged"
         raise ToolError(message, tool=tool, argument=CURSOR_ARGUMENT)
     if mark.item >= items.count(result) or _digest(result, items, mark) != digest:
         message = f"{tool}: the answer has changed since this cursor, or the arguments differ; tool without a cursor"
         raise ToolError(message, tool=tool, argument=CURSOR_ARGUMENT)
+
     return mark
 
 

@@ -41,28 +41,34 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     if not histories.selections:
         empty = tables.table("complexity", {}, 0)
         return ToolResult("complexity", empty, attributes, histories.complete, tuple(histories.notices))
+
     (snapshot,) = histories.selections
     notices, unread, rows = histories.notices, list[str](), list[_Row]()
     for path, measures in measure_files(snapshot.repository, snapshot.commits[0], below, context, {}):
         if measures.incomplete:
             unread.append(path)
         rows += function_rows(path, measures) if by == "function" else [file_row(path, measures)]
+
     if by == "file":
         commits = commits_of_files(snapshot, context)
         for row in rows:
             row["commits"] = commits.get(row["path"], 0)
             # Complex code that never changes costs nothing: the product ranks files that are both.
             row["hotspot"] = row["cognitive"] * row["commits"]
+
     if arguments.dates:
         _add_dates(rows, snapshot, context)
+
     rows.sort(key=lambda row: (-row.get("hotspot", 0), -row["cognitive"], -row["cyclomatic"], row["path"],
                                row["line_number"]))  # fmt: skip
     total = len(rows)
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
+
     if arguments.limit is not None and total > arguments.limit:
         rows = rows[: arguments.limit]
         notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
+
     notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
     attributes |= {"commit": snapshot.commits[0], "total": total, "drill_down": _drill_down(by, snapshot.commits[0])}
     is_complete = histories.complete and not unread and len(rows) == total
@@ -96,6 +102,7 @@ def measure_files(
         inside = [index for index, name in enumerate(names) if is_below(name, below)]
         if below and not inside:
             raise PathNotFound(repository.name, "", below)
+
         selected = [index for index in inside if language_of(names[index]) in LANGUAGES]
         for number, index in enumerate(selected):
             context.cancellation.check()
@@ -162,6 +169,7 @@ def _table(snapshot: OpenedHistory, rows: list[_Row]) -> Any:
         # A mask rather than None in a list: Arrow would infer the type from the first rows, which may be empty.
         missing = np.array([name not in row for row in rows], np.bool_)
         values[name] = pa.array(seconds * 1_000_000, mask=missing).cast(pa.timestamp("us", tz="UTC"))
+
     return tables.table("complexity", values, len(rows))
 
 

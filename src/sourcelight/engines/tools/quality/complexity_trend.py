@@ -46,6 +46,7 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
             tool=COMPLEXITY_TREND.name,
             argument="revisions",
         )
+
     below, by = clean_path(arguments.path or ""), arguments.by or "total"
     histories = open_history(
         COMPLEXITY_TREND.name, context, arguments.repo, arguments.revisions[0] if arguments.revisions else None
@@ -56,6 +57,7 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         return ToolResult(
             "complexity_trend", tables.table("complexity_trend", {}, 0), attributes, False, tuple(notices)
         )
+
     (snapshot,) = histories.selections
     points = _points(snapshot, arguments, context)
     cache: dict[tuple[bytes, str], FileMeasures] = {}
@@ -65,6 +67,7 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
     for number, point in enumerate(points):
         if context.observer is not None:
             context.observer(ToolProgress("measuring", number, len(points)))
+
         # Its own bar would start again at each commit.
         quiet = dataclasses.replace(context, observer=None)
         try:
@@ -72,14 +75,18 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         except PathNotFound:
             absent.append(point.revision)
             continue
+
         unread |= {path for path, measures in measured if measures.incomplete}
         rows += [row | {"point": point} for row in _rows_of(measured, by, below)]
+
     if absent:
         if len(absent) == len(points):
             raise PathNotFound(snapshot.name, "", below)
         notices.append(f"{count_of(len(absent), 'commit')} without {below}: {list_names(absent, _MAX_NAMED)}.")
+
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
+
     notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
     complete = histories.complete and not unread
     attributes["drill_down"] = _drill_down(by, below)
@@ -108,6 +115,7 @@ def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, contex
             _Point(revision, commit, int(times[_number(history, commit)]))
             for revision, commit in zip(arguments.revisions, commits, strict=True)
         ]
+
     line = _first_parents(history, _number(history, snapshot.commits[0]))
     # A clock can be wrong, so the time of a commit is at least the time of the commit before it.
     of_line = np.maximum.accumulate(times[line])
@@ -136,9 +144,11 @@ def _first_parents(history: History, tip: int) -> Sequence[int]:
 def _rows_of(measured: Iterable[tuple[str, FileMeasures]], by: str, below: str) -> list[_Row]:
     if by == "function":
         return [row for path, measures in measured for row in function_rows(path, measures)]
+
     files = [file_row(path, measures) for path, measures in measured]
     if by == "file":
         return [row | {"files": int(not is_test(row["path"]))} for row in files]
+
     tests = [row for row in files if is_test(row["path"])]
     code = [row for row in files if not is_test(row["path"])]
     sums = {name: sum(row[name] for row in code) for name in _SUMS}

@@ -48,10 +48,12 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     if not histories.selections:
         empty = tables.table("related_tests", {}, 0)
         return ToolResult("related_tests", empty, attributes, histories.complete, tuple(histories.notices))
+
     (snapshot,) = histories.selections
     with ObjectReader(snapshot.repository) as reader:
         find_entry(reader, snapshot.commits[0], path, arguments.revision or "")
         names = [raw.decode("utf-8", "replace") for raw in reader.tree(snapshot.commits[0]).paths]
+
     tests = [name for name in names if is_test(name) and name != path]
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
@@ -83,6 +85,7 @@ def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str
         name = file_imports[0].document.shown_path
         if not is_test(name):
             continue
+
         import_lines = [
             file_import.statement.line
             for file_import in file_imports
@@ -92,6 +95,7 @@ def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str
         ]
         if import_lines:
             lines[name] = sorted(import_lines)
+
     return lines
 
 

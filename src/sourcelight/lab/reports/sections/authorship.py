@@ -33,6 +33,7 @@ def agents_section(commits: Frame, period: str) -> Section:
     names = _agents(commits)
     if not names:
         return Section("Coding assistants", "")
+
     by_agents = commits[commits["agent"].isin(names)]
     frame = (
         by_agents.assign(agent=by_agents["agent"].astype("str"))
@@ -165,6 +166,7 @@ def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bo
     """Return the section of times of commits, and of how long people stay."""
     table, figure = activity(commits, period, span)
     hours, card = clock(commits)
+
     # Who wrote before the time would seem to have joined in it.
     retention, curves = _retention(commits) if is_full_history else (None, ())
     tables = (table, hours, _time_zones(commits), *(() if retention is None else (retention,)))
@@ -205,9 +207,11 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
     years: dict[str, set[int]] = {}
     for person, year in zip(human["person"].astype("str"), human["commit_date"].dt.year.tolist(), strict=True):
         years.setdefault(person, set()).add(int(year))
+
     cohorts: dict[int, list[set[int]]] = {}
     for active_years in years.values():
         cohorts.setdefault(min(active_years), []).append(active_years)
+
     last = max((max(active_years) for active_years in years.values()), default=0)
     rows = [
         (cohort, year - cohort, len(members), sum(year in active_years for active_years in members))
@@ -222,6 +226,7 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
         "incomplete."
     )
     table = ReportTable("retention", "Retention by year of joining", frame, about, "bots.", max_rows=30)
+
     # The newest year has one point and no line.
     names = sorted(cohort for cohort in cohorts if cohort < last)[-_MAX_CURVES:]
     curves = {

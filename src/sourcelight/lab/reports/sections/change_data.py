@@ -96,8 +96,10 @@ def _both_sides(code: Client, stages: ReportProgress, request: ChangeRequest, ba
         newer, older = ask(revisions=[head, f"^{base}"]), ask(revisions=[base, f"^{head}"])
     except (ToolError, RevisionNotFound):
         return ask(revisions=[head]), ask(revisions=[base])
+
     if base_commit in set(newer["commit"].astype("str")):
         return ask(revisions=[head]), ask(revisions=[base])
+
     return newer, older
 
 
@@ -106,13 +108,16 @@ def _counted_diffs(code: Client, stages: ReportProgress, request: ChangeRequest,
     diffs = all_diffs
     if request.paths:
         diffs = _with_attrs(diffs[diffs["path"].map(request.paths)].reset_index(drop=True), all_diffs)
+
     if request.other_files == "with" or not len(diffs):
         return diffs
+
     churn = partial(stages.ask, "files", code.churn)
     diffs = add_file_kinds(diffs, churn, request.repo, request.base, request.head)
     if request.other_files == "without":
         authored_diffs = diffs[is_written(diffs)].drop(columns="file_kind")
         diffs = _with_attrs(authored_diffs.reset_index(drop=True), diffs)
+
     return diffs
 
 
@@ -170,13 +175,16 @@ def commits_before(code: Client, stages: ReportProgress, request: ChangeRequest,
     newest = data.commits["commit_date"].max() if len(data.commits) else None
     if data.base_date is None or newest is None or not newest > data.base_date:
         return None
+
     after = data.base_date - (newest - data.base_date)
     if after.year < MINYEAR:  # a clock was broken
         return None
+
     ask = partial(stages.ask, "earlier people")
     before = ask(code.commit_search, repos=[request.repo], revisions=[request.base], after=after.to_pydatetime())
     if not request.paths:
         return before
+
     return _narrow(partial(ask, code.churn, **request.file_kinds), request, request.base, before)
 
 
@@ -186,6 +194,7 @@ def with_last_changes(code: Client, stages: ReportProgress, request: ChangeReque
     present = diffs.loc[diffs["status"].astype("str") != "deleted", "path"].tolist()
     if not present:
         return _with_attrs(diffs.copy(), diffs)
+
     last = stages.ask("last commits of files", code.last_changes, request.repo, present, request.head)
     columns = last[["path", "author", "commit_date", "subject"]].rename(
         columns={"author": "last_author", "commit_date": "last_date", "subject": "last_subject"}

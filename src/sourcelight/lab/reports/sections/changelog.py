@@ -74,9 +74,11 @@ def kind_of(title: str, message: str = "") -> str:
     title = title[:_MAX_TITLE].strip()
     if _FOOTER.search(message):
         return "breaking"
+
     typed = _by_type(title)
     if typed:
         return typed
+
     label = _LABEL.match(title)
     texts = (title, title[label.end() :]) if label is not None else (title,)
     return next((kind for text in texts for kind, words in _WORDS.items() if words.match(text)), "other")
@@ -90,9 +92,11 @@ def _by_type(title: str) -> str:
         return _TYPES.get((label["label"] or "").strip().lower(), "") if label is not None else ""
     if conventional["mark"]:
         return "breaking"
+
     name = conventional["type"].lower()
     if name in _OTHER_TYPES:
         return "dependencies" if _DEPENDENCIES.search(conventional["scope"] or "") else "other"
+
     return _TYPES.get(name, "")
 
 
@@ -152,13 +156,16 @@ def request_of(commit: CommitInfo) -> tuple[int | None, str]:
         bitbucket = _BITBUCKET.match(subject)
         if bitbucket is not None:
             return int(bitbucket["number"]), body[0] if body else subject
+
     gitlab = _GITLAB.search(commit.message)
     if gitlab is not None:
         title = body[0] if _BRANCH.match(subject) and body and not _GITLAB.match(body[0]) else subject
         return int(gitlab["number"]), title
+
     squashed = _SQUASHED.match(subject) if len(subject) <= _MAX_SUBJECT else None
     if squashed is not None:
         return int(squashed["number"]), squashed["title"]
+
     return None, subject
 
 
@@ -177,6 +184,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     """
     by_id = {commit.commit: commit for commit in commits}
     parents = {parent for commit in commits for parent in commit.parents}
+
     # Heads first, then every commit without a child in the list: a filtered list may have lost the connection.
     tips = [*(head for head in heads if head in by_id), *(c.commit for c in commits if c.commit not in parents)]
     seen: set[str] = set()
@@ -189,6 +197,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
             if commit is None:
                 open_lines.pop()
                 continue
+
             number, title = request_of(commit)
             if len(commit.parents) < 2:
                 changes.append(Change(title, commit.message, commit.commit, (commit.commit,), number))
@@ -197,6 +206,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
             else:
                 members = _behind(commit.parents[1:], by_id, seen)
                 changes.append(Change(title, commit.message, commit.commit, members, number))
+
     return changes
 
 
@@ -222,4 +232,5 @@ def _behind(tips: Sequence[str], commits_by_id: Mapping[str, CommitInfo], visite
         queue += commits_by_id[commit].parents
         if len(commits_by_id[commit].parents) < 2:
             commits.append(commit)
+
     return tuple(commits)

@@ -90,6 +90,7 @@ def _changelog_frame(merged_list: Sequence[Change], all_commits: Frame, commits:
     ids = all_commits["commit"].astype("str").tolist()
     date_of = dict(zip(ids, all_commits["commit_date"], strict=True))
     counted_authors = dict(zip(commits["commit"].astype("str"), commits["author"].astype("str"), strict=True))
+
     # Counted commits have joined names; these replace the names of the same commits.
     authors = dict(zip(ids, all_commits["author"].astype("str"), strict=True)) | counted_authors
     rows = []
@@ -100,12 +101,14 @@ def _changelog_frame(merged_list: Sequence[Change], all_commits: Frame, commits:
         kind = kind_of(change.title, change.message)
         date = date_of[change.commit]
         rows.append((kind, change.title, change.request, author, len(members), date, change.commit))
+
     frame = pd.DataFrame(rows, columns=_LOG_COLUMNS)
     # pandas makes a column with missing numbers floats, which would show a request as `12.0`.
     frame["request"] = frame["request"].astype("Int64")
     frame["commit_date"] = pd.to_datetime(frame["commit_date"], utc=True)
     order = {kind: number for number, kind in enumerate(KINDS)}
     frame = frame.assign(_kind=frame["kind"].map(order).astype("float64"))
+
     # Sorted by number, because texts of kinds would sort by the alphabet; stable keeps the order of merges.
     frame = frame.sort_values(["_kind", "commit_date"], ascending=[True, False], kind="stable")
     return frame.drop(columns="_kind").reset_index(drop=True)
@@ -126,6 +129,7 @@ def _item(row: Mapping[Any, Any], repository: str, urls: dict[str, str], links: 
     if pd.notna(request) and isinstance(request, int):
         url = links.request(repository, request) or links.commit(repository, commit, urls.get(commit, ""))
         return Item(str(row["title"]), f"#{request}, {row['author']}", url)
+
     return Item(
         str(row["title"]), f"{commit[:9]}, {row['author']}", links.commit(repository, commit, urls.get(commit, ""))
     )
@@ -135,6 +139,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     """Return the section of files that differ, by file, directory and extension."""
     if not len(diffs):
         return Section("Files", "No file differs.")
+
     is_apart = "file_kind" in diffs and not is_written(diffs).all()
     binary = f"{'vendored, generated and lock files, ' if is_apart else ''}the content of binary files."
     files, *other_files = _file_tables(code, repo, head, diffs, link, binary)
@@ -154,6 +159,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     text = f"{count_of(len(diffs), 'file')}: {join_words([f'{count:,} {name}' for name, count in status.items()])}."
     if "file_kind" in diffs:
         text = f"{text} {others_text(diffs)}"
+
     figure = churn_figure("directories", "Directories by lines that differ", folders, "directory")
     return Section("Files", text, tables, (figure,))
 
@@ -164,6 +170,7 @@ def _file_tables(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf,
     size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
     frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
     frame = frame.reset_index(drop=True)
+
     # A renamed file has commits under both names.
     names = [sorted({str(old), str(new)}) for old, new in zip(frame["old_path"], frame["path"], strict=True)]
     frame["old_path"] = frame["old_path"].astype("str").where(frame["old_path"].astype("str") != frame["path"])
@@ -181,6 +188,7 @@ def _file_tables(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf,
 
     if "file_kind" not in frame:
         return [table("files", "Files that differ", frame["path"].notna(), excludes)]
+
     is_counted = is_written(frame)
     files = table("files", "Files that differ", is_counted, excludes)
     other_files = table(
@@ -296,6 +304,7 @@ def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Fra
     if before is not None:
         counts = "Commits of a period before base, as long as the one from base to the newest of these commits."
         metrics_list.append(Metric("commits before", len(before), counts, "", "before"))
+
     return metrics_list
 
 
@@ -341,6 +350,7 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     base, head, started = revisions.base, revisions.head, revisions.started
     if not len(commits):
         return no_commits_text(revisions)
+
     end_date = commits["commit_date"].max()
     since = f"{base} ({date_text(started)})" if started is not None else base
     new = int(people["new"].sum())
@@ -350,6 +360,7 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     text += f": {len(commits) - bots:,} by {by} and {bots:,} by bots" if bots else f" by {by}"
     if not new:
         return f"{text}."
+
     names = people.loc[people["new"], "author"].astype("str").tolist()
     return f"{text}; {new:,} of the people {'is' if new == 1 else 'are'} new" + (
         f": {join_words(names)}." if new <= 4 else "."
@@ -359,10 +370,12 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
 def _size_text(diffs: Frame) -> str:
     if not len(diffs):
         return "No file differs."
+
     additions, deletions = _sum(diffs, "additions"), _sum(diffs, "deletions")
     text = f"{count_of(len(diffs), 'file')} {'differs' if len(diffs) == 1 else 'differ'}"
     if additions is None or deletions is None:
         return f"{text}."
+
     # By the first directory only: deeper ones have too small shares for a sentence.
     size = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
     folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top directory")
@@ -398,6 +411,7 @@ def _comparison_text(ends: Ends, commits: Frame, before: Frame | None) -> str:
     base, started = ends.base, ends.started
     if before is None or started is None:
         return ""
+
     time = duration_text((commits["commit_date"].max() - started).total_seconds() / 86_400)
     human = unify_names(before[~before["bot"].fillna(value=False).astype("bool")], None, join_addresses=True)
     people = len(human[["author", "author_email"]].drop_duplicates())

@@ -146,9 +146,11 @@ def compare_with_earlier(
             return None
         before = earlier[earlier["commit_date"] > start - timedelta(days=YEAR_DAYS)]
         return turnover(commits[commits["commit_date"] > start], before, keys_of(earlier), start, end)
+
     end = min(time for time in (date_bound(all_commits, "before"), newest, datetime.now(UTC)) if time is not None)
     if (start - (end - start)).year < MINYEAR:  # a clock was broken
         return None
+
     # Both bounds are exclusive: without the second, a commit at `start` would be in neither time.
     times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
     before = stages.ask("time before", code.commit_search, repos=request.repos, **times)
@@ -156,12 +158,14 @@ def compare_with_earlier(
         churn = partial(stages.ask, "time before", code.churn, file_kinds=request.summary_kinds)
         changes = changed_files("contributors", churn, request.repos, None, **times)
         before = limit_to_changes(before, changes[changes["path"].map(request.paths)])
+
     try:
         earlier_people = stages.ask("time before", code.contributors, before=times["before"], **request.people)
         earlier_people = earlier_people[earlier_people["commits"] > 0]
     except UnsupportedTool:
         # Every service has commits, and these name their authors.
         earlier_people = stages.ask("time before", code.commit_search, repos=request.repos, before=times["before"])
+
     before = unify_names(before, earlier_people, join_addresses=request.join_addresses)
     return turnover(commits, before, keys_of(earlier_people), start, end)
 
@@ -223,11 +227,14 @@ def current_owners(
         except SourcelightError as exc:
             notices.append(f"The ownership of {name} can't be determined: {exc}")
             continue
+
         if repository_owners is None:
             # One notice is enough: the service lacks it for every repository.
             del notices[notice_count + 1 :]
             return []
+
         owners.append(repository_owners)
+
     return owners
 
 
@@ -245,7 +252,9 @@ def _owners_of_repository(
             return None
         counted_files = files[files["path"].astype("str").map(request.paths)]
         return name, owners_of(counted_files), bus_factor_of(counted_files)
+
     owners = call_if_supported(lambda: ask(code.ownership, name, **options), "ownership", notices)
     if owners is None:
         return None
+
     return name, owners, call_if_supported(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)

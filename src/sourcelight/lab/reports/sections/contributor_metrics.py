@@ -84,6 +84,7 @@ def _comparison_metrics(comparison: Turnover, *, is_full_history: bool) -> list[
         earlier_span = f"the {YEAR_DAYS} days before the last {YEAR_DAYS}"
     else:
         span, earlier_span = "the period", "a period of the same length before"
+
     return [
         Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
         Metric("joined", len(comparison.joiners), f"Authors of a commit in {span} with none before.", "bots."),

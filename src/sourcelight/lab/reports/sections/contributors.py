@@ -47,6 +47,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
     """Return the section of authors, co-authors and bots."""
     if people is None:
         return Section("People", "")
+
     bot = people["bot"].fillna(value=False).astype("bool")
     has_commits = people["commits"] > 0
     joining = JOINED if request.join_addresses else APART
@@ -62,6 +63,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
             f" Only trailers name {count_of(trailer_bots, 'bot')} of this table: the number of bots in the summary "
             "counts bots with a commit."
         )
+
     tables = []
     for name, heading, mask, table_counts, table_excludes in (
         ("contributors", "Contributors", has_commits & ~bot, counts_text, "bots, and co-authors without a commit."),
@@ -77,6 +79,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         source = "" if name == "co_authors" else "commits"
         keys = () if name == "co_authors" else ("author", "author_email")
         tables.append(ReportTable(name, heading, frame, table_counts, table_excludes, source, keys, link=link))
+
     top = tables[0].frame.head(_MAX_BARS)
     labels, counts = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
@@ -85,6 +88,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         f"Bars of commits of the {len(labels)} people with the most.",
         lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
+
     # Of commits by people: with bots in the denominator, busy bots would make a team look evenly spread.
     share = top["commits"].head(_TOP_PEOPLE).sum() / max(int((~commits["bot"]).sum()), 1)
     text = (
@@ -108,6 +112,7 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         else "Lines that commits added and removed, as git log --numstat -M."
     )
     excludes = f"merges{'' if request.table_kinds is None else LEFT_OUT['without']}."
+
     if changed_lines.kinds is not None:
         kinds = changed_lines.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
         about = (
@@ -115,11 +120,13 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
             "is everything else: code, data and prose."
         )
         tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
+
     files, other_files = changed_lines.files, None
     if files is not None and request.other_files == "apart":
         # Apart, or one vendored update would hide the work on everything else.
         is_other = ~files["file_kind"].astype("str").isin(AUTHORED)
         files, other_files = _rows_of(files, ~is_other), _rows_of(files, is_other)
+
     for name, heading, frame, column, table_counts in (
         ("directories", "Directories by changed lines", changed_lines.folders, "directory",
          f"{counts} src/ is a directory with everything below it, src/* only its own files, /* the files at the top."),
@@ -129,6 +136,7 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
     ):  # fmt: skip
         if frame is None:
             continue
+
         kind_columns = ["file_kind"] if name == "other_files" else []
         rows = frame[["repository", column, *kind_columns, *_CHURN_COLUMNS]].reset_index(drop=True)
         keys = ("repository", column)
@@ -141,6 +149,7 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         )
         if name != "other_files" and len(rows):
             figures.append(churn_figure(name, heading, rows, column))
+
     return Section("Places", "Directories and files with the most changes.", tuple(tables), tuple(figures))
 
 
@@ -154,6 +163,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
     """Return the sections of line ownership at the newest commit, and of the bus factor."""
     if not owners:
         return []
+
     import pandas as pd
 
     lines = pd.concat([frame for _, frame, _ in owners], ignore_index=True)
@@ -199,6 +209,7 @@ def _bus_factor_tables(owners: list[Owned], request: Request) -> list[ReportTabl
     factors = [factor for _, _, factor in owners if factor is not None]
     if not factors:
         return []
+
     frame = pd.concat(factors, ignore_index=True)
     counts = (
         "Fewest people with more than half of the lines of the newest commit. / is the whole repository, /* the files "
@@ -273,12 +284,14 @@ def _people_text(names: Sequence[str], commits: Frame, people: Frame | None) -> 
     additions = []
     if bots:
         additions.append(f"bots wrote {count_of(bots, 'more commit')}")
+
     if people is not None:
         helpers = int(((people["commits"] == 0) & ~people["bot"].fillna(value=False).astype("bool")).sum())
         if helpers == 1:
             additions.append("1 person is named only as a co-author")
         elif helpers:
             additions.append(f"{helpers:,} people are named only as co-authors")
+
     return f"{text}; {join_words(additions)}." if additions else f"{text}."
 
 
@@ -289,13 +302,16 @@ def _top_authors_text(commits: Frame) -> str:
     )
     if len(counts) < 2:
         return ""
+
     labels = person_labels([person for person, _ in counts.index], _MAX_LABELS)
     shares = shares_text(labels, counts.tolist(), float(len(human_commits)), _MAX_LABELS)
     if not shares:
         return ""
+
     text = f"Of the commits by people, most are by {shares}"
     if len(counts) <= _TOP_PEOPLE:
         return f"{text}."
+
     share = counts.head(_TOP_PEOPLE).sum() / len(human_commits)
     return f"{text}; the top five people wrote {share_text(share)}."
 
@@ -304,19 +320,23 @@ def _places_text(files: Frame | None) -> str:
     """Return a sentence about the directories with the most changed lines, and the share of vendored files."""
     if files is None or not len(files):
         return ""
+
     lines = files["additions"] + files["deletions"]
     is_written = files["file_kind"].astype("str").isin(AUTHORED) if files["file_kind"].notna().any() else lines >= 0
     paths = files["path"].astype("str")
     names = paths.map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top directory")
+
     # Directories of several repositories may share a name, and would be added up.
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
+
     totals = lines[is_written].groupby(names[is_written]).sum()
     shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
     if not shares:
         return ""
     if is_written.all():
         return f"Most changed lines are in {shares}."
+
     other_share = lines[~is_written].sum() / max(int(lines.sum()), 1)
     other_kinds = f"vendored, generated and lock files ({share_text(other_share)} of all changed lines)"
     return f"Without {other_kinds}, most changed lines are in {shares}."
@@ -325,6 +345,7 @@ def _places_text(files: Frame | None) -> str:
 def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> str:
     if comparison is None:
         return ""
+
     count, earlier_count = comparison.commits, len(comparison.before)
     span_text = duration_text(comparison.days)
     end = date_text(comparison.end)
@@ -332,6 +353,7 @@ def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> s
     text = f"{opening} {count_of(count, 'commit')}, {compare_counts(count, earlier_count, f'the {span_text} before')}"
     if not earlier_count:
         return f"{text}."
+
     namesakes = f", {comparison.namesakes:,} of them perhaps only with another address" if comparison.namesakes else ""
     joiners = count_of(len(comparison.joiners), "person")
     return f"{text}; {joiners} joined and {len(comparison.leavers):,} left{namesakes}."
@@ -343,9 +365,11 @@ def stale_text(newest: Any, now: datetime | None = None) -> str:
 
     if newest is None or pd.isna(newest):
         return ""
+
     days = ((now or datetime.now(UTC)) - newest).total_seconds() / 86_400
     if days < OLD_DAYS:
         return ""
+
     age = f"{date_text(newest)}, {duration_text(days)} ago"
     return f"The newest commit is from {age}; later commits are not in this report."
 
@@ -358,5 +382,6 @@ def no_commits_text(after: Any, before: Any, oldest: Any, newest: Any, names: st
         return f"No commit is after {date_text(after)}: the newest is from {date_text(newest)}."
     if before is not None and oldest is not None and oldest >= before:
         return f"No commit is before {date_text(before)}: the oldest is from {date_text(oldest)}."
+
     period_text = f"the first is from {date_text(oldest)}, the newest from {date_text(newest)}"
     return f"No commit is between {date_text(after)} and {date_text(before)}; {period_text}."

@@ -82,6 +82,7 @@ def organization_of(address: str, domains: Collection[str] = ()) -> str:
         return HIDDEN
     if domain in _PROVIDER_DOMAINS or domain.partition(".")[0] in _PROVIDERS:
         return PUBLIC
+
     labels = domain.split(".")
     # The shortest domain first, and never the last label alone: `eu.acme.com` counts for `acme.com`, not for `com`.
     above = (".".join(labels[start:]) for start in range(len(labels) - 2, 0, -1))
@@ -110,6 +111,7 @@ def with_organizations(commits: Frame) -> Frame:
             of_rows = (set(rows[column].astype("str")) for column in ("author_email", "author"))
             if is_personal(str(domain), *of_rows):
                 frame.loc[rows.index, "organization"] = PERSONAL
+
     frame.attrs = dict(commits.attrs)
     return frame
 
@@ -140,6 +142,7 @@ def organizations_section(commits: Frame) -> Section:
         # The table has more rows than the sentence counts.
         rows = "The last row of the table is" if len(other_groups) == 1 else f"The last {len(other_groups)} rows are"
         text += f" {rows} for addresses of no organization: {join_words(other_groups)}."
+
     table = ReportTable(
         "organizations",
         "Organizations by e-mail domain",

@@ -56,6 +56,7 @@ def story_commits(changes: Frame, period: str) -> Frame:
     keys = ["repository", "commit"]
     frame = changes.drop_duplicates("commit").reset_index(drop=True)
     frame = frame.astype(dict.fromkeys([*keys, "subject", "message", "url"], "str"))
+
     # `min_count`, because pandas sums nulls to 0, and an unknown number isn't 0.
     rows = changes.astype(dict.fromkeys(keys, "str")).groupby(keys, observed=True)
     sums = rows.agg(
@@ -105,6 +106,7 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
                 "commits",
             )
         )
+
     counts = f"Changes that gave {_a_part(story_subject)} a new {_place(story_subject)}."
     numbers.append(Metric("moves", int(moves.sum()), counts, _MERGED_RENAMES, "changes", {"status": list(MOVED)}))
     if story_subject.noun == "directory":
@@ -113,6 +115,7 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
         numbers.append(Metric("names", len(names), "Distinct paths that the file has had."))
     else:
         numbers.append(Metric("files", len(names), "Distinct paths of the files that have had the definition."))
+
     referenced = references_frame(commits)
     numbers.append(
         Metric(
@@ -140,6 +143,7 @@ def references_frame(commits: Frame) -> Frame:
     for index, references in enumerate(commits["references"]):
         for reference in () if references is None else references:
             rows.setdefault(str(reference), []).append(index)
+
     dates, subjects = commits["commit_date"], commits["subject"]
     columns = ["reference", "commits", "first_date", "last_date", "subject"]
     records = [
@@ -159,6 +163,7 @@ def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, 
     ]
     if not story_subject.is_one:
         parts.append(_files(changes, links))
+
     parts += [_references(commits), _log(story_subject, commits, links)]
     table, figure = activity(commits, period)
     parts.append(Section("Time", "Commits over time.", (table,), (figure, change_sizes(commits))))
@@ -242,6 +247,7 @@ def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
     frame = rows[[name for name in columns if name in rows]].reset_index(drop=True)
     if not len(frame):
         return Section("Moves", "")
+
     likeness = "the share of common lines" if subject.noun == "definition" else "git's similarity of both contents"
     about = f"Changes that gave {_a_part(subject)} a new {_place(subject)}; score is {likeness}, in percent."
     table = ReportTable(
@@ -276,6 +282,7 @@ def _references(commits: Frame) -> Section:
     frame = references_frame(commits)
     if not len(frame):
         return Section("References", "")
+
     lists = [set(() if references is None else map(str, references)) for references in commits["references"]]
 
     def commits_of(row: int) -> Frame:
@@ -322,13 +329,16 @@ def _beginning(story_subject: Thing, changes: Frame) -> str:
     subject = f": \u201c{first['subject']}\u201d"
     if str(first["status"]) != "added":
         return f"The oldest known commit that changed {story_subject.name} was made {_by(first)}{subject}."
+
     name = _location(dict(first))
     if not story_subject.is_one:
         return f"The first file of {story_subject.name} was added {_by(first)} as {name}{subject}."
+
     newest = changes.iloc[0]
     location = "" if name == _location(dict(newest)) else f" as {name}"
     if location and "symbol" in changes and str(first["symbol"]) == str(newest["symbol"]):
         location = f" in {first['path']}"
+
     return f"{story_subject.name} was added {_by(first)}{location}{subject}."
 
 
@@ -344,6 +354,7 @@ def _work(subject: Thing, commits: Frame) -> str:
     text += f", {bots:,} of them by bots" if bots else ""
     if not len(human):
         return f"{text}."
+
     text += (
         f": {len(human):,} by {count_of(len(counts), 'person')}" if bots else f", by {count_of(len(counts), 'person')}"
     )
@@ -359,6 +370,7 @@ def _move_text(subject: Thing, changes: Frame) -> str:
     if not subject.is_one:
         commits = rows["commit"].astype("str").nunique()
         return f"{count_of(len(rows), 'change')} in {count_of(commits, 'commit')} moved files within it or into it."
+
     moves = [f"from {_locations(row)[0]} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
     hidden_count = len(rows) - len(moves)
     times = "once" if len(rows) == 1 else f"{len(rows):,} times"

@@ -130,9 +130,11 @@ class Api:
                     "conversations": [conversation_json(caller, record) for record in records],
                     "page_info": _page(None),
                 }
+
             user = parameters.get("filter_user_id")
             if user and user != str(service.state.accounts.get(context.viewer.name).id):
                 return {"conversations": [], "page_info": _page(None)}
+
             # The service checks the order; the records are read in the same order.
             service.list(context, order=order, first=1)
             records = service.store.list_for_owner(
@@ -159,6 +161,7 @@ class Api:
                 raise RequestRefused(
                     400, "Accepted fields: title (text); is_starred, is_shared and reset_link (true or false)."
                 )
+
         changes = {_RECORD_NAMES.get(name, name): value for name, value in body.items()}
 
         def work() -> Any:
@@ -227,9 +230,11 @@ class Api:
             current = self._access.enter(request)
         except RequestRefused:
             return None
+
         record = current.service.store.question(question)
         if record is None or current.context.viewer.name != caller.context.viewer.name:
             return None
+
         return _encode_event(event, bare=hides(current, record))
 
     def _conversation_json(self, caller: ConversationRequest, number: int) -> dict[str, Any]:
@@ -264,9 +269,11 @@ def _scope_in(body: dict[str, Any]) -> NamedScope:
     names_in = [] if repos is None else repos
     if not isinstance(names_in, list) or not isinstance(revision, str | None):
         raise RequestRefused(400, "repos must be a list of names, and revision a string.")
+
     names = tuple(name for name in names_in if isinstance(name, str) and name)
     if len(names) < len(names_in):
         raise RequestRefused(400, "repos must be a list of non-empty names.")
+
     return NamedScope(names, revision or "")
 
 

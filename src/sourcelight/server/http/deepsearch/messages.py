@@ -80,6 +80,7 @@ class ConversationAccess:
             raise RequestRefused(principal.status, principal.text)
         if principal.is_anonymous:
             raise RequestRefused(401, "Private mode requires authentication.")
+
         notes_of(request.scope).name(principal)
         # A form of a foreign page can't set this header, and a script of one needs a CORS permission that is never
         # given.
@@ -87,6 +88,7 @@ class ConversationAccess:
             raise RequestRefused(
                 400, "The header X-Requested-With is missing; set it to the name and version of your client."
             )
+
         context = ToolContext(self.engine, principal.viewer, served=True, base_url=self.base_of(request))
         return ConversationRequest(self.service, principal, context)
 
@@ -165,6 +167,7 @@ def conversation_json(caller: ConversationRequest, conversation: ConversationRec
     service, context = caller.service, caller.context
     token = service.token(conversation)
     is_owner = conversation.owner == context.viewer.name
+
     # On the wire, `share_url` is the address of every conversation. Only `is_shared` says whether it is shared.
     value: dict[str, Any] = {
         "id": conversation.id,
@@ -213,6 +216,7 @@ def question_json(caller: ConversationRequest, question: QuestionRecord) -> dict
             "message": visible.question.error.get("message", ""),
             "details": "",
         }
+
     return value
 
 
@@ -226,6 +230,7 @@ def turns_of(caller: ConversationRequest, question: QuestionRecord) -> Sequence[
     conversation = caller.service.store.by_number(question.conversation)
     if conversation is None or conversation.owner != caller.context.viewer.name or hides(caller, question):
         return []
+
     return [
         {"role": "assistant", "reasoning": turn_text(event.payload), "timestamp": records.moment(event.at_ms)}
         for event in caller.service.store.events(question.id)

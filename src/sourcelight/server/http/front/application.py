@@ -126,13 +126,16 @@ class Application(Starlette):
             if isinstance(principal, Refusal):
                 await search_refusal(principal)(scope, receive, send)
                 return
+
         wait_until_s = time.monotonic() + self.wait_s
         # In steps, because the engine opens in another thread, and a service may stop meanwhile.
         while not self.is_open and not self.is_stopping and time.monotonic() < wait_until_s:  # noqa: ASYNC110
             await asyncio.sleep(_STEP_S)
+
         if self.is_open:
             await self.router(scope, receive, send)
             return
+
         text = "The service is stopping." if self.is_stopping else "The service is starting; retry in a moment."
         await plain_response(503, text, {"Retry-After": "5"})(scope, receive, send)
 

@@ -106,6 +106,7 @@ def create_front(
     app.add_part(mcp)
     app.state.connection_limits = ConnectionLimits(stall_s=float(settings.reader_timeout_s))
     app.state.is_trusted_proxy = proxies.__contains__
+
     # For the shortcut past these guards, which is made with the engine.
     app.state.shortcut = None
     app.state.hosts, app.state.proxies, app.state.request_log = hosts, proxies, request_log

@@ -314,12 +314,14 @@ class GitBlob(_Entry):
         """Return text of the file, or of its lines; empty for a binary file. Invalid UTF-8 is replaced by U+FFFD."""
         if self.binary:
             return ""
+
         data = self._content.data
         if start_line is not None or end_line is not None:
             # As the public API: a start below 1 is the first line, a missing or negative end the last one.
             first = max((start_line or 1) - 1, 0)
             last = None if end_line is None or end_line < 0 else end_line
             data = _lines(data, first, last)
+
         return data.decode("utf-8", "replace")
 
 

@@ -79,6 +79,7 @@ class GraphQLEndpoint:
         if isinstance(principal, Refusal):
             challenge = {"WWW-Authenticate": 'Bearer realm="sourcelight"'} if principal.status == 401 else {}
             return _errors([principal.text], principal.status, challenge)
+
         self._on_principal(request, principal)
         try:
             document, variables, operation = await _read_request(request)
@@ -86,11 +87,13 @@ class GraphQLEndpoint:
             return _errors([exc.text], exc.status)
         except GraphQLError as exc:
             return _errors([exc.message])
+
         reader = principal.account or f"anonymous {request.client.host if request.client else ''}"
         try:
             await self._queue.acquire(reader, _MAX_WAIT_S)
         except QueueFull:
             return _errors(["The service is busy; retry in a moment."], 429, {"Retry-After": "1"})
+
         cancellation = Cancellation(self._timeout_s)
         try:
             # Abandoned when the client disconnects: the thread ends at the next check of `cancellation`.
@@ -113,6 +116,7 @@ class GraphQLEndpoint:
         problems = validate(schema, document, max_errors=limits.MAX_ERRORS)
         if problems:
             return _errors([*(problem.message for problem in problems), _ANSWERS])
+
         user = self._authenticator.state.accounts.get(principal.account) if principal.account else None
         viewer, budget = principal.viewer, limits.Budget(cancellation)
         graph_request = GraphRequest(self._engine, viewer, budget, reader_of(self._engine, viewer, budget))
@@ -129,6 +133,7 @@ class GraphQLEndpoint:
         payload: dict[str, Any] = {"data": result.data}
         if result.errors:
             payload["errors"] = [_describe(error) for error in result.errors]
+
         return JSONResponse(payload, headers=_HEADERS)
 
 
@@ -140,19 +145,23 @@ async def _read_request(request: Request) -> tuple[DocumentNode, dict[str, Any] 
         raise RequestRefused(400, "query must be a non-empty string.")
     if len(text) > limits.MAX_QUERY_CHARS:
         raise RequestRefused(400, f"The query is longer than {limits.MAX_QUERY_CHARS:,} characters.")
+
     variables, operation = value.get("variables"), value.get("operationName")
     if not isinstance(variables, dict | None) or not isinstance(operation, str | None):
         raise RequestRefused(400, "variables must be an object, and operationName a text.")
+
     try:
         # The parser is recursive and without a limit of depth, so the number of tokens is limited, and RecursionError
         # caught.
         document = parse(text, no_location=True, max_tokens=limits.MAX_TOKENS)
     except RecursionError:
         raise RequestRefused(400, f"The query is nested more than {limits.MAX_DEPTH} levels deep.") from None
+
     limits.check_size(document)
     for node in document.definitions:
         if isinstance(node, OperationDefinitionNode) and node.operation is not OperationType.QUERY:
             raise GraphQLError(_CHANGES)
+
     return document, variables, operation or None
 
 
@@ -168,6 +177,7 @@ def _describe(error: GraphQLError) -> dict[str, Any]:
         error_id = secrets.token_hex(6)
         log.error("a GraphQL request failed, id %s", error_id, exc_info=cause)
         text = f"internal error, id {error_id}: see the log of the service"
+
     return {"message": text, **({"path": error.path} if error.path else {})}
 
 

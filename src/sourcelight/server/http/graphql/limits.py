@@ -94,6 +94,7 @@ class _Count:
             return
         if depth > MAX_DEPTH:
             raise GraphQLError(f"The query is nested more than {MAX_DEPTH} levels deep.")
+
         for node in selection_set.selections:
             if isinstance(node, FieldNode):
                 self.fields += 1

@@ -47,6 +47,7 @@ class QueryRoot:
         name = self.principal.account
         if not name:
             return None
+
         number = self.account.id if self.account is not None else 0
         is_administrator = self.account is not None and SITE_ADMINISTRATOR in self.account.roles
         return Fields(
@@ -96,6 +97,7 @@ class QueryRoot:
         """List repositories by name; every one is cloned and indexed, or is about to be."""
         if order_by != "REPOSITORY_NAME":
             raise GraphQLError("Repositories can only be ordered by name; pass orderBy: REPOSITORY_NAME, or omit it.")
+
         fragment = (query or "").casefold()
         requested = None if names is None else set(names)
         sources = sorted(
@@ -106,17 +108,21 @@ class QueryRoot:
             ),
             key=lambda source: source.name,
         )
+
         # All repositories count as cloned and as indexed, so a list of the others is empty.
         if not cloned or not indexed:
             sources = []
+
         del not_cloned, not_indexed
         # A cursor holds a name, not a position, so a list continues correctly after repositories were added or removed.
         if after and descending:
             start = len(sources) - bisect_left(sources, _position(after), key=lambda source: source.name)
         else:
             start = bisect_right(sources, _position(after), key=lambda source: source.name) if after else 0
+
         if descending:
             sources.reverse()
+
         end = start + max(DEFAULT_PAGE if first is None else first, 0)
         page = [GitRepository(self.request, source) for source in sources[start:end]]
         self.request.budget.take_objects(len(page))

@@ -121,11 +121,14 @@ class GitReader:
         size = self.size(source, commit, entry)
         if size > MAX_CONTENT_BYTES:
             raise _unreadable(source, entry.path, f"it has {size:,} bytes; read_file reads lines of it")
+
         self.budget.take_bytes(size)
         with ObjectReader(source) as reader:
             data = reader.read(entry.object_id)
+
         if data is None:
             raise _unreadable(source, entry.path, "this clone lacks its content")
+
         return BlobContent(data, size, b"\0" in data[:_SNIFFED_BYTES])
 
 
@@ -172,10 +175,12 @@ class ToolReader:
         folder = TreeEntry("", "directory")
         if not path:
             return folder
+
         parent = TreeEntry(path.rpartition("/")[0], "directory")
         for entry in self.list_folder(source, commit, parent):
             if entry.path == path:
                 return entry
+
         raise PathNotFound(source.name, commit, path, "the commit has no such file or directory")
 
     def find_file(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
@@ -195,9 +200,11 @@ class ToolReader:
                 if exc.argument != "path":
                     raise
                 raise PathNotFound(source.name, commit, folder.path, "it is not a directory") from exc
+
             rows = answer.table.select(["path", "kind"]).to_pylist()
             self.budget.take_objects(len(rows))
             self._folders[key] = [TreeEntry(_path(row), row["kind"]) for row in rows]
+
         return self._folders[key]
 
     def size(self, source: Repository, commit: CommitId, entry: TreeEntry) -> int:
@@ -216,9 +223,11 @@ class ToolReader:
                 table = self._lines(source, commit, entry).table
         except BinaryFile as exc:
             return BlobContent(b"", exc.size_bytes, is_binary=True)
+
         size = int(table.schema.metadata[FILE_BYTES])
         self.budget.take_bytes(size)
         text = "\n".join(table.column("line").to_pylist())
+
         # Lines don't show whether the last one has a newline; clients compare sizes and hashes.
         end = "\n" if table.num_rows and table.schema.metadata[LAST_LINE_IS_OPEN] == b"0" else ""
         return BlobContent((text + end).encode(), size, is_binary=False)

@@ -56,6 +56,7 @@ class Search:
             self._run(search_request, results)
         except (QueryError, PatternError) as exc:
             results.alert = next(event for event in query_error_events(exc) if isinstance(event, Alert))
+
         return results
 
     def _run(self, search_request: SearchRequest, results: SearchResults) -> None:
@@ -97,9 +98,11 @@ class SearchResults:
             if len(self.results) >= MAX_RESULTS:
                 self._omitted += 1
                 continue
+
             repository = find_repository(self.request, match["repository"])
             if repository is None:
                 continue
+
             if match["type"] == "repo":
                 self.results.append(repository)
             elif match["type"] in {"commit", "diff"}:
@@ -157,9 +160,11 @@ class SearchResults:
                 Fields(description=proposal.description, query=proposal.query) for proposal in alert.proposed_queries
             ]
             return Fields(title=alert.title, description=alert.description, proposed_queries=proposals)
+
         left_out = [item for item in self._limits() if item.severity == "warn"]
         if not left_out:
             return None
+
         description = "\n".join(item.message for item in left_out)
         title = "This answer is not complete: " + "; ".join(item.title for item in left_out)
         return Fields(title=title, description=description, proposed_queries=None)
@@ -198,6 +203,7 @@ class FileMatch:
             entry = request.reader.find_file(self.repository.source, commit.oid, self.match["path"])
         except PathNotFound as exc:
             raise GraphQLError(f"{self.match['path']} can't be read any more: {exc}") from exc
+
         return GitBlob(commit, entry)
 
     @property

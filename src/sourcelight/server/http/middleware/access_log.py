@@ -127,18 +127,23 @@ class RequestLog:
         }
         if notes.viewer:
             line["viewer"] = notes.viewer
+
         if notes.query:
             line["query_hash"] = self._hash(notes.query)
             line["query_length"] = len(notes.query)
             if self._queries:
                 line["query"] = notes.query[:_MAX_LOGGED_CHARS]
+
         sent = [value for name, value in scope["headers"] if name == b"x-request-id"]
         if sent and (sent_id := caller_id(sent[0].decode("latin-1"))):
             line["caller_request_id"] = sent_id
+
         if notes.outcome:
             line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
+
         if notes.credential:
             line["credential"] = notes.credential
+
         text = _to_json(line)
         self._write(text)
         if notes.credential:
@@ -160,6 +165,7 @@ class AccessLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
         start_s = time.monotonic()
         notes = notes_of(scope)
         status = size = 0

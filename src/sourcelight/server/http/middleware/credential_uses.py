@@ -52,6 +52,7 @@ class CredentialUses:
         """Append one line."""
         if not self._path:
             return
+
         try:
             with self._lock:
                 # One `write` to a descriptor with O_APPEND: lines of several processes don't mix.
@@ -76,6 +77,7 @@ class CredentialUses:
             with contextlib.suppress(OSError, IndexWriteFailed):
                 self._rotate()
             status = self._stat()
+
         identity = (0, 0) if status is None else (status.st_dev, status.st_ino)
         if self._file < 0 or identity != self._identity:
             self._close_file()
@@ -85,6 +87,7 @@ class CredentialUses:
             self._file = os.open(self._path, flags, 0o600)
             file_status = os.fstat(self._file)
             self._identity = (file_status.st_dev, file_status.st_ino)
+
         return self._file
 
     def _stat(self) -> os.stat_result | None:

@@ -61,15 +61,18 @@ class HostNames:
         """Return the response that refuses a request with these ``Host`` headers; None: it passes."""
         if self.has_accepted(hosts):
             return None
+
         name = host_name(hosts[0].decode("latin-1")) if len(hosts) == 1 else ""
         if not name:
             return plain_response(400, "Send one Host header with the name of this service.")
         if not (name in self._names or (self._any_address and _is_address(name))):
             text = "This service doesn't have the host name of this request; set its address with externalURL."
             return plain_response(421, text)
+
         # Checking costs more than the look-up; the bound keeps a caller from filling memory with spellings.
         if len(self._accepted_hosts) < _MAX_ACCEPTED_HOSTS:
             self._accepted_hosts.add(hosts[0])
+
         return None
 
 
@@ -113,14 +116,17 @@ class SizeLimits:
         if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             await plain_response(414, f"The address is longer than {MAX_ADDRESS_BYTES} bytes.")(scope, receive, send)
             return
+
         # These endpoints have their own, larger limit.
         if scope["path"].startswith(self._exempt_prefix):
             await self._app(scope, receive, send)
             return
+
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not length.isdigit() or int(length) > MAX_BODY_BYTES:
             await plain_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")(scope, receive, send)
             return
+
         size = 0
 
         async def receive_counted() -> Message:

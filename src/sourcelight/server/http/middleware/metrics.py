@@ -90,6 +90,7 @@ class Metrics:
         served = Gauge("sourcelight_repositories", "Served repositories", registry=registry)
         served.set_function(lambda: float(len(catalog.repositories)))
         ProcessCollector(registry=registry)
+
         # The library's look-up by labels takes longer than counting; there are few routes, methods and statuses.
         counter, timer = functools.cache(requests.labels), functools.cache(seconds.labels)
 
@@ -100,6 +101,7 @@ class Metrics:
         self._registry, self._count = registry, count
         for request in self._early:
             count(*request)
+
         self._early.clear()
 
     def count(self, route: str, method: str, status: int, taken_s: float) -> None:
@@ -122,6 +124,7 @@ class Metrics:
                 notes_of(request.scope).name(principal)
                 if not principal.viewer.sees_private:
                     return plain_response(403, "Metrics are for administrators; metrics.public opens them.")
+
             from prometheus_client import generate_latest
             from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
@@ -143,6 +146,7 @@ class RequestMetrics:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
         start_s, status, route = time.monotonic(), 0, route_of(scope["path"])
 
         async def send_noted(message: Message) -> None:

@@ -64,12 +64,14 @@ class PageAccess:
             answer = page("Opening", _OPENING, prefix=self.prefix, posts=True)
             answer.headers["Refresh"] = "0"
             return answer
+
         cookie = request.cookies.get(READER_COOKIE, "") if is_own_request(request) else ""
         principal = self._authenticator.for_page(request.headers, cookie)
         if isinstance(principal, Refusal):
             sign_in = self._sign_in(request) if principal.status == 401 else ""
             title = "Sign in first" if sign_in else "Not allowed"
             return error_page(principal.status, title, principal.text, prefix=self.prefix, sign_in=sign_in)
+
         notes_of(request.scope).name(principal)
         return ToolContext(self.engine, principal.viewer, base_url=self.base_of(request))
 

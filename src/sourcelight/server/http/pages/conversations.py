@@ -95,6 +95,7 @@ def _owner_forms(info: Mapping[str, Any], action: str) -> str:
     start = f'<form method="post" action="{escape(action)}"'
     if any(question["state"] in {"pending", "processing"} for question in info["questions"]):
         return f"{start}>{button('cancel', 'Cancel the question')}</form>"
+
     sharing = button("unshare", "Stop sharing") if info["shared"] else button("share", "Share by link")
     return (
         f'{start} class="ask">{QUESTION_FIELD.format(label="Ask more", text="")}{button("ask", "Ask")}</form>'

@@ -77,6 +77,7 @@ class ConversationPages:
         """Return the routes."""
         if self._conversations is None:
             return [Route(PATH, self._switched_off)]
+
         return [
             Route(PATH, self._list, methods=["GET"]),
             Route(PATH, self._open, methods=["POST"]),
@@ -105,6 +106,7 @@ class ConversationPages:
             return context
         if not context.viewer.name:
             return self._access.sign_in_first(request, _NO_ACCOUNT)
+
         values = request.query_params
         text, after = values.get("text", "")[:200], values.get("after", "")
         skip = int(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0
@@ -142,6 +144,7 @@ class ConversationPages:
         entered = await self._access.enter_form(request)
         if isinstance(entered, Response):
             return entered
+
         context, form = entered
         question = form.get("question", "")
         notes_of(request.scope).query = question
@@ -157,6 +160,7 @@ class ConversationPages:
         entered = await self._access.enter_form(request)
         if isinstance(entered, Response):
             return entered
+
         context, form = entered
         question = form.get("question", "") if form.get("do") == "ask" else ""
         notes_of(request.scope).query = question
@@ -176,6 +180,7 @@ class ConversationPages:
                 raise ToolError("unknown button; reload the page and try again")
             else:
                 self._service.change(number, changes, context)
+
             return PATH if changes == {"delete": True} else self._address(number, context)
 
         return await self._run(request, context, work)
@@ -183,6 +188,7 @@ class ConversationPages:
     async def _run(self, request: Request, context: ToolContext, work: Any) -> Response:
         if not context.viewer.name:
             return self._access.sign_in_first(request, _NO_ACCOUNT)
+
         try:
             return self._access.to(await anyio.to_thread.run_sync(work))
         except (ToolError, QueryError) as exc:
@@ -200,6 +206,7 @@ class ConversationPages:
         context = self._access.enter(request)
         if isinstance(context, Response):
             return context
+
         identifier = request.path_params["id"]
         try:
             reading = await anyio.to_thread.run_sync(self._read, request, context)
@@ -207,13 +214,16 @@ class ConversationPages:
             return self._access.absent(request, context)
         except ClusterError as exc:
             return self._access.unavailable(exc)
+
         if identifier.endswith(".md"):
             text = tools.render(DEEPSEARCH_READ, reading.answer, context)[1]
             return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
+
         name, call = quote(identifier.removesuffix(_NOTEBOOK)), call_text("deepsearch_read", self._path(request))
         if identifier.endswith(_NOTEBOOK):
             number = request.query_params.get("question", "")
             return notebook(reading.calls.get(number, call), context.base_url, "deepsearch")
+
         live = f' data-follow="{escape(self._access.prefix)}{escape(self._path(request))}/live"' * reading.is_running
         return page(
             reading.answer.attributes["title"],
@@ -236,6 +246,7 @@ class ConversationPages:
         action = f"{self._access.prefix}{PATH}/{self._service.token(conversation)}" if is_own else ""
         name = quote(request.path_params["id"])
         calls = self._calls(conversation.id) if is_own else {}
+
         # Relative, so that it works behind a proxy; a stream's page is one step above it.
         html = conversation_html(
             answer,
@@ -276,11 +287,13 @@ class ConversationPages:
         context = self._access.enter(request)
         if isinstance(context, Response):
             return context
+
         try:
             # Before the stream begins, so that missing things have the status of a page.
             await anyio.to_thread.run_sync(self._read, request, context)
         except ToolError:
             return self._access.absent(request, context)
+
         turn = self._access.live_turn(request, context)
         try:
             await turn.__aenter__()
@@ -304,18 +317,22 @@ class ConversationPages:
             context = self._access.enter(request)
             if isinstance(context, Response):
                 return
+
             try:
                 reading = await anyio.to_thread.run_sync(self._read, request, context)
             except (ToolError, ClusterError):
                 return
+
             if reading.html != before:
                 before, sent_s = reading.html, time.monotonic()
                 yield _frame(reading)
             elif time.monotonic() - sent_s > _HEARTBEAT_S:
                 sent_s = time.monotonic()
                 yield b": \n\n"
+
             if not reading.is_running:
                 return
+
             await anyio.sleep(_LOOK_S)
 
 

@@ -110,6 +110,7 @@ def page(
         f'<script src="{escape(prefix)}{SCRIPT_PATH}" defer></script></head>'
         f"<body>{_bar(prefix, query, kind)}<main{' class=wide' if wide else ''}>{tools}{body}</main></body></html>\n"
     )
+
     # A path of any bytes may have lone surrogates in its text. They are visible by now; the rest must not fail here.
     # With no-referrer, a browser would send "Origin: null" with forms of this service, which then refuses them.
     headers = {**HEADERS, "Referrer-Policy": "same-origin"} if posts else HEADERS

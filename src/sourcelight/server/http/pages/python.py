@@ -63,8 +63,10 @@ def python_call(
             return call_text("find_references", repo, path, name, revision=revision, line=line)
         case "tree":
             return call_text("list_files", repo, path.strip("/") or None, revision=revision)
+
     if "history" in parameters and lines is None:
         return call_text("path_history", repo, path, revision=revision)
+
     return _call_of_lines(repo, path, revision, parameters, lines or (None, None))
 
 

@@ -109,6 +109,7 @@ class Pages:
         context = self._access.enter(request)
         if isinstance(context, Response):
             return context
+
         query, context = self._query(request), self._with_deadline(context)
         try:
             async with self._access.turn(request, context):
@@ -124,6 +125,7 @@ class Pages:
         context = self._access.enter(request)
         if isinstance(context, Response):
             return context
+
         query, context = self._query(request), self._with_deadline(context)
         base_url = self._access.base_of(request)
         states = search.live_states(query, context, prefix=self._access.prefix, base_url=base_url)
@@ -132,6 +134,7 @@ class Pages:
             await turn.__aenter__()
         except QueueFull:
             return self._access.busy()
+
         self._live.add(context.cancellation)
 
         async def send() -> AsyncGenerator[bytes, None]:

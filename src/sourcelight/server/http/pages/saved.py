@@ -68,6 +68,7 @@ class SavedPages:
             return context
         if not context.viewer.name:
             return self._access.sign_in_first(request, _NO_ACCOUNT)
+
         answers = await anyio.to_thread.run_sync(self._answers.list_for_owner, context.viewer.name)
         prefix = escape(self._access.prefix)
         items = "".join(
@@ -87,9 +88,11 @@ class SavedPages:
         entered = await self._access.enter_form(request)
         if isinstance(entered, Response):
             return entered
+
         context, form = entered
         if not context.viewer.name:
             return self._access.sign_in_first(request, _NO_ACCOUNT)
+
         query = search.PageQuery.of(form)
         notes_of(request.scope).query = query.query
         try:
@@ -101,6 +104,7 @@ class SavedPages:
             return self._access.unavailable(exc)
         except QueueFull:
             return self._access.busy()
+
         return self._access.to(f"{PATH}/{token}") if token else self._access.sign_in_first(request, _NO_ACCOUNT)
 
     def _search_and_save(self, query: search.PageQuery, context: ToolContext) -> str | None:
@@ -115,10 +119,13 @@ class SavedPages:
                 # Keeps as many rows as a page shows; the view only counts the others.
                 if sum(batch.num_rows for batch in batches) < MAX_FILES * MAX_ROWS:
                     batches.append(event.batch)
+
         if view.status == "failed":
             raise ToolError("the search failed, so there is no answer to save")
+
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
+
         # All repositories with matches, including repositories whose rows aren't stored: readers need access to all.
         keys_by_name = [[name, keys.get(name, "")] for name in sorted(names)]
         attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes, "places": keys_by_name}
@@ -128,14 +135,17 @@ class SavedPages:
         context = self._access.enter(request)
         if isinstance(context, Response):
             return context
+
         saved = await anyio.to_thread.run_sync(self._answers.find, request.path_params["token"][:100])
         if saved is None:
             return self._access.absent(request, context, _ABSENT)
+
         answer, rows = saved
         try:
             body = await anyio.to_thread.run_sync(self._to_html, answer, rows, context)
         except ClusterError as exc:
             return self._access.unavailable(exc)
+
         prefix, is_own = self._access.prefix, answer.owner == context.viewer.name
         body += _delete_form(escape(prefix), answer) if is_own else ""
         title = f"{answer.query} \u00b7 saved answer"
@@ -145,12 +155,14 @@ class SavedPages:
         entered = await self._access.enter_form(request)
         if isinstance(entered, Response):
             return entered
+
         context, _ = entered
         token = request.path_params["token"][:100]
         if not context.viewer.name or not await anyio.to_thread.run_sync(
             self._answers.delete, token, context.viewer.name
         ):
             return self._access.absent(request, context, _ABSENT)
+
         return self._access.to(PATH)
 
     def _to_html(self, answer: SavedAnswer, data: bytes, context: ToolContext) -> str:
@@ -165,6 +177,7 @@ class SavedPages:
         view = SearchView(answer.query, answer.pattern_type, self._access.prefix, context.base_url)
         for batch in visible_rows.to_batches():
             view.add(MatchBatch(batch))
+
         view.done = True
         prefix = self._access.prefix
         retry_link = escape(search_url(prefix, answer.query, answer.pattern_type))
@@ -173,6 +186,7 @@ class SavedPages:
         ]
         notes = ""
         keys_by_name = answer.attributes.get("places")
+
         # Answers of earlier versions don't name their repositories, so only their owner may see the count.
         is_whole = (
             answer.owner == context.viewer.name if keys_by_name is None else visible >= set(map(tuple, keys_by_name))
@@ -184,6 +198,7 @@ class SavedPages:
                 notes = "".join(f"<li>{escape(note)}</li>" for note in answer.attributes["notes"])
         else:
             notes = "<li>Results from repositories that you may not see, or that no longer exist, are left out.</li>"
+
         statements.append(f"status then: {escape(answer.attributes['status'])}")
         return (
             f'<h1 class="hidden">Saved answer: {escape(one_line(answer.query, 200))}</h1>'
@@ -208,6 +223,7 @@ def _to_bytes(batches: list[Any], keys: Mapping[str, str]) -> bytes:
     file = io.BytesIO()
     with pa.ipc.new_stream(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
+
     return file.getvalue()
 
 
@@ -221,6 +237,7 @@ def _commits(table: pa.Table, prefix: str) -> str:
     """Return the commits that the rows are of."""
     if "commit" not in table.column_names:
         return ""
+
     pairs = dict.fromkeys(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
     items = "".join(
         f'<li><a href="{escape(repository_url(prefix, name, commit))}/-/tree/">{escape(name)}</a> '

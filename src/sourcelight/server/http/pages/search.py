@@ -120,6 +120,7 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url
     """
     if not query.query.strip():
         return page("Search", _start(context, prefix), prefix=prefix, wide=True)
+
     view = SearchView(query.query, query.pattern_type, prefix, base_url)
     deadline = time.monotonic() + (TIMEOUT_S if query.waits else FIRST_PAINT_S)
     status = 200
@@ -132,12 +133,14 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url
     except (QueryError, PatternError) as exc:
         view.fail(exc)
         status = 400
+
     live = ""
     if not view.done:
         # The script and "Wait for all of it" start a search of their own; this one must not keep running.
         context.cancellation.cancel()
         wait = escape(search_url(prefix, query.query, query.pattern_type, wait="1"))
         live = f'<p class="message warn" id="wait">The search continues. <a href="{wait}">Wait for all of it</a></p>'
+
     body = (
         # A heading for screen readers: on screen, the query box says the same.
         f'<h1 class="hidden">Search: {escape(one_line(query.query, 200))}</h1>'
@@ -163,6 +166,7 @@ def live_states(query: PageQuery, context: ToolContext, *, prefix: str, base_url
                     yield _state(view)
     except (QueryError, PatternError) as exc:
         view.fail(exc)
+
     view.done = True
     yield _state(view)
 
@@ -199,6 +203,7 @@ def export(query: PageQuery, context: ToolContext) -> Response:
                 raise ToolError(f"more than {20 * MAX_EXPORTED:,} rows: narrow the query, or use Python")
         else:
             view.add(event)
+
     table, file = conform(batches, visible_only=True), io.BytesIO()
     if query.format == "parquet":
         import pyarrow.parquet as pq
@@ -209,6 +214,7 @@ def export(query: PageQuery, context: ToolContext) -> Response:
     else:
         # Users open CSV files in a spreadsheet, which would run a text that looks like a formula.
         write_csv(table, file, spreadsheet=True)
+
     status = view.status
     name = "matches" if status == "complete" else f"matches-{status}"
     headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}.{query.format}"'}

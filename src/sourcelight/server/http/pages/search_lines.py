@@ -45,12 +45,15 @@ def line_table(rows: Sequence[_Row], address: str) -> str:
         start, text = row.get("chunk_start_line") or row["line_number"], row.get("chunk") or row.get("line") or ""
         # A notebook may be a single line: then all its cells are chunks with the same line number.
         chunks.setdefault((start, text), []).append(row)
+
     parts: list[str] = []
     for (start, text), chunk_rows in list(chunks.items())[:MAX_CHUNKS]:
         parts += _chunk_rows(chunk_rows, _lines(chunk_rows, start, text), address)
         parts.append("<tr class=gap><td></td><td></td></tr>")
+
     if not parts:
         return ""
+
     table = f'<div class="scroll"><table class="lines"><tbody>{"".join(parts[:-1])}</tbody></table></div>'
     return table + remaining_text(len(chunks) - MAX_CHUNKS)
 
@@ -75,6 +78,7 @@ def _lines(rows: Sequence[_Row], start: int, text: str) -> list[_ChunkLine]:
             lines.append(_ChunkLine(number, line, row.get("start") or (), row.get("end") or (), row))
         elif number in texts:
             lines.append(_ChunkLine(number, texts[number]))
+
     return lines
 
 
@@ -87,6 +91,7 @@ def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str)
         if line.row is not None and line.row.get("cell"):
             cell_row = line.row
         cell_rows.append(cell_row)
+
     position = 0
     for location, group in groupby(cell_rows, key=_cell_of):
         size = len(list(group))
@@ -95,6 +100,7 @@ def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str)
         if location is not None:
             heading = f"Cell {location[0]} ({escape(location[1])})"
             yield f'<tr class="cell"><td></td><th scope="rowgroup">{heading}</th></tr>'
+
         texts = [line.text[:MAX_CHARS] for line in lines[of_group]]
         tokens = line_tokens(texts, _language(cell_rows[of_group.start] or rows[0]))
         for line, row, text, line_token in zip(lines[of_group], cell_rows[of_group], texts, tokens, strict=True):
@@ -103,6 +109,7 @@ def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str)
                 # The page of a Jupyter notebook counts lines per cell, the page of a text notebook per file.
                 number = row["cell_line"] + line.number - row["line_number"]
                 target += f"#{escape(anchor_of(*location, number))}"
+
             class_attribute = " class=hit" if line.row is not None else ""
             yield (
                 f'<tr{class_attribute}><td><a href="{target}">{number}</a></td>'

@@ -114,10 +114,12 @@ class SearchView:
             # The page is full. A service may split a result over two batches; the rest of it counts as hidden too.
             self._hidden += batch.num_rows
             return
+
         names = [name for name in COLUMNS if name in batch.schema.names]
         # The maximum of a full page; the rest of the batch counts as hidden, too.
         max_rows = MAX_FILES * MAX_ROWS
         self._hidden += max(0, batch.num_rows - max_rows)
+
         for row in batch.select(names).slice(0, max_rows).to_pylist():
             kind = "commit" if row["type"] in {"commit", "diff"} else "repo" if row["type"] == "repo" else "file"
             key_columns = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
@@ -132,6 +134,7 @@ class SearchView:
         """The status of the answer, in the words of every frame; ``running`` before its end."""
         if not self.done:
             return "running"
+
         progress = self._progress
         status, _ = status_of(
             self.query,
@@ -168,11 +171,13 @@ class SearchView:
         )
         if not results and self.done and self.status != "failed":
             results = '<p class="empty">Nothing matches.</p>'
+
         if self._hidden:
             results += (
                 f'<p class="quiet">The first {count_of(len(self._results), "result")} are shown. Narrow the query, or '
                 "export all.</p>"
             )
+
         return f'<div class="results">{results}</div>'
 
     def _link(self, query: str) -> str:
@@ -186,6 +191,7 @@ class SearchView:
             if progress.repositories_count:
                 parts[-1] += f" in {count_of(progress.repositories_count, 'repository')}"
             parts.append(f"{progress.duration_ms:,} ms")
+
         style, word = _STATUS.get(self.status, ("quiet", "searching\u2026"))
         parts.append(f'<span class="{style}">{word}</span>')
         text = " \u00b7 ".join(parts)
@@ -205,6 +211,7 @@ class SearchView:
                 f'<div class="message {kind}"><strong>{escape(alert.title)}</strong>{text}'
                 f"{f'<ul>{proposals}</ul>' if proposals else ''}</div>"
             )
+
         parts += [f'<div class="message bad">{escape(text)}</div>' for text in self._errors]
         skipped = self._progress.skipped if self._progress is not None else ()
         if skipped:
@@ -218,18 +225,21 @@ class SearchView:
                 )
                 title = f"<strong>{escape(one_line(item.title, _MAX_TITLE_CHARS))}</strong>"
                 items.append(f"<li>{title} {to_html(item.message, _no_link)}{link}</li>")
+
             titles = ", ".join(one_line(item.title.partition(":")[0], _MAX_TITLE_CHARS) for item in skipped)
             is_limited = any(map(is_limiting, skipped))
             parts.append(
                 f"<details class=skipped><summary{' class=warn' if is_limited else ''}>Left out: {escape(titles)}"
                 f"</summary><ul>{''.join(items)}</ul></details>"
             )
+
         return "".join(parts)
 
     def _facets(self) -> str:
         groups: dict[str, list[SuggestedFilter]] = {}
         for facet in self._filters:
             groups.setdefault(facet.kind, []).append(facet)
+
         return "".join(
             f"<section><h2>{escape(facet_title(_KINDS.get(kind, kind.capitalize()), filters))}</h2>"
             f"<ul>{''.join(map(self._facet, filters[:_MAX_FACETS]))}</ul></section>"
@@ -241,6 +251,7 @@ class SearchView:
             query = add_filter(parse(self.query, self.pattern_type or "standard"), suggested.value, at_end=True)
         except QueryError:  # no single query has this meaning; append the filter, for the user to edit
             query = f"{self.query} {suggested.value}".strip()
+
         return (
             f'<li><a href="{self._link(query)}"><span>{escape(suggested.label)}</span> '
             f'<span class="count">{suggested.count:,}{"" if suggested.exhaustive else "+"}</span></a></li>'
@@ -263,6 +274,7 @@ class SearchView:
             address = file_url(self._prefix, name, commit or revision, path)
             head, body = self._file(key, result.rows, address)
             call, label = call_text("read_file", name, path, revision=commit or revision or None), path
+
         use = python_block(
             call, self._base_url, f"{address}?notebook=1", name=f"python-{number}", label=one_line(label, 200)
         )
@@ -283,6 +295,7 @@ class SearchView:
         text_rows = [row for row in rows if row["type"] == "content" and row.get("line_number") is not None]
         if text_rows:
             labels.append(count_of(len(text_rows), "line"))
+
         body = line_table(text_rows, address) + self._symbols(rows, address)
         head = (
             f'{self._repository_link(name, commit)} <a href="{escape(address)}">{label}</a> '
@@ -317,12 +330,14 @@ class SearchView:
                 location = row.get("path"), cell
                 heading = str(row.get("path")) if cell is None else f"{row.get('path')}, cell {cell[0]} ({cell[1]})"
                 lines.append(f'<span class="path">{escape(heading)}</span>')
+
             side = str(row.get("side") or "")
             style, sign = {"added": ("add", "+"), "removed": ("del", "-")}.get(side, ("", " " if side else ""))
             visible = row_line(row)
             text = highlight(visible.text[:MAX_CHARS], visible.starts, visible.ends)
             number = f'<span class="quiet">{row["cell_line"]:>4} </span>' if cell is not None else ""
             lines.append(f"<span{f' class={style}' if style else ''}>{number}{sign}{text}</span>")
+
         date = first["author_date"].date().isoformat() if first.get("author_date") is not None else ""
         head = (
             f'{self._repository_link(name, "")} <a href="{escape(address)}">{escape(subject)}</a> <small>'

@@ -52,9 +52,11 @@ def suggest(text: str, repositories: Iterable[str]) -> list[dict[str, Any]]:
             for field in fields
             if field.negatable or not negation
         ][:MAX_SUGGESTIONS]
+
     field = FIELDS.get(ALIASES.get(name.lower(), ""))
     if field is None:
         return []
+
     head = f"{before}{negation}{name}:"
     suggestions = list(dict.fromkeys(_values(field, value, repositories)))[:MAX_SUGGESTIONS]
     return [_entry(f"{head}{suggestion} ", suggestion, "") for suggestion in suggestions if suggestion != value]
@@ -65,11 +67,13 @@ def _values(field: Any, value: str, repositories: Iterable[str]) -> Iterator[str
     for candidate in (*field.values, *field.examples):
         if candidate.lower().startswith(prefix):
             yield f'"{candidate}"' if " " in candidate else candidate
+
     if field.names == "repository":
         prefix = prefix.lstrip("^").replace("\\", "")
         for name in repositories:
             if prefix in name.lower():
                 yield f"^{re.escape(name)}$"
+
     if field.names == "language":
         for language in LANGUAGES:
             if language.lower().startswith(prefix):

@@ -57,11 +57,13 @@ async def _commit_search(request: ToolRequest) -> ToolResult:
         pages = await read_pages(request, "commits", _commit_date)
     except UnparsedText as exc:
         return await _instead(request, exc)
+
     rows = [_commit(request, entry) for entry in pages.entries]
     if pages.info.get("namesAgents"):
         for row in rows:
             row["agent"] = row["agent"] or ""
             row["agent_traces"] = row["agent_traces"] or []
+
     rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
     return ToolResult(
         "commits", _table("commits", rows), _scope_info(request, pages), pages.complete, tuple(pages.notices)
@@ -91,14 +93,18 @@ def _commit(request: ToolRequest, entry: Entry) -> dict[str, Any]:
         moment = row[date]
         if row[offset] is None and moment is not None and moment.utcoffset() is not None:
             row[offset] = int(moment.utcoffset().total_seconds() // 60)
+
     if isinstance(row["files"], list):
         row["files"] = len(row["files"])
+
     row["url"] = request.relative(str(entry.get("url") or ""))
     for column, tokens in (("co_authors", CO_AUTHORS), ("reviewers", REVIEWERS)):
         people = people_of_trailers(row["message"], tokens)
         row[column] = row[column] or [f"{name} <{address}>" for name, address in people]
+
     if row["bot"] is None and row["author"] is not None:
         row["bot"] = is_bot(row["author"], row["author_email"] or "")
+
     return row
 
 
@@ -107,13 +113,16 @@ def _row(entry: Entry, columns: str) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for column in COLUMNS[columns]:
         row[column.name] = None
+
     for key, value in entry.items():
         name = _COLUMNS.get(key) or _HUMP.sub(lambda match: f"_{match[1].lower()}", key)
         if name in row and value is not None:
             row[name] = value
+
     for column in COLUMNS[columns]:
         if column.type == "timestamp" and isinstance(row[column.name], str):
             row[column.name] = instant(row[column.name])
+
     return row
 
 
@@ -123,24 +132,29 @@ async def _diff_search(request: ToolRequest) -> ToolResult:
         pages = await read_pages(request, "results", _commit_date)
     except UnparsedText as exc:
         return await _instead(request, exc)
+
     if any("files" not in entry for entry in pages.entries):
         pages.complete = False
         pages.notices["The service lists commits without their changes."] = None
+
     rows: list[dict[str, Any]] = []
     for done, entry in enumerate(pages.entries):
         if _is_truncated(entry):
             request.report("reading whole diffs", done, len(pages.entries), str(entry.get("repo") or ""))
             files = await _full_diff(request, entry, pages)
             entry = {**entry, "files": files}  # noqa: PLW2901 - the same commit with all of its files
+
         lines = list(_lines(entry, line_filter))
         rows += lines
         if entry.get("isFromText") and not lines:
             pages.complete = False
             commit = f"{entry['repo']}@{str(entry['oid'])[:7]}"
             pages.notices[f"{commit} matches, but not in the part of its diff that the service shows."] = None
+
     if pages.info.get("namesAgents"):
         for row in rows:
             row["agent"] = row["agent"] or ""
+
     rows = _newest_first(rows, request)
     # Truncated diffs were read in full above, or have their own notice.
     pages.notices = {notice: None for notice in pages.notices if WHOLE_PATCHES not in notice}
@@ -175,6 +189,7 @@ async def _full_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> l
             f"{count_of(truncated_hunks, 'hunk')} ({exc})."
         ] = None
         return files
+
     incomplete = [row for row in rows if row["truncated"] or (row["patch"] is None and not row["binary"])]
     if incomplete:
         changed = sum((row["additions"] or 0) + (row["deletions"] or 0) for row in incomplete)
@@ -183,11 +198,13 @@ async def _full_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> l
             f"{entry['repo']}@{oid[:7]}: the service truncates the patches of {len(incomplete):,} of "
             f"{count_of(len(rows), 'file')} with {count_of(changed, 'changed line')}; matching lines may be missing."
         ] = None
+
     if (value.get("pageInfo") or {}).get("hasNextPage"):
         pages.complete = False
         pages.notices[
             f"{entry['repo']}@{oid[:7]} has more than {count_of(len(rows), 'file')}; the others were not read."
         ] = None
+
     return [{"oldPath": row["old_path"], "newPath": row["path"], "hunks": hunks_of(row["patch"] or "")} for row in rows]
 
 
@@ -215,6 +232,7 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
         rows, value = await _compare(request, dict(request.arguments))
     except UnparsedText as exc:
         return keep_text(request.name, exc.text, repository=request.arguments["repo"])
+
     page = value.get("pageInfo") or {}
     base, head, totals = (value.get(name) or {} for name in ("base", "head", "totals"))
     info = {
@@ -234,14 +252,17 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     if is_short:
         # A service without a short form sends patches, whose lines have been counted by now.
         rows = [{**row, "patch": None} for row in rows]
+
     complete = not page.get("hasNextPage") and not lacks_patches and not any(row["truncated"] for row in rows)
     # Notices are those of the last page, but files of any page may be truncated: count them here instead.
     messages = tuple(text for text in notices(value) if "are truncated to" not in text)
     truncated_count = sum(row["truncated"] for row in rows)
     if truncated_count:
         messages = (*messages, f"The service truncates the patches of {count_of(truncated_count, 'file')}.")
+
     if not totals and not page and "limitHit" in value and "after" not in request.arguments:
         info |= _totals(rows)
+
     missing = int(totals.get("files") or 0) - len(rows)
     if missing > 0 and complete and "first" not in request.arguments and "after" not in request.arguments:
         complete = False
@@ -250,9 +271,11 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     elif complete and not page and not totals and len(rows) in _USUAL_PAGES and "limitHit" not in value:
         complete = False
         messages = (*messages, f"The service returns {len(rows):,} files, which may be as many as it returns at once.")
+
     if request.arguments.get("first") is None and not page.get("hasNextPage"):
         # All pages were read, so a notice about the next page would mislead.
         messages = tuple(text for text in messages if "endCursor" not in text)
+
     return ToolResult("file_diffs", _table("file_diffs", rows), info, complete, messages)
 
 
@@ -272,8 +295,10 @@ async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[lis
     size = accepted_name(schema, "first")
     if "stat" not in schema.get("properties", {}):
         arguments.pop("stat", None)
+
     if limit is None and size is not None:
         arguments[size] = limits_of(schema, size)[1] or _MAX_FILES
+
     rows: list[dict[str, Any]] = []
     value: Mapping[str, Any] = {}
     for _ in range(_MAX_PAGES):
@@ -286,7 +311,9 @@ async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[lis
         request.report("comparing", len(rows), int((value.get("totals") or {}).get("files") or 0), "files")
         if limit is not None or not page.get("hasNextPage") or not page.get("endCursor"):
             break
+
         arguments["after"] = page["endCursor"]
+
     return rows, value
 
 
@@ -294,9 +321,11 @@ def _comparison(text: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the text of a comparison as a typed payload; raise `UnparsedText` for an unknown form."""
     if means_empty(text):
         return {"fileDiffs": [], "pageInfo": {"hasNextPage": False}}
+
     comparison = parse_comparison(text)
     if comparison is None:
         raise UnparsedText(text)
+
     ids = {
         name: {"oid": oid}
         for name, oid in (("base", comparison.base), ("head", comparison.head))
@@ -335,6 +364,7 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, position: int)
             for name in patch_values
             if row[name] is None or (name == "binary" and not row[name])
         }
+
     row["position"] = position if row["position"] is None else row["position"]
     return row
 
@@ -348,9 +378,11 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
         arguments["author"] = names[0]
         if len(names) == 1:
             del arguments["authors"]
+
     size = accepted_name(schema, "limit")
     if "limit" not in arguments and size is not None:
         arguments[size] = limits_of(schema, size)[1] or _MAX_REPOSITORIES
+
     value = (await request.ask(arguments)).read(("repos",))
     if isinstance(value, str):
         contributions = HistoryText([]) if means_empty(value) else parse_contributions(value)
@@ -360,6 +392,7 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
             "repos": contributions.entries,
             **({"limitHit": True, "notices": contributions.notes} if contributions.notes else {}),
         }
+
     entries = list(value.get("repos") or ())
     rows = [_row(entry, "contributor_repositories") for entry in entries]
     authors = names or ([arguments["author"]] if arguments.get("author") else [])
@@ -374,6 +407,7 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
     if shortened:
         messages = (*messages, f"The service lists only the first authors of {', '.join(shortened[:5])}.")
         is_truncated = True
+
     return ToolResult(
         "contributor_repositories", _table("contributor_repositories", rows), info, not is_truncated, messages
     )

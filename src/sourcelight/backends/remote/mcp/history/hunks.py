@@ -44,6 +44,7 @@ class LineFilter:
             )
         except PatternError as error:
             raise ToolError(f"diff_search: {error}", tool="diff_search") from error
+
         added, removed = bool(arguments.get("added")), bool(arguments.get("removed"))
         signs = ("+", "-") if added == removed else ("+",) if added else ("-",)
         return cls(pattern, signs, files, arguments.get("changes") == "count")
@@ -61,6 +62,7 @@ class LineFilter:
                 counts[row["side"]] += len(row["start"])
             if counts["added"] == counts["removed"]:
                 return []
+
         return [row for row in rows if ("+" if row["side"] == "added" else "-") in self.signs]
 
     def _hunk_rows(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -75,6 +77,7 @@ class LineFilter:
                     "start": [start for start, _ in spans],
                     "end": [end for _, end in spans],
                 }
+
             if sign in {"+", "-", " "}:
                 old += sign != "+"
                 new += sign != "-"

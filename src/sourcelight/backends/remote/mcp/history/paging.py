@@ -74,6 +74,7 @@ async def read_pages(request: ToolRequest, key: str, dated_by: Callable[[Entry],
     repos = base_arguments.get("repos")
     if isinstance(repos, list | tuple) and not repos:  # all of them
         repos = await all_names(request)
+
     pages = DatedPages()
     # One repository at a time: each page covers a longer period, and progress has a total.
     series = [[repo] for repo in repos] if isinstance(repos, list | tuple) and limit is None else [repos]
@@ -82,6 +83,7 @@ async def read_pages(request: ToolRequest, key: str, dated_by: Callable[[Entry],
         arguments = {**base_arguments, **({} if repo is None else {"repos": repo})}
         page_limit = (limits_of(schema, size)[1] or _DOCUMENTED.get(request.name)) if size else None
         await _read_series(request, key, dated_by, arguments, pages, limit, size, page_limit)
+
     return pages
 
 
@@ -105,8 +107,10 @@ async def _read_series(
             if means_empty(value):
                 return
             value = _to_payload(value, key, arguments, pages)
+
         entries: list[Entry] = list(value.get(key) or ())
         pages.info = pages.info or value
+
         # Pages are cut by time, so they overlap in the commits of one second.
         new = [entry for entry in entries if _name(entry) not in seen]
         seen.update(map(_name, new))
@@ -116,10 +120,12 @@ async def _read_series(
         if not is_truncated:
             pages.notices.update(dict.fromkeys(notices(value)))
             return
+
         if limit is not None and len(pages.entries) - start_count >= limit:
             pages.complete = False
             pages.notices.update(dict.fromkeys(notices(value)))
             return
+
         before = (
             _before(entries, dated_by, stuck=not new) if "before" in (await request.schema())["properties"] else None
         )
@@ -127,9 +133,11 @@ async def _read_series(
             pages.complete = False
             pages.notices.update(dict.fromkeys(notices(value) or ("The service returns no more than these.",)))
             return
+
         if not new:
             pages.complete = False
             pages.notices["One second has more commits than a page of the service: some are missing."] = None
+
         arguments["before"] = before
 
 
@@ -147,10 +155,13 @@ def _to_payload(text: str, key: str, arguments: Mapping[str, Any], pages: DatedP
     commits = parse_commits(text, repository)
     if commits is None or any(not entry["repo"] for entry in commits.entries):
         raise UnparsedText(text)
+
     if any(len(str(entry["oid"])) < _ID_DIGITS for entry in commits.entries):
         pages.notices["The service abbreviates the ids of commits."] = None
+
     for entry in commits.entries:
         entry["isFromText"] = True
+
     truncation: Entry = {"limitHit": True, "notice": " ".join(commits.notes)} if commits.notes else {}
     return {key: commits.entries, **truncation}
 

@@ -41,6 +41,7 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
         raise ToolError(
             f"{tool}: without its tool, this service can't count changes or search several revisions at once", tool=tool
         )
+
     repositories = "|".join(map(re.escape, _texts(arguments, "repos")))
     revisions = _texts(arguments, "revisions")
     revision_filter = f"@{revisions[0]}" if revisions else ""
@@ -48,6 +49,7 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     if len(_texts(arguments, "repos")) != 1:
         # A search leaves these out unless it names one repository; the tools don't.
         terms += ["fork:yes", "archived:yes"]
+
     regexp = bool(arguments.get("useRegex"))
 
     def pattern(texts: list[str]) -> str:
@@ -57,8 +59,10 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     people = [*_texts(arguments, "authors"), *_texts(arguments, "author")]
     if people:
         terms.append(f"author:{quote_value('|'.join(person if regexp else re.escape(person) for person in people))}")
+
     if files := _texts(arguments, "files"):
         terms.append(f"file:{quote_value('|'.join(name if regexp else file_pattern(name) for name in files))}")
+
     terms += [f"{name}:{quote_value(str(arguments[name]))}" for name in ("after", "before") if arguments.get(name)]
     contents = _texts(arguments, "pattern" if tool == "diff_search" else "contentTerms")
     messages = _texts(arguments, "messageTerms")
@@ -66,13 +70,17 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
         raise ToolError(
             f"{tool}: pass message terms or content terms; one query of this service has only one kind", tool=tool
         )
+
     terms.append("type:diff" if contents else "type:commit")
     if tool == "diff_search" and bool(arguments.get("added")) != bool(arguments.get("removed")):
         terms.append(f"select:commit.diff.{'added' if arguments.get('added') else 'removed'}")
+
     if contents or messages:
         terms.append(pattern(contents or messages))
+
     if regexp:
         terms.append("case:yes")
+
     # Repositories are counted once all of their commits are there.
     limit = None if tool == "get_contributor_repos" else arguments.get("limit", arguments.get("count"))
     return " ".join([*terms, f"count:{limit or 'all'}"])
@@ -98,6 +106,7 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
                 complete = not limiting
             elif isinstance(event, ErrorEvent):
                 raise ToolError(event.message, tool=request.name)
+
     name, make = _TABLES[request.name]
     records = list(make(rows))
     if name == "contributor_repositories":
@@ -105,6 +114,7 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
         records = [record for record in records if record["commits"] >= min_commits]
         complete = complete and (limit is None or len(records) <= limit)
         records = records[:limit]
+
     columns = [column.name for column in COLUMNS[name]]
     table = table_of(name, len(records), **{column: [row.get(column) for row in records] for column in columns})
     attributes = {"repositories": _texts(request.arguments, "repos"), "total": len(records) if complete else None}
@@ -122,6 +132,7 @@ def _contributions(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     by_repository: dict[str, list[dict[str, Any]]] = {}
     for commit in _commits(rows):
         by_repository.setdefault(str(commit["repository"]), []).append(commit)
+
     for repository, commits in sorted(by_repository.items(), key=lambda item: (-len(item[1]), item[0])):
         dates = sorted(date for commit in commits if (date := commit.get("commit_date") or commit.get("author_date")))
         authors = Counter(str(commit.get("author") or "") for commit in commits)

@@ -92,12 +92,14 @@ def parse_date(text: str) -> str | None:
         except ValueError:
             continue
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
+
     for date_format in ("%a %b %d %H:%M:%S %Y %z", "%b %d, %Y", "%b %d %Y"):
         try:
             moment = datetime.strptime(text, date_format)  # noqa: DTZ007 - the zone follows
         except ValueError:
             continue
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
+
     try:
         return parsedate_to_datetime(text).isoformat()
     except ValueError:
@@ -119,6 +121,7 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
     pattern = next((pattern for line in lines for pattern in _COMMIT_PATTERNS if pattern.match(line)), None)
     if pattern is None:
         return None
+
     result = HistoryText([])
     block: list[str] = []
     commit_match: re.Match[str] | None = None
@@ -130,12 +133,15 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
         heading = None if in_fence or start else _REPOSITORY.fullmatch(line.strip())
         if heading is not None and commit_match is not None and not line.startswith(("#", "*")):
             heading = None  # a field of the commit
+
         if start is None and heading is None:
             block.append(line)
             continue
+
         _add_block(result, commit_match, block, repository)
         commit_match, block = start, []
         repository = heading["repo"] if heading is not None else repository
+
     _add_block(result, commit_match, block, repository)
     return result
 
@@ -147,10 +153,12 @@ def _add_block(result: HistoryText, commit_match: re.Match[str] | None, block: l
     while block and (not block[-1].strip() or _NOTE.fullmatch(block[-1].strip())):
         if note := _NOTE.fullmatch(block.pop().strip()):
             notes.insert(0, note[1])
+
     result.notes += notes
     if commit_match is not None:
         result.entries.append(_commit(commit_match, block, repository))
         return
+
     result.notes += [line.strip() for line in block if (count := _COUNT.search(line)) and count[2]]
 
 
@@ -170,12 +178,15 @@ def _commit(commit_match: re.Match[str], block: list[str], repository: str) -> d
             # Fields come first. Later, `Date:` may be a line of the message.
             in_fields = in_fields and not line.strip()
             message.append(line)
+
     text = "\n".join(line.removeprefix("    ") for line in message).strip("\n")
     if not subject:
         subject, _, text = text.partition("\n")
+
     entry |= {"subject": subject.strip(), "body": text.strip("\n")}
     if patch:
         entry["files"] = parse_patch(patch)
+
     return entry
 
 
@@ -234,18 +245,21 @@ class _PatchReader:
             return
         if not self.files or line.startswith("```"):
             return
+
         file = self.files[-1]
         if header := HUNK.match(line):
             file["hunks"].append({"oldStart": int(header[1]), "newStart": int(header[3]), "lines": []})
             self._old_remaining, self._new_remaining = int(header[2] or 1), int(header[4] or 1)
         else:
             _read_header(file, line)
+
         file["patch"].append(line)
 
     def _add_to_hunk(self, file: dict[str, Any], line: str) -> bool:
         if line[:1] not in {"+", "-", " ", "", "\\"}:
             self._old_remaining = self._new_remaining = 0  # the hunk was cut
             return False
+
         file["patch"].append(line)
         if line[:1] != "\\":
             file["hunks"][-1]["lines"].append(line or " ")
@@ -253,6 +267,7 @@ class _PatchReader:
             self._new_remaining -= line[:1] != "-"
             file["additions"] += line[:1] == "+"
             file["deletions"] += line[:1] == "-"
+
         return True
 
     def _starts_file(self, line: str, following: str) -> bool:
@@ -266,6 +281,7 @@ class _PatchReader:
             old, _, new = line.strip().partition(" ")  # the preview of streams: both names on one line
             self.files.append({**_new_file(""), "oldPath": old, "newPath": new})
             return True
+
         return False
 
 
@@ -298,10 +314,12 @@ def _read_header(file: dict[str, Any], line: str) -> None:
 def _finish(file: dict[str, Any]) -> dict[str, Any]:
     if file["oldPath"] == "/dev/null":
         file |= {"oldPath": file["newPath"], "status": "added"}
+
     if file["newPath"] == "/dev/null":
         file |= {"newPath": file["oldPath"], "status": "deleted"}
     elif file["oldPath"] != file["newPath"] and file["status"] == "modified":
         file["status"] = "renamed"
+
     patch = "\n".join(file["patch"]).rstrip("\n")
     return {**file, "patch": f"{patch}\n" if patch else None}
 
@@ -312,6 +330,7 @@ def parse_comparison(text: str) -> HistoryText | None:
     files = parse_patch(lines) or list(_file_list(lines))
     if not files:
         return None
+
     result = HistoryText(files)
     for line in lines:
         if not result.base and (match := _COMPARING.match(line)):
@@ -320,6 +339,7 @@ def parse_comparison(text: str) -> HistoryText | None:
             result.cursor = cursor["cursor"]
         elif note := _NOTE.fullmatch(line.strip()):
             result.notes.append(note[1])
+
     return result
 
 
@@ -350,4 +370,5 @@ def parse_contributions(text: str) -> HistoryText | None:
             result.entries.append({"name": match["name"], "commits": int(match["count"].replace(",", "")), **dates})
         elif note := _NOTE.fullmatch(line):
             result.notes.append(note[1])
+
     return result if result.entries else None

@@ -70,9 +70,11 @@ class GoLanguage(Language):
         model = inference.model(ref.document)
         if model is None or ref.kind in {"package", "parameter"}:
             return []
+
         name = ref.document.text[ref.start : ref.end]
         if not any(declaration.start == ref.start for declaration in model.top.get(name, ())):
             return []
+
         directory = ref.document.path.rpartition(b"/")[0]
         package = GoPackage(ref.document.project, directory, package_name(ref.document))
         return [_to_ref(member, "scope") for member in inference.member(package, name)]
@@ -107,6 +109,7 @@ def _usage(node: Node) -> Usage:
             role = "import"
         elif kind == "literal_element" and _is_key(parent):
             role = "keyword"
+
         is_binding = any(child.start_byte == node.start_byte for child in parent.children_by_field_name("name")) and (
             kind != "qualified_type"
         )
@@ -116,7 +119,9 @@ def _usage(node: Node) -> Usage:
             defines = outer.type == "short_var_declaration" or any(child.type == ":=" for child in outer.children)
             # `a, b := f()` binds; `a, b = f()` assigns.
             is_binding = defines and left is not None and left.start_byte == parent.start_byte
+
         is_called = _is_called(expression)
+
     return Usage(role, is_binding, is_called)
 
 
@@ -125,8 +130,10 @@ def _is_called(expression: Node) -> bool:
     outer = expression.parent
     while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
         expression, outer = outer, outer.parent
+
     if outer is None:
         return False
+
     # One argument after type arguments, `f[int](x)`, is a conversion in the grammar; `callees` drops those of types.
     field = "type" if outer.type == "type_conversion_expression" and expression.type == "generic_type" else "function"
     return outer.child_by_field_name(field) == expression
@@ -157,18 +164,22 @@ class GoLookup:
             return self._declared_member()
         if kind == "selector_expression" and self.leaf.type == "field_identifier":
             return self._select_member()
+
         if kind == "qualified_type" and self.leaf.type == "type_identifier":
             package = self.parent.child_by_field_name("package")
             go_import = self.inference.find_import(self.document, (package.text if package else None) or b"")
             return self._in_package(go_import)
+
         if kind == "import_spec":
             return self._package(next((i for i in self.model.imports if i.node == self.parent), None))
         if self.leaf.type == "package_identifier" and kind == "package_clause":
             return [_module(self.document, "scope")]
+
         if kind == "literal_element" and _is_key(self.parent):
             key_refs = self._key()
             if key_refs:
                 return key_refs
+
         return self._named_refs()
 
     def _named_refs(self) -> list[Ref]:
@@ -181,12 +192,14 @@ class GoLookup:
             refs = declarations_here or refs
             if refs:
                 return [_to_ref(ref, "scope") for ref in refs]
+
         go_import = self.inference.find_import(self.document, self.name)
         return self._package(go_import.spec) if go_import is not None else []
 
     def _package(self, spec: GoImportSpec | None) -> list[Ref]:
         if spec is None:
             return []
+
         package = self.inference.package(self.document, spec.path)
         if package is not None:
             documents = package.documents()
@@ -198,6 +211,7 @@ class GoLookup:
             ]
             if documents:
                 return [_module((likely_documents or documents)[0], "import")]
+
         node = spec.node.child_by_field_name("name") or spec.path_node
         missing = spec.path.decode(errors="replace")
         return [Ref(self.document, node.start_byte, node.end_byte, "package", "import", missing_module=missing)]
@@ -241,10 +255,13 @@ class GoLookup:
                 for position in reversed(steps):
                     go_type = self.inference.element(go_type, position) if go_type is not None else None
                 return go_type
+
             if node.type == "literal_element" and self.path[index + 1].type == "literal_value":
                 # Inner literals may omit their type: the way from the outer type is kept as key (0) or element (1).
                 steps.append(0 if _is_key(node) else 1)
+
             index -= 1
+
         return None
 
 

@@ -69,6 +69,7 @@ class _Constraint:
         negated = False
         while self._accept(b"!"):
             negated = not negated
+
         if self._accept(b"("):
             value = self.contains()
             self._accept(b")")
@@ -76,6 +77,7 @@ class _Constraint:
             word = self._tokens[self._index] if self._index < len(self._tokens) else b""
             self._index += 1
             value = word in _TRUE or _RELEASE.fullmatch(word) is not None
+
         return value is not negated
 
     def _accept(self, token: bytes) -> bool:
@@ -125,6 +127,7 @@ def _files(project: Project, directory: bytes) -> Mapping[bytes, list[int]]:
                     # former.
                     rank = not is_built(document.path, text[: clause.start()]), test, document.number
                     by_package.setdefault(clause[1], []).append((rank, document.number))
+
         return {name: [number for _, number in sorted(ranked_files)] for name, ranked_files in by_package.items()}
 
     return project.remember(("go-directory", directory), rank_files)
@@ -141,8 +144,10 @@ def modules_of(project: Project) -> list[tuple[str, bytes]]:
             # The go command ignores testdata directories; their modules are inputs of tests.
             if match is not None and b"/testdata" not in directory:
                 modules.append((match[1].decode(errors="replace"), directory))
+
         if not any(directory == b"" for _, directory in modules):
             modules.append((project.name, b""))
+
         # The longest module path that is a prefix owns an import path, as in the go command.
         return sorted(modules, key=lambda pair: (-len(pair[0]), pair))
 
@@ -164,13 +169,16 @@ def find_directory(project: Project, path: bytes, session: Session) -> tuple[Pro
     """Return the project and directory of an import path; None if no repository has it."""
     import_text = path.decode(errors="replace")
     directories = project.directories()
+
     # Before modules there was vendor/, and GOPATH's src/ for the standard library (no dot in its first element).
     for directory in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
         if directory and directory in directories:
             return project, directory
+
     own_directory = _within(project, import_text)
     if own_directory is not None:
         return project, own_directory
+
     parts = import_text.split("/")
     # From the whole path to its first part: the longest module wins.
     for length in range(len(parts), 0, -1):
@@ -178,10 +186,12 @@ def find_directory(project: Project, path: bytes, session: Session) -> tuple[Pro
             directory = _join(root, "/".join(parts[length:]))
             if directory in other.directories():
                 return other, directory
+
     for other, root in session.providers(project, _STANDARD) if "." not in parts[0] else ():
         directory = _join(root, import_text)
         if directory in other.directories():
             return other, directory
+
     return None
 
 
@@ -193,6 +203,7 @@ def _within(project: Project, path: str) -> bytes | None:
                 return directory
         elif module == _STANDARD and (directory := _join(root, path)) in project.directories():
             return directory
+
     return None
 
 
@@ -276,16 +287,19 @@ class GoNames:
         model = self.model(document)
         if model is None:
             return None
+
         unnamed = [spec for spec in model.imports if not spec.alias]
         for spec in model.imports:
             if spec.alias == name:
                 return GoImport(spec, self.package(document, spec.path))
+
         # The package clause decides the name, and reading it parses files; the likely import comes first.
         unnamed.sort(key=lambda spec: guess_package_name(spec.path) != name)
         for spec in unnamed:
             package = self.package(document, spec.path)
             if (package.name if package is not None else guess_package_name(spec.path)) == name:
                 return GoImport(spec, package)
+
         return next(
             (GoImport(spec, None) for spec in unnamed if spec.path.rpartition(b"/")[2] == name),
             None,
@@ -296,18 +310,22 @@ class GoNames:
         model = self.model(document)
         if model is None:
             return []
+
         local = model.local(path, name, offset)
         if local is not None:
             return [GoRef(document, local)]
+
         declared_here = model.top.get(name)
         refs = [GoRef(document, declaration) for declaration in declared_here or ()]
         refs += [ref for ref in self.declarations(visible_files(document), name) if ref.document != document]
         if refs or declared_here:
             return refs
+
         for spec in model.imports:
             # A dot import puts all exported names of a package into the file.
             if spec.alias == b"." and (package := self.package(document, spec.path)) is not None:
                 refs += self.member(package, name)
+
         return refs
 
     def member(self, package: GoPackage, name: bytes) -> list[GoRef]:
@@ -336,4 +354,5 @@ class GoNames:
             text = document.text
             if name in text and pattern.search(text) and (model := self.model(document)) is not None:
                 refs += [GoRef(document, declaration) for declaration in model.methods.get(owner, {}).get(name, ())]
+
         return refs

@@ -60,6 +60,7 @@ class GoModel(ParsedFile):
         self.top: Declared = {}
         self.methods: dict[bytes, Declared] = {}
         self._blocks: dict[tuple[int, int, str], Declared] = {}
+
         for node in self.root.named_children:
             if node.type == "import_declaration":
                 self.imports += _imports(node)
@@ -95,6 +96,7 @@ class GoModel(ParsedFile):
             names: set[bytes] = set()
             if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
                 names = {d.name for d in _function_declarations(parent) if d.kind == "parameter"}
+
             for declaration in _scope_declarations(node):
                 # With two or more names, := assigns to names that this block or the parameters have already declared.
                 # Without this rule, 4 % of local names led to the wrong declaration.
@@ -106,9 +108,12 @@ class GoModel(ParsedFile):
                     left = declaration.node.child_by_field_name("left")
                     if left is not None and left.named_child_count > 1:
                         continue
+
                 names.add(declaration.name)
                 declarations.setdefault(declaration.name, []).append(declaration)
+
             self._blocks[key] = declarations
+
         return declarations
 
 
@@ -126,6 +131,7 @@ def receiver_type(method: Node) -> Node | None:
             pending += [kind] if kind is not None else []
         elif node.type in {"pointer_type", "parenthesized_type"}:
             pending += node.named_children
+
     return None
 
 
@@ -138,6 +144,7 @@ def receiver_arguments(method: Node) -> list[Node]:
         if node.type == "type_arguments":
             return [leaf for child in node.named_children for leaf in _leaves(child, "type_identifier")]
         pending += node.named_children
+
     return []
 
 
@@ -189,6 +196,7 @@ def _function_declarations(node: Node) -> Iterator[GoDeclaration]:
     if node.type == "method_declaration":
         for position, name in enumerate(receiver_arguments(node)):
             yield _declaration("typeparameter", name, node, node.start_byte, position)
+
     for field in ("receiver", "parameters", "result"):
         parameters = node.child_by_field_name(field)
         for parameter in (
@@ -196,6 +204,7 @@ def _function_declarations(node: Node) -> Iterator[GoDeclaration]:
         ):
             for name in parameter.children_by_field_name("name"):
                 yield _declaration("parameter", name, parameter, visible)
+
     if body is not None:
         yield from _labels(body)
 
@@ -203,6 +212,7 @@ def _function_declarations(node: Node) -> Iterator[GoDeclaration]:
 def _labels(body: Node) -> Iterator[GoDeclaration]:
     if b":" not in (body.text or b""):
         return
+
     pending = list(body.named_children)
     while pending:
         node = pending.pop()
@@ -228,12 +238,14 @@ def _head_declarations(node: Node) -> Iterator[GoDeclaration]:
     initializer = node.child_by_field_name("initializer")
     if initializer is not None:
         yield from _statement_declarations(initializer)
+
     if node.type == "type_switch_statement":
         alias, value = node.child_by_field_name("alias"), node.child_by_field_name("value")
         if alias is not None and value is not None:
             for name in alias.named_children:
                 # The name of a type switch is visible in its clauses, after the value.
                 yield _declaration("variable", name, node, value.end_byte)
+
     for child in node.named_children if node.type == "for_statement" else ():
         if child.type == "for_clause":
             first = child.child_by_field_name("initializer")

@@ -34,6 +34,7 @@ class Fixtures(PythonAnnotations):
         function = self.function_binding(scope)
         if not _may_use_fixtures(document, function):
             return None
+
         outer = scope.parent
         while outer is not None and outer.kind == "class":
             binding = next(
@@ -42,6 +43,7 @@ class Fixtures(PythonAnnotations):
             if binding is not None:
                 return PythonRef(document, binding)
             outer = outer.parent
+
         candidate: Document | None = document
         directory = document.path
         while True:
@@ -58,6 +60,7 @@ class Fixtures(PythonAnnotations):
         model = self.model(document)
         if model is None:
             return None
+
         for binding in reversed(model.module.bindings.get(name, [])):
             if binding.kind in {"import", "from"}:
                 fixture = next(
@@ -67,6 +70,7 @@ class Fixtures(PythonAnnotations):
                     return fixture
             elif is_fixture(binding):
                 return PythonRef(document, binding)
+
         named_arguments = [b"name=" + quote + name + quote for quote in (b'"', b"'")]
         if any(argument in model.text for argument in named_arguments):
             for bindings in model.module.bindings.values():
@@ -74,6 +78,7 @@ class Fixtures(PythonAnnotations):
                     texts = [decorator.text or b"" for decorator in binding.decorators]
                     if is_fixture(binding) and any(arg in text for text in texts for arg in named_arguments):
                         return PythonRef(document, binding)
+
         starred = self.follow(self._star_imports(document, model.module, name, set()))
         plugins = [source for plugin in _plugins(model) for source in self.modules(document, plugin, 0)[:1]]
         imported_refs = [*starred, *(ref for source in plugins for ref in self.follow(self.member(source, name)))]

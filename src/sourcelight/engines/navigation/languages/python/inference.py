@@ -43,9 +43,11 @@ class PythonInference(Fixtures):
         """
         if node is None or self.depth >= MAX_DEPTH:
             return []
+
         handler = self._EXPRESSIONS.get(node.type)
         if handler is None:
             return [PythonValue("outside")] if node.type in _OUTSIDE else []
+
         self.depth += 1
         try:
             return first_distinct(handler(self, document, scope, node, node.start_byte if offset < 0 else offset))
@@ -70,6 +72,7 @@ class PythonInference(Fixtures):
                 values.append(value)
             for ref in self.members(value, (name.text if name is not None else None) or b"")[:2]:
                 values += self.member_values(ref, value)
+
         return values
 
     def _call(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
@@ -77,6 +80,7 @@ class PythonInference(Fixtures):
         arguments = node.child_by_field_name("arguments")
         if function is None:
             return []
+
         positional = (
             [a for a in arguments.named_children if a.type not in {"keyword_argument", "comment"}] if arguments else []
         )
@@ -86,27 +90,32 @@ class PythonInference(Fixtures):
             return [PythonValue("super", self.class_ref(document, holder))] if holder is not None else []
         if name == b"cast" and positional:
             return self.annotation_values(document, scope, positional[0], offset)
+
         values: list[PythonValue] = []
         for value in self.infer(document, scope, function, offset):
             values += self.call_results(value)
+
         if not values and function.type == "identifier" and name in _BUILTIN_CALLS:
             return [] if self.lookup(document, scope, name, offset) else [PythonValue("outside")]
         if values or not positional:
             return values
         if name in _SAME:
             return self.infer(document, scope, positional[0], offset)
+
         if name in _ITEM_GETTERS:
             return [
                 item
                 for value in self.infer(document, scope, positional[0], offset)
                 for item in self.iteration_values(value)
             ]
+
         if name == b"type":
             return [
                 PythonValue("class", v.ref)
                 for v in self.infer(document, scope, positional[0], offset)
                 if v.kind == "instance"
             ]
+
         if name == b"enumerate":
             items = [
                 item
@@ -116,6 +125,7 @@ class PythonInference(Fixtures):
             # Pairs of number and item are simplified to a container of the items: the number has no members of
             # interest.
             return [PythonValue("container", items=(PythonValue("container", items=tuple(items)),))]
+
         return []
 
     def _subscript(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
@@ -129,6 +139,7 @@ class PythonInference(Fixtures):
                 values.append(value)
             else:
                 values += self._method_results(value, b"__getitem__")
+
         return values
 
     def _inner_expression(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
@@ -194,6 +205,7 @@ class PythonInference(Fixtures):
             return [PythonValue("outside")] if self.is_outside(ref) else []
         if self.depth >= MAX_DEPTH:
             return []
+
         self.depth += 1
         try:
             return first_distinct(self._bound_values(ref, binding))
@@ -204,20 +216,25 @@ class PythonInference(Fixtures):
         document, scope, node = ref.document, binding.scope, binding.node
         if binding.kind == "parameter":
             return self._parameter_values(ref, binding)
+
         if binding.kind == "variable":
             annotation = node.child_by_field_name("type")
             if annotation is not None and not binding.steps:
                 values = self.annotation_values(document, scope, annotation)
                 if values:
                     return values
+
             value = node.child_by_field_name("right") or node.child_by_field_name("value")
             while value is not None and value.type == "assignment":
                 value = value.child_by_field_name("right")
+
             steps = binding.steps
             while steps and steps[0] >= 0 and value is not None and value.type in {"tuple", "expression_list", "list"}:
                 exception_types = value.named_children
                 value, steps = (exception_types[steps[0]] if steps[0] < len(exception_types) else None), steps[1:]
+
             return self._unpack(self.infer(document, scope, value), steps)
+
         if binding.kind == "loop":
             loop_scope = scope
             if node.type == "for_in_clause" and scope.parent is not None and _is_first_clause(node, scope.node):
@@ -226,9 +243,11 @@ class PythonInference(Fixtures):
                 loop_scope = scope.parent
             iterables = self.infer(document, loop_scope, node.child_by_field_name("right"))
             return self._unpack([item for value in iterables for item in self.iteration_values(value)], binding.steps)
+
         if binding.kind == "with":
             iterables = self.infer(document, scope, node.named_children[0] if node.named_children else None)
             return self._unpack([item for value in iterables for item in self.context_values(value)], binding.steps)
+
         if binding.kind == "except":
             exception_node = node.named_children[0] if node.named_children else None
             exception_types = (
@@ -244,6 +263,7 @@ class PythonInference(Fixtures):
                 for v in self.infer(document, scope, exception_type)
                 if v.kind == "class"
             ]
+
         return []
 
     def _unpack(self, values: list[PythonValue], steps: tuple[int, ...]) -> list[PythonValue]:
@@ -255,6 +275,7 @@ class PythonInference(Fixtures):
                 items = value.items if value.kind == "container" else tuple(self.iteration_values(value))
                 unpacked += items[step : step + 1] if value.kind == "container" and len(items) > step else items
             values = unpacked
+
         return values
 
     def _parameter_values(self, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
@@ -270,6 +291,7 @@ class PythonInference(Fixtures):
                     if stars
                     else values
                 )
+
         holder = self.method_owner(document, scope)
         if holder is not None and self._is_first(scope, binding):
             kind: Literal["class", "instance"] = "instance"
@@ -280,11 +302,13 @@ class PythonInference(Fixtures):
             # The first parameter of a method is bound to the instance or class, under any name.
             if not any(b"staticmethod" in decorator for decorator in marks):
                 return [PythonValue(kind, holder)]
+
         default = node.child_by_field_name("value")
         if default is not None:
             values = self.infer(document, outer, default)
             if values:
                 return values
+
         fixture = self.fixture(document, scope, binding.name)
         return self.call_results(PythonValue("function", fixture)) if fixture is not None else []
 
@@ -314,6 +338,7 @@ class PythonInference(Fixtures):
             return self._method_results(value, b"__call__")
         if value.kind != "function" or value.ref is None or value.ref.binding is None or self.depth >= MAX_DEPTH:
             return []
+
         self.depth += 1
         try:
             return first_distinct(self._return_values(value, value.ref, value.ref.binding))
@@ -334,18 +359,21 @@ class PythonInference(Fixtures):
                 and (text == b"Self" or text == _annotation_of_self(node))
             ):
                 return [PythonValue("instance", value.owner.ref)]
+
             values = self.annotation_values(ref.document, scope, annotation)
             if values:
                 if (managed or fixture) and values[0].kind == "container":
                     # `Iterator[T]` of a context manager or a fixture: what its user gets is a T.
                     return [PythonValue("generator", items=values[0].items)] if managed else list(values[0].items)
                 return values
+
         returned, yielded = _results(node)
         if yielded:
             items = tuple(v for y in yielded[:MAX_ALTERNATIVES] for v in self._result(value, ref, scope, y))
             if fixture:
                 return list(items)
             return [PythonValue("generator" if managed else "container", items=items)]
+
         # The last returns are usually the results; early ones are often guards that return None.
         return [v for r in returned[-MAX_ALTERNATIVES:] for v in self._result(value, ref, scope, r)]
 
@@ -357,6 +385,7 @@ class PythonInference(Fixtures):
             and value.owner.ref is not None
         ):
             return [PythonValue("instance", value.owner.ref)]
+
         return self.infer(ref.document, scope, node)
 
     def _method_results(self, value: PythonValue, method: bytes) -> list[PythonValue]:
@@ -373,10 +402,12 @@ class PythonInference(Fixtures):
             return list(value.items if value.keys is None else value.keys)
         if value.kind == "generator":
             return list(value.items)
+
         for method in (b"__iter__", b"__aiter__", b"__getitem__"):
             iterators = self._method_results(value, method)
             if iterators and method == b"__getitem__":
                 return iterators
+
             items = [
                 item
                 for iterator in iterators
@@ -384,6 +415,7 @@ class PythonInference(Fixtures):
             ]
             if items:
                 return items
+
         return []
 
     def _next(self, value: PythonValue) -> list[PythonValue]:
@@ -459,4 +491,5 @@ def _results(function: Node) -> tuple[list[Node], list[Node]]:
             has_yield or node.type.endswith(("statement", "clause")) or node.type == "block"
         ):
             pending += reversed(node.named_children)
+
     return returned, yielded

@@ -55,6 +55,7 @@ class PythonLanguage(Language):
         cursor = session.cursor(ref.document, ref.start)
         if cursor is None or not isinstance(cursor.parsed, PythonModel):
             return []
+
         inference = PythonInference(session)
         scope = cursor.parsed.scope_along(cursor.path)
         if cursor.parent.type == "attribute":
@@ -65,6 +66,7 @@ class PythonLanguage(Language):
             members = inference.attribute_bindings(owner, cursor.name) if owner is not None else []
         else:
             members = [PythonRef(ref.document, binding) for binding in scope.bindings.get(cursor.name, [])]
+
         return [_to_ref(member, "scope") for member in members]
 
     def module_names(self, document: Document) -> Collection[str]:
@@ -83,6 +85,7 @@ class PythonLanguage(Language):
             documents = find_module(document, dotted_name.encode(), level, session)
             if documents:
                 return documents[0]
+
         documents = find_module(document, name.encode(), level, session)
         return documents[0] if documents else None
 
@@ -108,10 +111,13 @@ def _usage(node: Node) -> Usage:
             role = "import"
         elif kind in {"function_definition", "class_definition"}:
             is_binding = True
+
         if kind in {"attribute", "call"}:
             is_called = _is_called(outer if role == "attribute" else node)
+
         if not is_binding:
             is_binding = _is_target(node if role != "attribute" else parent)
+
     return Usage(role, is_binding, is_called)
 
 
@@ -152,9 +158,11 @@ class PythonLookup:
             return self._attribute()
         if kind == "keyword_argument" and self._is_field("name"):
             return self._keyword(), "type"
+
         statement = next((node for node in reversed(self.path[:-1]) if node.type.startswith("import_")), None)
         if statement is not None and kind in {"dotted_name", "aliased_import"}:
             return self._import_refs(statement), "import"
+
         return self._plain_name()
 
     def _is_field(self, field: str) -> bool:
@@ -177,21 +185,26 @@ class PythonLookup:
             )
             bound = PythonRef(self.document, bindings_here[0])
             return ([fixture, bound], "import") if fixture is not None else self._follow_imports([bound], "scope")
+
         if self.name in scope.globals:
             scope = scope.module
+
         if scope.kind == "class" and self.parent.type == "decorator":
             bindings = scope.bindings.get(self.name, [])
             # `@name.setter` refers to the property above it, not to the function below.
             getters = [binding for binding in bindings if binding.start < self.leaf.start_byte]
             if getters:
                 return [PythonRef(self.document, getters[0])], "scope"
+
         refs = self.inference.lookup(self.document, scope, self.name, self.leaf.start_byte)
         if not refs and self.name in _MODULE_VARIABLES:
             return [PythonRef(self.document)], "scope"
+
         if refs and refs[0].binding is not None and refs[0].binding.kind == "parameter":
             owner = refs[0].binding.scope
             if owner.kind == "function" and refs[0].document is self.document:
                 return refs, "scope"
+
         return self._follow_imports(refs, "scope")
 
     def _follow_imports(self, refs: list[PythonRef], rule: How) -> tuple[list[PythonRef], How]:
@@ -206,6 +219,7 @@ class PythonLookup:
         assigned = self._own_attribute(scope)
         if assigned is not None:
             return [assigned], "type"
+
         refs: list[PythonRef] = []
         rule: How = "type"
         outside = 0
@@ -215,9 +229,11 @@ class PythonLookup:
                 rule = "import"
             refs += self.inference.members(value, self.name)
             outside += value.kind in {"outside", "container"}
+
         # Every possible receiver is outside of the repositories: ranking by name would only guess.
         if not refs and outside and outside == len(values):
             self.inference.session.note_outside(self.document, self.leaf.start_byte)
+
         return self.inference.follow(refs), rule
 
     def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
@@ -236,11 +252,13 @@ class PythonLookup:
         )
         if call is None or call.type != "call":
             return []
+
         call_index = next(i for i, n in enumerate(self.path) if n.id == call.id)
         scope = self.model.scope_along(self.path[: call_index + 1])
         refs: list[PythonRef] = []
         for value in self.inference.infer(self.document, scope, call.child_by_field_name("function")):
             refs += self.inference.parameter_named(value, self.name)
+
         return refs
 
     def _import_refs(self, statement: Node) -> list[PythonRef]:
@@ -251,6 +269,7 @@ class PythonLookup:
         if self.parent.type == "aliased_import" and self._is_field("alias"):
             name = self.parent.child_by_field_name("name")
             return self._module_refs((name.text if name is not None else None) or b"", 0)
+
         return self._module_refs(self._prefix(self.parent), 0)
 
     def _prefix(self, node: Node) -> bytes:
@@ -270,11 +289,13 @@ class PythonLookup:
             level = parse_from_module(source)[1]
             start = self.parent if self.parent.type == "dotted_name" else source
             return self._module_refs(self._prefix(start), level)
+
         scope = self.model.scope_along(self.path)
         for bindings in scope.bindings.values():
             for binding in bindings:
                 if binding.node.start_byte <= self.leaf.start_byte < binding.node.end_byte and binding.kind == "from":
                     return self.inference.follow([PythonRef(self.document, binding)])
+
         return []
 
 

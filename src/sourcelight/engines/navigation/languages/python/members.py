@@ -76,6 +76,7 @@ class PythonMembers(PythonNames):
             return [r for ref in self.members(value, b"__call__")[:1] for r in self._parameters(ref, name)]
         if value.kind == "function" and value.ref is not None:
             return self._parameters(value.ref, name)
+
         if value.kind == "class" and value.ref is not None:
             # A keyword of a call of a class is a parameter of its constructor; without one (dataclass, NamedTuple) it
             # is a field.
@@ -85,6 +86,7 @@ class PythonMembers(PythonNames):
                     if parameters:
                         return parameters
             return self.members(value, name)
+
         return []
 
     def _parameters(self, ref: PythonRef, name: bytes) -> list[PythonRef]:
@@ -100,12 +102,14 @@ class PythonMembers(PythonNames):
             return self.member(value.ref.document, name)
         if value.kind in {"class", "instance"} and value.ref is not None:
             return self._class_members(value.ref, name, set())
+
         if value.kind == "super" and value.ref is not None:
             for base in self._bases(value.ref):
                 # The class itself counts as visited: super() starts behind it.
                 members = self._class_members(base, name, {value.ref.key})
                 if members:
                     return members
+
         return []
 
     def class_scope(self, ref: PythonRef) -> PythonScope | None:
@@ -120,20 +124,25 @@ class PythonMembers(PythonNames):
         # Depth first and left to right, which is the method resolution order except for diamonds.
         if ref.key in visited or len(visited) > _MAX_BASES:
             return []
+
         visited.add(ref.key)
         scope = self.class_scope(ref)
         if scope is None:
             return []
+
         bindings = _members_first(scope.bindings.get(name, []))
         # A bare annotation in the class body declares an attribute that `__init__` assigns.
         if not any(map(_has_value, bindings)):
             bindings += self.attributes(scope).get(name, [])
+
         if bindings:
             return [PythonRef(ref.document, binding) for binding in bindings]
+
         for base in self._bases(ref):
             members = self._class_members(base, name, visited)
             if members:
                 return members
+
         return []
 
     def _bases(self, ref: PythonRef) -> Iterator[PythonRef]:
@@ -141,6 +150,7 @@ class PythonMembers(PythonNames):
         arguments = binding.node.child_by_field_name("superclasses") if binding is not None else None
         if binding is None or arguments is None:
             return
+
         for node in arguments.named_children:
             expression = node.child_by_field_name("value") if node.type == "subscript" else node
             if node.type not in {"keyword_argument", "comment"}:
@@ -197,18 +207,22 @@ def _assigned_attributes(model: PythonModel, scope: PythonScope) -> dict[bytes, 
         first = next((c for c in parameters.named_children if c.type != "comment"), None) if parameters else None
         while first is not None and first.type != "identifier":
             first = first.named_children[0] if first.named_children else None
+
         if first is None or not first.text:
             continue
+
         body = method.node.child_by_field_name("body")
         # A search in the bytes spares the walk of methods that assign nothing to `self`.
         if body is None or first.text + b"." not in model.text[body.start_byte : body.end_byte]:
             continue
+
         inner = model.scope(method.node, scope)
         for name, node, kind, steps in _attribute_targets(body, first.text):
             binding = PythonBinding(
                 kind, name.text or b"", name.start_byte, name.end_byte, node, inner, node.end_byte, steps
             )
             attributes.setdefault(binding.name, []).append(binding)
+
     return attributes
 
 
@@ -275,6 +289,7 @@ class PythonAnnotations(PythonMembers):
         """Return the values that an annotation allows."""
         if node is None or self.depth >= MAX_DEPTH:
             return []
+
         offset = node.start_byte if offset < 0 else offset
         self.depth += 1
         try:
@@ -292,12 +307,14 @@ class PythonAnnotations(PythonMembers):
             return self._quoted_annotation(document, scope, node, offset)
         if kind in {"generic_type", "subscript"}:
             return self._generic_values(document, scope, node, offset)
+
         if kind in {"identifier", "attribute", "member_type"}:
             if (node.text or b"").rpartition(b".")[2] == b"Self":
                 holder = scope.enclosing_class
                 ref = self.class_ref(document, holder) if holder is not None else None
                 return [PythonValue("instance", ref)] if ref is not None else []
             return self._class_instances(document, scope, node, offset)
+
         return []
 
     def _class_instances(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
@@ -309,8 +326,10 @@ class PythonAnnotations(PythonMembers):
             name = node.child_by_field_name("attribute") or node.named_children[-1]
             holder = node.child_by_field_name("object") or node.named_children[0]
             refs = [r for v in self.infer(document, scope, holder, offset) for r in self.members(v, name.text or b"")]
+
         if not refs and node.type == "identifier" and (node.text or b"") in _BUILTINS:
             return [PythonValue("outside")]
+
         values: list[PythonValue] = []
         for end in self.follow(refs)[:MAX_ALTERNATIVES]:
             binding = end.binding
@@ -319,6 +338,7 @@ class PythonAnnotations(PythonMembers):
             if self.is_outside(end):
                 values.append(PythonValue("outside"))
                 continue
+
             if binding.kind == "class":
                 values.append(PythonValue("instance", end))
             elif binding.kind == "variable":
@@ -327,8 +347,10 @@ class PythonAnnotations(PythonMembers):
                     values += self._constructed_type(end, binding, right)
                 else:
                     values += self.annotation_values(end.document, binding.scope, right)
+
             if values:
                 break
+
         return values
 
     def _constructed_type(self, ref: PythonRef, binding: PythonBinding, call: Node) -> list[PythonValue]:
@@ -339,8 +361,10 @@ class PythonAnnotations(PythonMembers):
             key = argument.child_by_field_name("name")
             if name == b"TypeVar" and argument.type == "keyword_argument" and key is not None and key.text == b"bound":
                 return self.annotation_values(ref.document, binding.scope, argument.child_by_field_name("value"))
+
         if name == b"NewType" and arguments is not None and len(arguments.named_children) > 1:
             return self.annotation_values(ref.document, binding.scope, arguments.named_children[1])
+
         return []
 
     def _quoted_annotation(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
@@ -354,30 +378,37 @@ class PythonAnnotations(PythonMembers):
         parts = node.named_children
         if not parts:
             return []
+
         base, arguments = parts[0], parts[1:]
         if len(arguments) == 1 and arguments[0].type == "type_parameter":
             arguments = arguments[0].named_children
+
         name = (base.text or b"").rpartition(b".")[2]
         if name == b"Union":
             return [v for argument in arguments for v in self.annotation_values(document, scope, argument, offset)]
+
         if name in _FIRST:
             inner = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
             return (
                 [PythonValue("generator", items=tuple(inner))] if name.endswith(b"ContextManager") and inner else inner
             )
+
         if name == b"Coroutine":
             return self.annotation_values(document, scope, arguments[-1] if arguments else None, offset)
         if name in {b"Type", b"type"}:
             inner = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
             return [PythonValue("class", v.ref) for v in inner if v.kind == "instance"]
+
         if name in _LISTS:
             item_types = arguments if name.lower() == b"tuple" else arguments[:1]
             items = [v for item_type in item_types for v in self.annotation_values(document, scope, item_type, offset)]
             return [PythonValue("container", items=tuple(items))]
+
         if name in _MAPS:
             items = self.annotation_values(document, scope, arguments[-1] if len(arguments) > 1 else None, offset)
             keys = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
             return [PythonValue("container", items=tuple(items), keys=tuple(keys))]
+
         return self.annotation_values(document, scope, base, offset)
 
 

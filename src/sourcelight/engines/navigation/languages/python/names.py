@@ -64,6 +64,7 @@ def _find_modules(project: Project) -> PythonModules:
     for number, path in enumerate(project.paths):
         if not path.endswith(_ENDINGS):
             continue
+
         directory, _, base = path.rpartition(b"/")
         stem = base.rpartition(b".")[0]
         top = root(directory)
@@ -72,18 +73,22 @@ def _find_modules(project: Project) -> PythonModules:
         name = package if stem == b"__init__" else package + b"." + stem if package else stem
         if not name:
             continue
+
         files.setdefault(name, []).append((top, number))
         names[number] = top, name
         if top in _SHARED_ROOTS:
             shared_modules.setdefault(name.split(b".")[0].decode(errors="replace"), top)
+
         for shared_root in _SHARED_ROOTS:
             # A directory without __init__.py below a shared root is a namespace package, with the longer name as well.
             prefix = shared_root + b"/" if shared_root else b""
             if top != shared_root and top.startswith(prefix):
                 spaced = top[len(prefix) :].replace(b"/", b".") + b"." + name
                 files.setdefault(spaced, []).append((shared_root, number))
+
     for entries in files.values():
         entries.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
+
     return PythonModules(files, names, shared_modules)
 
 
@@ -96,6 +101,7 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
             directory = _directory_of(directory)
         package_document = _find_in_directory(project, directory, module)
         return [package_document] if package_document is not None else []
+
     modules = modules_of(project)
     entries = modules.files.get(module)
     if entries:
@@ -103,9 +109,11 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
         # A repository may contain several packages of that name, such as examples; the nearest root is meant.
         near = sorted(entries, key=lambda entry: _distance(own_root, entry[0]))
         return [project.document_at(number) for _, number in near[:3]]
+
     sibling = _find_in_directory(project, _directory_of(document.path), module)
     if sibling is not None:
         return [sibling]
+
     return _in_other_projects(project, module, session)
 
 
@@ -182,6 +190,7 @@ class PythonNames:
                 if name in current.globals:
                     current, is_own_scope = current.module, False
                     continue
+
                 if bindings and name not in current.nonlocals:
                     if not is_own_scope:
                         return [PythonRef(document, b) for b in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
@@ -191,13 +200,17 @@ class PythonNames:
                     if is_bound_before or current.kind != "class":
                         return [PythonRef(document, b) for b in ordered[:MAX_BINDINGS]]
                     later = ordered
+
             if is_own_scope and current.kind != "comprehension":
                 is_own_scope = False
+
             if current.parent is None:
                 starred = self._star_imports(document, current, name, set())
                 if starred:
                     return starred
+
             current = current.parent
+
         return [PythonRef(document, b) for b in later]
 
     def member(
@@ -207,6 +220,7 @@ class PythonNames:
         visited = visited if visited is not None else set()
         if (document.key, name) in visited or len(visited) > MAX_STEPS:
             return []
+
         visited.add((document.key, name))
         model = self.model(document)
         if model is not None:
@@ -215,6 +229,7 @@ class PythonNames:
                 return [PythonRef(document, b) for b in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
             below = self._submodule(document, name)
             return below or self._star_imports(document, model.module, name, visited)
+
         return self._submodule(document, name)
 
     def _submodule(self, document: Document, name: bytes) -> list[PythonRef]:
@@ -231,11 +246,13 @@ class PythonNames:
         # Names such as `__all__` belong to their own module: `import *` doesn't bring them.
         if name.startswith(b"__"):
             return []
+
         for module, level, _ in reversed(scope.stars):
             for source in self.modules(document, module, level)[:1]:
                 refs = self.member(source, name, visited)
                 if refs:
                     return refs
+
         return []
 
     def modules(self, document: Document, module: bytes, level: int) -> list[Document]:
@@ -256,6 +273,7 @@ class PythonNames:
             current = pending.pop(0)
             if current.key in visited or len(visited) > MAX_STEPS:
                 continue
+
             visited.add(current.key)
             imported = self._import_step(current)
             if imported is None or not imported:
@@ -263,6 +281,7 @@ class PythonNames:
             else:
                 # The first target is the best; a second one covers try/except and version checks. More cost time only.
                 pending[:0] = imported[:2]
+
         return targets
 
     def is_outside(self, ref: PythonRef) -> bool:
@@ -279,11 +298,13 @@ class PythonNames:
             return None
         if binding.kind == "import":
             return [PythonRef(refs) for refs in self.modules(ref.document, binding.module, 0)[:1]]
+
         for source in self.modules(ref.document, binding.module, binding.level):
             # A module may import its own name from a package that imports it back.
             refs = [other for other in self.member(source, binding.member) if other.key != ref.key]
             if refs:
                 return refs
+
         dotted_name = binding.module + b"." + binding.member if binding.module else binding.member
         return [PythonRef(refs) for refs in self.modules(ref.document, dotted_name, binding.level)[:1]]
 

@@ -83,6 +83,7 @@ class PythonScope:
             self.globals, self.nonlocals = frozenset(walk.globals), frozenset(walk.nonlocals)
             self.stars = walk.stars
             self._bindings = walk.bindings
+
         return self._bindings
 
     @property
@@ -137,6 +138,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
     if kind == "class_definition":
         # Bases, keywords and decorators of a class are evaluated outside of it (Python reference, class definitions).
         return child.type in {"block", "type_parameter"}
+
     if kind in {"function_definition", "lambda"}:
         # Names of parameters are inside; defaults and annotations are evaluated in the enclosing scope.
         if child.type in {"parameters", "lambda_parameters"}:
@@ -144,9 +146,11 @@ def _is_inside(path: list[Node], index: int) -> bool:
         if child.type == "identifier":
             return kind == "lambda"
         return child.type in {"block", "type_parameter"} or kind == "lambda"
+
     first = next((part for part in node.named_children if part.type == "for_in_clause"), None)
     if first is None or child.start_byte != first.start_byte or index + 2 >= len(path):
         return True
+
     # The first iterable of a comprehension is evaluated in the enclosing scope (Python reference, displays).
     right = first.child_by_field_name("right")
     return right is None or not right.start_byte <= path[-1].start_byte < right.end_byte
@@ -157,6 +161,7 @@ def _names_parameter(path: list[Node], index: int) -> bool:
     leaf = path[-1]
     if leaf.type != "identifier":
         return False
+
     for node in path[index + 1 : -1]:
         if node.type not in _PARAMETERS:
             return False
@@ -164,6 +169,7 @@ def _names_parameter(path: list[Node], index: int) -> bool:
             name = node.child_by_field_name("name")
             if name is None or not name.start_byte <= leaf.start_byte < name.end_byte:
                 return False
+
     return True
 
 
@@ -176,6 +182,7 @@ class _ScopeWalk:
         self.globals: set[bytes] = set()
         self.nonlocals: set[bytes] = set()
         self.stars: list[tuple[bytes, int, int]] = []
+
         # Only `:=` binds inside expressions, so without one in the file only statements are visited.
         self.deep = scope.model.has_walrus
         self._unchecked: list[tuple[int, int]] = []
@@ -201,6 +208,7 @@ class _ScopeWalk:
         if scope.kind == "module":
             self._statements([node])
             return
+
         if scope.kind == "comprehension":
             for child in node.named_children:
                 if child.type == "for_in_clause":
@@ -208,10 +216,12 @@ class _ScopeWalk:
                     if left is not None:
                         self.targets("loop", left, child, left.end_byte)
             return
+
         if scope.kind != "class":
             parameters = node.child_by_field_name("parameters")
             for child in parameters.named_children if parameters is not None else ():
                 self._parameter(child)
+
         types = node.child_by_field_name("type_parameters")
         for child in types.named_children if types is not None else ():
             name = child
@@ -219,6 +229,7 @@ class _ScopeWalk:
                 name = name.named_children[0]
             if name.type == "identifier":
                 self.bind("type", name, child, 0)
+
         body = node.child_by_field_name("body")
         if body is not None:
             self._statements([body])
@@ -232,6 +243,7 @@ class _ScopeWalk:
             if inner is None:
                 return
             name = inner
+
         self.bind("parameter", name, node, 0)
 
     def _statements(self, pending: list[Node]) -> None:
@@ -319,6 +331,7 @@ class _ScopeWalk:
                 continue
             if source is not None and child.start_byte == source.start_byte:
                 continue
+
             if child.type == "aliased_import":
                 name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
                 if name is None or alias is None:
@@ -350,6 +363,7 @@ class _ScopeWalk:
                 if inner.type == "dotted_name" and len(inner.named_children) == 1:
                     self.bind("capture", inner.named_children[0], node, node.end_byte)
                     continue
+
             children = pattern.named_children
             if pattern.type == "class_pattern":
                 children = children[1:]
@@ -362,6 +376,7 @@ class _ScopeWalk:
             elif pattern.type in {"as_pattern", "splat_pattern"} and children and children[-1].type == "identifier":
                 self.bind("capture", children[-1], pattern, node.end_byte)
                 children = children[:-1]
+
             patterns += reversed(children)
 
     def targets(self, kind: BindingKind, target: Node, node: Node, bound_from: int) -> None:

@@ -89,6 +89,7 @@ class TsAnnotations(TsNames):
         if self.depth >= MAX_DEPTH:
             self._was_truncated = True
             return []
+
         key = (
             subject,
             document.key,
@@ -103,9 +104,11 @@ class TsAnnotations(TsNames):
         if key in self._open:
             self._was_truncated = True
             return []
+
         self._open.add(key)
         was_cut, self._was_truncated = self._was_truncated, False
         self.depth += 1
+
         try:
             values = first_distinct(work(document, node, bound_types))
             if not self._was_truncated:
@@ -114,15 +117,18 @@ class TsAnnotations(TsNames):
             self.depth -= 1
             self._was_truncated = self._was_truncated or was_cut
             self._open.discard(key)
+
         return values
 
     def _annotation_values(self, document: Document, node: Node, bound_types: BoundTypes) -> Iterable[TsValue]:  # noqa: PLR0911 - a case a kind of type
         # `readonly T[]`, `(T)`, `: T`: wrappers without a meaning for members.
         while node.type in _INNER and node.named_children:
             node = node.named_children[-1]
+
         kind = node.type
         if kind in {"type_identifier", "identifier", "nested_type_identifier"}:
             return self._named_type_values(document, node, [], bound_types)
+
         if kind == "generic_type":
             arguments = node.child_by_field_name("type_arguments")
             name = node.child_by_field_name("name")
@@ -130,14 +136,17 @@ class TsAnnotations(TsNames):
                 [a for a in arguments.named_children if a.type != "comment"] if arguments is not None else []
             )
             return self._named_type_values(document, name, type_arguments, bound_types) if name is not None else []
+
         if kind in {"union_type", "intersection_type"}:
             return [
                 value for child in node.named_children for value in self.annotation_values(document, child, bound_types)
             ]
+
         if kind == "object_type":
             mapped = next((c for c in node.named_children if c.type == "index_signature"), None)
             inner = self._mapped_members(document, mapped, bound_types) if mapped is not None else []
             return [TsValue("shape", document, node, bound_types), *inner]
+
         if kind == "array_type":
             return [
                 TsValue(
@@ -148,6 +157,7 @@ class TsAnnotations(TsNames):
                     tuple(self.annotation_values(document, node.named_children[0], bound_types)),
                 )
             ]
+
         if kind == "tuple_type":
             return [TsValue("tuple", document, node, bound_types)]
         if kind in _FUNCTIONS:
@@ -156,12 +166,15 @@ class TsAnnotations(TsNames):
             return self.infer(document, node.named_children[0] if node.named_children else None, bound_types)
         if kind == "lookup_type":
             return self._lookup_type(document, node, bound_types)
+
         if kind == "conditional_type":
             # Which branch holds needs a type checker; a member of either may be meant.
             branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
             return [value for branch in branches for value in self.annotation_values(document, branch, bound_types)]
+
         if kind == "this_type":
             return self.this(document, node)
+
         return []
 
     def _mapped_members(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
@@ -175,11 +188,14 @@ class TsAnnotations(TsNames):
     def _lookup_type(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         if len(node.named_children) < 2:
             return []
+
         holder, key = node.named_children[:2]
         values = self.annotation_values(document, holder, bound_types)
+
         # `T[number]` is an element; `T["name"]` is a member.
         if key.type != "literal_type":
             return [item for value in values for item in value.items]
+
         return [v for value in values for ref in self.member_refs(value, unquote(key)) for v in self.values_of(ref)]
 
     def this(self, document: Document, node: Node) -> list[TsValue]:
@@ -192,6 +208,7 @@ class TsAnnotations(TsNames):
                 return [TsValue("instance", document, outer)]
             if outer.type == "interface_declaration":
                 return [TsValue("instance", document, outer)]
+
             # Arrow functions are passed over: they have the `this` of the code around them.
             if outer.type in {"function_declaration", "function_expression", "method_definition"}:
                 declared_this = self._declared_this(document, outer)
@@ -199,6 +216,7 @@ class TsAnnotations(TsNames):
                     return declared_this
                 if outer.type == "method_definition" and index and path[index - 1].type == "object":
                     return [TsValue("object", document, path[index - 1])]
+
         return []
 
     def _declared_this(self, document: Document, function: Node) -> list[TsValue]:
@@ -229,6 +247,7 @@ class TsAnnotations(TsNames):
                 for r in self.member_refs(value, (last.text if last is not None else None) or b"")
             ]
             return self.follow(members)
+
         refs = self.lookup(document, name.text or b"", name.start_byte, as_type=True)
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
 
@@ -237,6 +256,7 @@ class TsAnnotations(TsNames):
         binding = ref.binding
         if binding is None:
             return []
+
         if binding.kind == "typeparameter":
             values = self.meaning(bound_types, ref.key)
             if values:
@@ -246,6 +266,7 @@ class TsAnnotations(TsNames):
             return self.annotation_values(ref.document, default, bound_types) or self.annotation_values(
                 ref.document, constraint, bound_types
             )
+
         inner = (
             self.bound_to(ref, document, arguments, bound_types)
             if arguments or binding.node.child_by_field_name("type_parameters")
@@ -257,6 +278,7 @@ class TsAnnotations(TsNames):
             return self.annotation_values(ref.document, binding.node.child_by_field_name("value"), inner)
         if binding.kind == "enum":
             return [TsValue("enum", ref.document, binding.node)]
+
         return []
 
     def meaning(self, bound_types: BoundTypes, key: DeclarationKey) -> list[TsValue]:
@@ -278,6 +300,7 @@ class TsAnnotations(TsNames):
             elif default is not None:
                 # A default may name earlier parameters, so it is read in the bindings that are made here.
                 bindings[ref.document.key, parameter.start] = TypeArguments(ref.document, default, bindings)
+
         return bindings
 
     def _built_in_type(  # noqa: PLR0911 - a case a group of names
@@ -288,6 +311,7 @@ class TsAnnotations(TsNames):
             return []
         if text in _SAME:
             return self.annotation_values(document, arguments[0], bound_types)
+
         if text in _ARRAYS:
             return [
                 TsValue(
@@ -298,6 +322,7 @@ class TsAnnotations(TsNames):
                     tuple(self.annotation_values(document, arguments[0], bound_types)),
                 )
             ]
+
         if text in _PROMISES:
             return [
                 TsValue(
@@ -308,6 +333,7 @@ class TsAnnotations(TsNames):
                     tuple(self.annotation_values(document, arguments[0], bound_types)),
                 )
             ]
+
         if text in _MAPS:
             return [
                 TsValue(
@@ -318,6 +344,7 @@ class TsAnnotations(TsNames):
                     tuple(self.annotation_values(document, arguments[-1], bound_types)),
                 )
             ]
+
         inner = self.annotation_values(document, arguments[0], bound_types)
         if text == b"Awaited":
             return self.unwrap_promises(inner)
@@ -325,6 +352,7 @@ class TsAnnotations(TsNames):
             return [value for function in inner for value in self.return_values(function)]
         if text == b"InstanceType":
             return [replace(value, kind="instance") for value in inner if value.kind == "class"]
+
         return []
 
     @staticmethod

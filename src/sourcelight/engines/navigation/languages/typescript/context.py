@@ -54,6 +54,7 @@ class TsInference(TsExpressions):
             ]
             if built_in:
                 return built_in
+
         return [
             value for expected in self.expected_values(document, path) for value in self.parameter(expected, position)
         ]
@@ -63,11 +64,13 @@ class TsInference(TsExpressions):
         kind = parent.type
         if kind == "arguments":
             return self._expected_argument(document, path)
+
         if (
             kind in {"as_expression", "satisfies_expression"}
             and parent.named_children[-1].start_byte != node.start_byte
         ):
             return self.annotation_values(document, parent.named_children[-1], {})
+
         if kind in _THROUGH:
             return self.expected_values(document, path[:-1])
         if kind in _TYPED:
@@ -78,16 +81,19 @@ class TsInference(TsExpressions):
             return [item for value in self.expected_values(document, path[:-1]) for item in value.items]
         if kind == "return_statement":
             return self._expected_return(document, path)
+
         if kind == "arrow_function":
             body = parent.child_by_field_name("body")
             is_result = body is not None and body.start_byte == node.start_byte
             return self._returned_by(document, path[:-1]) if is_result else []
+
         if kind == "assignment_expression":
             left = parent.child_by_field_name("left")
             return self.infer(document, left) if left is not None and left.start_byte != node.start_byte else []
         if kind == "jsx_attribute":
             name = parent.named_children[0].text or b""
             return [value for props in self.props(document, path[:-1]) for value in self._member_values(props, name)]
+
         return []
 
     def _expected_property(self, document: Document, path: list[Node]) -> list[TsValue]:
@@ -115,6 +121,7 @@ class TsInference(TsExpressions):
             values = [v for expected in self.expected_member(document, path) for v in self.return_values(expected)]
         else:
             values = [v for expected in self.expected_values(document, path) for v in self._result(expected)]
+
         return self.unwrap_promises(values) if any(child.type == "async" for child in function.children) else values
 
     def _result(self, function: TsValue) -> list[TsValue]:
@@ -124,14 +131,17 @@ class TsInference(TsExpressions):
         """Return the values that a call expects of an argument."""
         if len(path) < 3:
             return []
+
         node, arguments, call = path[-1], path[-2], path[-3]
         given_arguments = [child for child in arguments.named_children if child.type != "comment"]
         position = next((i for i, child in enumerate(given_arguments) if child.start_byte == node.start_byte), 0)
         if call.type == "new_expression":
             return self._constructor_parameter(document, call, position)
+
         function = call.child_by_field_name("function")
         if function is None:
             return []
+
         values: list[TsValue] = []
         for value in self.infer(document, function):
             callee = value
@@ -139,6 +149,7 @@ class TsInference(TsExpressions):
                 # The result of a callback doesn't constrain its parameters, and inferring it would recurse forever.
                 callee = self.instantiate(value, document, call, callbacks=node.type not in FUNCTIONS)
             values += self.parameter(callee, position, len(given_arguments))
+
         return values
 
     def _constructor_parameter(self, document: Document, call: Node, position: int) -> list[TsValue]:
@@ -149,6 +160,7 @@ class TsInference(TsExpressions):
                 name = child.child_by_field_name("name")
                 if child.type == "method_definition" and name is not None and name.text == b"constructor":
                     values += self.parameter(TsValue("function", value.document, child, value.bound_types), position)
+
         return values
 
     def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:
@@ -160,6 +172,7 @@ class TsInference(TsExpressions):
             for ref in self.lookup(candidate.document, b"IntrinsicElements", candidate.start, as_type=True):
                 for value in self.of_type(ref, candidate.document, [], {}):
                     refs += self.member_refs(value, name)
+
         return refs
 
     def props(self, document: Document, path: list[Node]) -> list[TsValue]:
@@ -168,7 +181,9 @@ class TsInference(TsExpressions):
         name = element.child_by_field_name("name")
         if name is not None and is_intrinsic(name):
             return [v for ref in self.intrinsic(document, name.text or b"") for v in self.values_of(ref)]
+
         values: list[TsValue] = []
         for value in self.infer(document, name):
             values += self.parameter(value, 0)
+
         return values

@@ -62,6 +62,7 @@ def built_in_method_results(
             return [TsValue("promise", document, call, {}, tuple(results))]
         if name in {b"catch", b"finally"}:
             return [holder]
+
     return []
 
 
@@ -75,12 +76,15 @@ def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsVa
     """Return the values that a built-in method passes to its callback."""
     if holder.kind not in {"array", "map", "promise"}:
         return []
+
     if name in _CALLED_WITH_ITEM:
         # A comparison takes two items; the second parameter of the others is the index.
         last = 1 if name in {b"sort", b"toSorted"} else 0
         return list(holder.items) if position <= last else []
+
     if name in {b"reduce", b"reduceRight"}:
         return list(holder.items) if position == 1 else []
+
     return []
 
 
@@ -108,6 +112,7 @@ class TsExpressions(TsGenerics):
         kind = node.type
         if kind in {"identifier", "type_identifier", "shorthand_property_identifier"}:
             return self._name_values(document, node, bound_types)
+
         # `a.b` is a nested identifier in JSX tags and in types.
         if kind in {"member_expression", "nested_identifier"}:
             return self._property(document, node, bound_types)
@@ -146,6 +151,7 @@ class TsExpressions(TsGenerics):
             return self._subscript(document, node, bound_types)
         if kind == "instantiation_expression":
             return self.infer(document, _first(node), bound_types)
+
         return []
 
     def _name_values(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
@@ -165,16 +171,19 @@ class TsExpressions(TsGenerics):
         parts = [child for child in node.named_children if child.type != "comment"]
         if len(parts) < 2:
             return self.infer(document, parts[0] if parts else None, bound_types)
+
         value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else (parts[0], parts[1])
         # `satisfies` checks and keeps the type of the value; `as` and `<T>` replace it.
         if node.type == "satisfies_expression":
             return self.infer(document, value, bound_types) or self.annotation_values(document, kind, bound_types)
+
         return self.annotation_values(document, kind, bound_types) or self.infer(document, value, bound_types)
 
     def _binary(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         sign = node.child_by_field_name("operator")
         if sign is None or sign.type not in _BOTH:
             return []
+
         sides = (
             [node.child_by_field_name("right")]
             # `a && b` has members only if it is `b`, because a falsy `a` has none.
@@ -215,6 +224,7 @@ class TsExpressions(TsGenerics):
             else:
                 values += value.items
                 values += self._index_signature(value)
+
         return values
 
     def _index_signature(self, value: TsValue) -> list[TsValue]:
@@ -236,21 +246,25 @@ class TsExpressions(TsGenerics):
                 values.append(
                     TsValue("instance", value.document, value.node, merge_bound_types(value.bound_types, bindings))
                 )
+
         # `new Map<string, Item>()`: the class is built in, so that its type arguments are all there is.
         if not values and constructor is not None and type_arguments:
             return self._built_in_type(document, constructor, type_arguments, bound_types)
+
         return values
 
     def _call(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         function = node.child_by_field_name("function")
         if function is None:
             return []
+
         required = _required_module(node)
         if required:
             target = self.module(document, required)
             return [TsValue("module", target)] if target is not None else []
         if function.type == "import":
             return self._dynamic_import(document, node)
+
         # Built-in methods come first: a class's own `then` and `map` are found by its kind, which isn't an array.
         if function.type == "member_expression":
             name = function.child_by_field_name("property")
@@ -262,12 +276,14 @@ class TsExpressions(TsGenerics):
             ]
             if built_in:
                 return built_in
+
         values: list[TsValue] = []
         for value in self.infer(document, function, bound_types):
             if value.kind == "function":
                 values += self.return_values(self.instantiate(value, document, node))
             else:
                 values += self._call_signature_results(value)
+
         return values
 
     def _dynamic_import(self, document: Document, node: Node) -> list[TsValue]:
@@ -289,13 +305,16 @@ class TsExpressions(TsGenerics):
         node = function.node
         if function.kind != "function" or node is None:
             return []
+
         kind = node.child_by_field_name("return_type")
         if kind is not None:
             return self.annotation_values(function.document, kind, function.bound_types)
+
         body = node.child_by_field_name("body")
         # Functions may return each other in a circle.
         if body is None or self.depth >= MAX_DEPTH:
             return []
+
         # The body of an arrow function may be the expression that it returns.
         results = [body] if body.type != "statement_block" else _returns(body)
         self.depth += 1
@@ -305,6 +324,7 @@ class TsExpressions(TsGenerics):
             )
         finally:
             self.depth -= 1
+
         # What an `async` function returns is a promise of it, and a promise of a promise is one promise.
         if any(child.type == "async" for child in node.children):
             return (
@@ -312,6 +332,7 @@ class TsExpressions(TsGenerics):
                 if values
                 else []
             )
+
         return values
 
     def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case per kind
@@ -333,11 +354,13 @@ class TsExpressions(TsGenerics):
             return [value for target in self.follow([ref]) if target.key != ref.key for value in self.values_of(target)]
         if binding.kind in {"variable", "parameter", "member"}:
             return self._declared_values(ref, binding)
+
         return []
 
     def _declared_values(self, ref: TsRef, binding: TsBinding) -> list[TsValue]:
         if self.depth >= MAX_DEPTH:
             return []
+
         self.depth += 1
         try:
             # `const { a: [first] } = value` is the value, then the key `a`, then the index 0.
@@ -356,21 +379,26 @@ class TsExpressions(TsGenerics):
             if any(child.type == "get" for child in node.children):
                 return self.return_values(TsValue("function", document, node, bound_types))
             return [TsValue("function", document, node, bound_types)]
+
         if node.type == "for_in_statement":
             over = self.infer(document, node.child_by_field_name("right"), bound_types)
             return [item for value in over for item in value.items]
+
         kind = node.child_by_field_name("type")
         if kind is not None:
             values = self.annotation_values(document, kind, bound_types)
             if values:
                 return values
+
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         if node.type == "shorthand_property_identifier":
             return self.infer(document, node, bound_types)
+
         if binding.kind == "parameter":
             expected = self._expected_parameter(document, node)
             if expected:
                 return expected
+
         return self.infer(document, value, bound_types) if value is not None and kind is None else []
 
     def _expected_parameter(self, document: Document, node: Node) -> list[TsValue]:
@@ -387,15 +415,18 @@ class TsExpressions(TsGenerics):
         )
         if index is None or path[index].type in {"function_declaration", "function_signature"}:
             return []
+
         function = path[index]
         starts = [p.start_byte for p in parameters_of(function)]
         if node.start_byte not in starts:
             return []
+
         position = starts.index(node.start_byte)
         # A method of an object literal takes its types from the member of the expected type that it implements.
         if function.type == "method_definition":
             expected = self.expected_member(document, path[: index + 1])
             return [value for function_value in expected for value in self.parameter(function_value, position)]
+
         return self.passed_values(document, path[: index + 1], position)
 
     def expected_member(self, document: Document, path: list[Node]) -> list[TsValue]:
@@ -419,6 +450,7 @@ class TsExpressions(TsGenerics):
             first_values = first_values or values
             if any(value.kind == "function" for value in values):
                 return values
+
         return first_values
 
     @staticmethod
@@ -433,11 +465,13 @@ class TsExpressions(TsGenerics):
         parameters = parameters_of(node)
         if not parameters:
             return []
+
         parameter = parameters[min(position, len(parameters) - 1)]
         # `...rest: T[]` takes this argument and all after it, so the argument has the type of an item.
         is_rest_parameter = _is_rest_parameter(parameter)
         if position >= len(parameters) and not is_rest_parameter:
             return []
+
         values = self.annotation_values(function.document, parameter.child_by_field_name("type"), function.bound_types)
         return (
             self.take_step(values, PatternStep("index", index=position - len(parameters) + 1))
@@ -452,6 +486,7 @@ class TsExpressions(TsGenerics):
         if step.kind == "key":
             refs = [ref for value in values for ref in self.member_refs(value, step.key)]
             return [value for ref in self.follow(refs)[:MAX_ALTERNATIVES] for value in self.values_of(ref)]
+
         stepped_values: list[TsValue] = []
         for value in values:
             if value.kind == "tuple" and value.node is not None:
@@ -467,6 +502,7 @@ class TsExpressions(TsGenerics):
                 )
             else:
                 stepped_values += value.items
+
         return stepped_values
 
 
@@ -507,4 +543,5 @@ def _returns(body: Node) -> list[Node]:
             returned += [value] if value is not None else []
         elif node.type not in FUNCTIONS and node.type not in CLASSES and not node.type.endswith("expression"):
             pending += reversed(node.named_children)
+
     return returned

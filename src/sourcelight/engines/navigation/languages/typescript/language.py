@@ -86,6 +86,7 @@ class TypeScriptLanguage(Language):
         cursor = session.cursor(ref.document, ref.start)
         if cursor is None or not isinstance(cursor.parsed, TsModel):
             return []
+
         if cursor.parent.type in _MEMBERS and len(cursor.path) > 2:
             bindings = [
                 binding("member", key, child)
@@ -98,6 +99,7 @@ class TypeScriptLanguage(Language):
             refs = inference.lookup(ref.document, cursor.name, ref.start)
             refs += inference.lookup(ref.document, cursor.name, ref.start, as_type=True)
             bindings = [other.binding for other in refs if other.binding is not None]
+
         # A class is a type and a value, so both look-ups have it.
         by_start = {first_binding.start: first_binding for first_binding in bindings}
         return [_to_ref(TsRef(ref.document, first_binding), "scope") for first_binding in by_start.values()]
@@ -113,12 +115,15 @@ class TypeScriptLanguage(Language):
         cursor = session.cursor(ref.document, ref.start)
         if cursor is None or not isinstance(cursor.parsed, TsModel):
             return ()
+
         path = cursor.path
         if len(path) < 4 or path[-2].type not in _MEMBERS:
             return ()
+
         holder = path[-4]
         if holder.type not in CLASSES and holder.type != "interface_declaration":
             return ()
+
         value = TsValue("class" if is_static(path[-2]) else "instance", ref.document, holder)
         return [_to_ref(other, "type") for other in _inference(session).overridden(value, cursor.name)]
 
@@ -160,6 +165,7 @@ def _usage(node: Node) -> Usage:
             role = "import"
         elif kind in {"pair", "jsx_attribute", "pair_pattern"} or node.type == "shorthand_property_identifier":
             role = "keyword"
+
         name = parent.child_by_field_name("name") or parent.child_by_field_name("pattern")
         is_binding = is_binding or (
             name is not None
@@ -167,6 +173,7 @@ def _usage(node: Node) -> Usage:
             and (kind in _MEMBERS or kind.endswith(("declaration", "declarator", "parameter", "_signature")))
         )
         is_called = _is_called(expression)
+
     return Usage(role, is_binding, is_called)
 
 
@@ -181,13 +188,16 @@ def _is_called(expression: Node) -> bool:
     # `(await f)()`, `f!()`: parentheses and the like don't change the called function.
     while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
         expression, outer = outer, outer.parent
+
     if outer is None:
         return False
     if outer.type == "decorator":
         return True
+
     # `<div>` is an element of HTML and no component.
     if outer.type in _TAGS and is_intrinsic(expression):
         return False
+
     field = _CALLED_FIELDS.get(outer.type)
     return field is not None and outer.child_by_field_name(field) == expression
 
@@ -211,18 +221,22 @@ class TsLookup:
             self.parent, self.leaf
         ):
             return self._attribute()
+
         if kind in {"import_specifier", "export_specifier"}:
             return self._specifier()
         if kind in {"pair", "pair_pattern", "jsx_attribute"} and self.leaf.type == "property_identifier":
             return self._key(), "type"
         if self.leaf.type == "shorthand_property_identifier_pattern":
             return self._key() or self._declare_here("variable"), "type"
+
         if self.leaf.type == "shorthand_property_identifier":
             # `{a}` reads the variable `a` and names the property `a`: both are meant.
             refs, rule = self._named_refs()
             return [*refs, *self._contextual_key(len(self.path) - 2)], rule
+
         if self.leaf.type in {"property_identifier", "private_property_identifier"}:
             return self._member(), "scope"
+
         return self._named_refs()
 
     def _declare_here(self, kind: str) -> list[TsRef]:
@@ -238,8 +252,10 @@ class TsLookup:
     def _named_refs(self) -> tuple[list[TsRef], How]:
         if self.parent.type in _TAGS and is_intrinsic(self.leaf):
             return self.inference.intrinsic(self.document, self.name), "type"
+
         as_type = self.leaf.type == "type_identifier"
         refs = self.inference.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
+
         # On a declaration, that declaration comes before those merged with it.
         declared_here = [ref for ref in refs if ref.binding is not None and ref.binding.start == self.leaf.start_byte]
         refs = declared_here + [ref for ref in refs if ref not in declared_here]
@@ -258,12 +274,14 @@ class TsLookup:
             return ref
         if binding.start == self.leaf.start_byte:
             return ref
+
         value = binding.node.child_by_field_name("value")
         values = (
             self.inference.infer(ref.document, value) if value is not None and value.type == "call_expression" else []
         )
         if not values or values[0].kind != "module":
             return ref
+
         exported = self.inference.find_exports(values[0].document, binding.steps[0].key)
         return exported[0] if exported else ref
 
@@ -290,9 +308,11 @@ class TsLookup:
                 unquote(name),
             )
             return self.inference.follow([TsRef(self.document, imported)]), "import"
+
         # `export { a as b }`: `b` is a separate name, which other modules import.
         if name is not None and name.start_byte != self.leaf.start_byte:
             return self._declare_here("variable"), "scope"
+
         refs = self.inference.lookup(self.document, self.name, self.model.root.start_byte)
         return self._follow_imports(refs, "scope")
 
@@ -330,6 +350,7 @@ class TsLookup:
         )
         if binding is None:
             return []
+
         # The value as a whole, before any step of the pattern.
         unpacked = TsBinding(binding.kind, b"", holder.start_byte, holder.start_byte, holder)
         return self.inference.values_of(TsRef(self.document, unpacked))
@@ -343,6 +364,7 @@ class TsLookup:
                 depth = sum(1 for node in self.path[top + 1 :] if node.type in {"pair_pattern", "array_pattern"})
                 inner = len(steps) - 1 if self.leaf.type == "shorthand_property_identifier_pattern" else depth - 1
                 return list(steps[:inner])
+
         return []
 
     def _member(self) -> list[TsRef]:
@@ -369,6 +391,7 @@ def _to_ref(ref: TsRef, rule: How) -> Ref:
     if binding.kind == "import":
         missing = binding.module.decode(errors="replace")
         return Ref(ref.document, binding.start, binding.end, "module", "import", missing_module=missing)
+
     return Ref(ref.document, binding.start, binding.end, _kind(binding), rule, reason)
 
 
@@ -379,10 +402,12 @@ def _kind(binding: TsBinding) -> str:
         if binding.node.type in {"enum_assignment", "property_identifier"}:
             return "enummember"
         return "field" if binding.node.type in _FIELDS else "property"
+
     if binding.kind == "variable":
         value = binding.node.child_by_field_name("value")
         if value is not None and value.type in FUNCTIONS:
             return "function"
         if value is not None and value.type in CLASSES:
             return "class"
+
     return _KINDS.get(binding.kind, binding.kind)

@@ -46,6 +46,7 @@ class TsMembers(TsAnnotations):
     def _members(self, value: TsValue, name: bytes, visited: set[object]) -> list[TsRef]:
         if value.key in visited or len(visited) > _MAX_BASES:
             return []
+
         # Wrong or unfinished code can have classes that extend each other.
         visited.add(value.key)
         node = value.node
@@ -53,13 +54,16 @@ class TsMembers(TsAnnotations):
             return self.find_exports(value.document, name)
         if node is None:
             return []
+
         members = [TsRef(value.document, member, value.bound_types) for member in self._own_members(value, node, name)]
         if members:
             return members
+
         for base in self._bases(value, node):
             members = self._members(base, name, visited)
             if members:
                 return members
+
         return []
 
     def overridden(self, value: TsValue, name: bytes) -> list[TsRef]:
@@ -71,6 +75,7 @@ class TsMembers(TsAnnotations):
             current = pending.pop(0)
             if current.node is None:
                 continue
+
             for base in [*self._bases(current, current.node), *self._implemented_interfaces(current, current.node)]:
                 if base.key not in visited and base.node is not None:
                     visited.add(base.key)
@@ -79,6 +84,7 @@ class TsMembers(TsAnnotations):
                         TsRef(base.document, member, base.bound_types)
                         for member in self._own_members(base, base.node, name)
                     ]
+
         return members
 
     def _implemented_interfaces(self, value: TsValue, node: Node) -> Iterator[TsValue]:
@@ -91,6 +97,7 @@ class TsMembers(TsAnnotations):
         model = self.model(value.document)
         if model is None:
             return []
+
         # The kind is part of the key: static members belong to the class, others to its instances.
         key = node.start_byte, node.end_byte, value.kind
         members = model.members.get(key)
@@ -99,6 +106,7 @@ class TsMembers(TsAnnotations):
             for member in _members_of(value.kind, node):
                 members.setdefault(member.name, []).append(member)
             model.members[key] = members
+
         return members.get(name, [])
 
     def _bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
@@ -140,6 +148,7 @@ class TsMembers(TsAnnotations):
             base = clause.child_by_field_name("value") if clause.type == "extends_clause" else clause
             if clause.type == "implements_clause" or base is None:
                 continue
+
             arguments = clause.child_by_field_name("type_arguments")
             type_arguments = list(arguments.named_children) if arguments is not None else []
             for base_value in self.infer(document, base, value.bound_types):
@@ -151,6 +160,7 @@ class TsMembers(TsAnnotations):
                     yield TsValue(value.kind, base_value.document, base_value.node, bound_types)
                 else:
                     yield base_value
+
         name = node.child_by_field_name("name")
         if name is not None and value.kind == "instance":
             yield from self._merged_declarations(document, node, name, value.bound_types)
@@ -183,8 +193,10 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
                     fallbacks.append(member)
                 else:
                     yield member
+
             if not static and child.type == "method_definition" and key is not None and key.text == b"constructor":
                 yield from _parameter_fields(child)
+
     yield from fallbacks
     if not static and body is not None:
         yield from _this_fields(body)
@@ -210,6 +222,7 @@ def _this_fields(body: Node) -> Iterator[TsBinding]:
     """Yield the fields that methods assign to ``this``, as in JavaScript; each at its first assignment."""
     if b"this." not in (body.text or b""):
         return
+
     seen: set[bytes] = set()
     pending = list(reversed(body.named_children))
     while pending:
@@ -223,6 +236,7 @@ def _this_fields(body: Node) -> Iterator[TsBinding]:
             if holder is not None and holder.type == "this" and key is not None and key.text not in seen:
                 seen.add(key.text or b"")
                 yield binding("member", key, node)
+
         # Nested classes and function declarations have a `this` of their own.
         if node.type not in CLASSES and node.type != "function_declaration":
             pending += reversed(node.named_children)
@@ -271,12 +285,14 @@ class TsGenerics(TsMembers):
         declared_parameters = list(type_parameters(node)) if node is not None else []
         if node is None or not declared_parameters:
             return function
+
         bindings: MutableBoundTypes = dict(function.bound_types)
         arguments = call.child_by_field_name("type_arguments")
         for type_parameter, type_node in zip(
             declared_parameters, arguments.named_children if arguments is not None else (), strict=False
         ):
             bindings[function.document.key, type_parameter.start] = TypeArguments(document, type_node, {})
+
         if arguments is None:
             names = {
                 type_parameter.name: (function.document.key, type_parameter.start)
@@ -293,12 +309,14 @@ class TsGenerics(TsMembers):
                 is_informative = callbacks or argument.type not in FUNCTIONS
                 if is_informative and expected is not None and any(name in (expected.text or b"") for name in names):
                     self.unify(expected, self.infer(document, argument), names, bindings)
+
             for type_parameter in declared_parameters:
                 key = function.document.key, type_parameter.start
                 if key not in bindings:
                     default = type_parameter.node.child_by_field_name("value")
                     if default is not None:
                         bindings[key] = TypeArguments(function.document, default, bindings)
+
         return replace(function, bound_types=bindings)
 
     def unify(
@@ -309,6 +327,7 @@ class TsGenerics(TsMembers):
         for _ in range(6):
             if not values:
                 return
+
             kind = expected.type
             if (
                 kind in {"type_annotation", "parenthesized_type", "readonly_type", "optional_type"}
@@ -346,6 +365,7 @@ class TsGenerics(TsMembers):
         if items and given_types:
             # The last type argument has the elements: `Array<T>`, but also the values of `Map<K, T>`.
             self.unify(given_types[-1], items, names, bindings)
+
         for value in values:
             if value.kind == "instance" and value.node is not None:
                 for parameter, argument in zip(type_parameters(value.node), given_types, strict=False):

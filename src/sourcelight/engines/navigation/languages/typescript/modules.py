@@ -51,6 +51,7 @@ def _read(project: Project) -> TsPackages:
         directory, _, base = document.path.rpartition(b"/")
         if b"node_modules/" in document.path:
             continue
+
         if base == b"package.json":
             manifest = _json(document.text)
             name = manifest.get("name")
@@ -61,6 +62,7 @@ def _read(project: Project) -> TsPackages:
                 entries[name] = tuple(main.encode() for main in mains if isinstance(main, str))
         elif base.startswith(b"tsconfig") or base == b"jsconfig.json":
             paths += _paths(directory, _json(_COMMENTS.sub(rb"\1", document.text)))
+
     return TsPackages(directories, entries, tuple(sorted(paths, key=lambda entry: (-len(entry[0]), -len(entry[1])))))
 
 
@@ -82,6 +84,7 @@ def _paths(directory: bytes, config: dict[str, Any]) -> Iterator[tuple[bytes, by
         if isinstance(targets, list) and base is not None:
             resolved = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
             yield directory, pattern.encode(), tuple(target for target in resolved if target is not None)
+
     # With `baseUrl`, names that no pattern matches are paths below it.
     if isinstance(base_url, str) and base is not None:
         yield directory, b"*", (base + b"/*" if base else b"*",)
@@ -97,6 +100,7 @@ def normal(directory: bytes, path: bytes) -> bytes | None:
             parts.pop()
         elif part not in {b"", b"."}:
             parts.append(part)
+
     return b"/".join(parts)
 
 
@@ -107,6 +111,7 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
     if module.startswith(b"."):
         path = normal(directory, module)
         return _file(project, path) if path is not None else None
+
     packages = packages_of(project)
     for root, pattern, targets in packages.paths:
         if not root or directory == root or directory.startswith(root + b"/"):
@@ -118,15 +123,18 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
                     target_file = _file(project, target.replace(b"*", middle))
                     if target_file is not None:
                         return target_file
+
     target_file = _in_package(project, module)
     if target_file is not None:
         return target_file
+
     # Not in this repository: try repositories that publish a package of this name.
     name = _package_name(module)
     for other, _ in session.providers(project, name):
         target_file = _in_package(other, module)
         if target_file is not None:
             return target_file
+
     return None
 
 
@@ -142,6 +150,7 @@ def _in_package(project: Project, module: bytes) -> Document | None:
     directory = packages.directories.get(name)
     if directory is None:
         return None
+
     subpath = module[len(name.encode()) :].strip(b"/")
     if subpath:
         # `exports` of a manifest name built files; sources of a subpath are nearly always in one of these.
@@ -150,6 +159,7 @@ def _in_package(project: Project, module: bytes) -> Document | None:
             if document is not None:
                 return document
         return None
+
     # Sources before `main` of the manifest, which is a built file that only releases have.
     own_entry = b"src/" + name.rpartition("/")[2].encode()
     for entry in (b"src/index", b"index", b"lib/index", *packages.entries[name], own_entry, b"src/main", b"src"):
@@ -157,6 +167,7 @@ def _in_package(project: Project, module: bytes) -> Document | None:
         document = _file(project, path) if path is not None else None
         if document is not None:
             return document
+
     return None
 
 
@@ -179,11 +190,14 @@ def module_names(document: Document) -> tuple[str, ...]:
     """Return the names under which other files may import a file: its stem, and its package."""
     directory, _, base = document.path.rpartition(b"/")
     stem = base.split(b".")[0]
+
     # `import "./a"` finds `a/index.ts`, so such a file goes by the name of its directory.
     names = [stem.decode(errors="replace")] if stem != b"index" else []
     if stem == b"index":
         names.append(directory.rpartition(b"/")[2].decode(errors="replace"))
+
     for name, root in packages_of(document.project).directories.items():
         if not root or directory == root or directory.startswith(root + b"/"):
             names.append(name)
+
     return tuple(name for name in names if name)

@@ -117,6 +117,7 @@ class TsNames:
         model = self.model(document)
         if model is None:
             return []
+
         path = model.path_to(offset)
         # Types and values have separate names in TypeScript. Incomplete code puts one where the other belongs: any
         # declaration is a better answer than none.
@@ -142,6 +143,7 @@ class TsNames:
                 global_bindings = model.declarations(model.root).get(name)
                 if global_bindings:
                     return [TsRef(other, binding) for binding in global_bindings]
+
         return []
 
     def module(self, document: Document, module: bytes) -> Document | None:
@@ -160,19 +162,23 @@ class TsNames:
         binding = ref.binding
         if binding is None or binding.kind != "import" or not binding.module:
             return [ref]
+
         # Modules may re-export each other in a circle.
         if ref.key in visited or len(visited) > _MAX_STEPS:
             return []
+
         visited.add(ref.key)
         target = self.module(ref.document, binding.module)
         if target is None:
             return [ref]
         if binding.member == b"*":
             return [TsRef(target)]
+
         refs = self.find_exports(target, b"default" if binding.member == b"=" else binding.member, visited)
         # `esModuleInterop`: a default import of a CommonJS module is the module itself.
         if not refs and binding.member in {b"default", b"="}:
             return [TsRef(target)]
+
         return refs or [ref]
 
     def find_exports(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[TsRef]:
@@ -181,6 +187,7 @@ class TsNames:
         key = "exported", document.key, name
         if key in visited or len(visited) > _MAX_STEPS:
             return []
+
         visited.add(key)
         exports = self.exports(document)
         refs = [
@@ -188,11 +195,13 @@ class TsNames:
         ]
         if refs or name == b"default":
             return refs
+
         for star in exports.get(b"*", ()):
             target = self.module(document, star.module)
             inner = self.find_exports(target, name, visited) if target is not None else []
             if inner:
                 return inner
+
         return []
 
     def exports(self, document: Document) -> Declared:
@@ -200,11 +209,13 @@ class TsNames:
         model = self.model(document)
         if model is None:
             return {}
+
         if model.exports is None:
             exports: Declared = {}
             for name, binding in _exports(model):
                 exports.setdefault(name, []).append(binding)
             model.exports = exports
+
         return model.exports
 
 
@@ -238,6 +249,7 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
         yield b"default", _default_binding(model, value)
     elif module and any(child.type == "*" for child in node.children):
         yield b"*", TsBinding("import", b"*", node.start_byte, node.end_byte, node, (), module, b"*")
+
     for child in node.named_children:
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
@@ -245,10 +257,12 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
                 "import", unquote(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
             )
             yield binding.name, binding
+
         for specifier in child.named_children if child.type == "export_clause" else ():
             name = specifier.child_by_field_name("name")
             if name is None:
                 continue
+
             exported_name = unquote(specifier.child_by_field_name("alias") or name)
             if module:
                 yield (
@@ -260,6 +274,7 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
             else:
                 for binding in model.declarations(model.root).get(unquote(name), ()):
                     yield exported_name, binding
+
     if any(child.type == "=" for child in node.children) and node.named_children:
         yield b"default", _default_binding(model, node.named_children[-1])
 
@@ -278,9 +293,11 @@ def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBin
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if node.type != "assignment_expression" or left is None or right is None or left.type != "member_expression":
         return
+
     holder, name = left.child_by_field_name("object"), left.child_by_field_name("property")
     if holder is None or name is None:
         return
+
     if (left.text or b"") == b"module.exports":
         if right.type == "object":
             for child in right.named_children:

@@ -71,6 +71,7 @@ def _elements(node: Node) -> list[tuple[int, Node]]:
             position += 1
         elif child.is_named and child.type != "comment":
             elements.append((position, child))
+
     return elements
 
 
@@ -174,6 +175,7 @@ class TsModel(ParsedFile):
             for declaration in self._scope_bindings(node):
                 bindings.setdefault(declaration.name, []).append(declaration)
             self._blocks[key] = bindings
+
         return bindings
 
     def _scope_bindings(self, node: Node) -> Iterator[TsBinding]:
@@ -227,6 +229,7 @@ def parameters_of(node: Node) -> list[Node]:
     single = node.child_by_field_name("parameter")
     if single is not None:
         return [single]
+
     parameters = node.child_by_field_name("parameters")
     return [
         parameter
@@ -241,6 +244,7 @@ def _function_bindings(node: Node) -> Iterator[TsBinding]:
     # As for classes: the name of a function expression is visible in its body alone.
     if node.type in {"function_expression", "generator_function"}:
         yield from _self_named(node, "function")
+
     for parameter in parameters_of(node):
         pattern = parameter.child_by_field_name("pattern") or parameter
         for name, steps in pattern_names(pattern):
@@ -321,6 +325,7 @@ def _import_bindings(node: Node) -> Iterator[TsBinding]:
             source = clause.child_by_field_name("source")
             # `import a = require("a")` imports the value that the module assigns to `export =`.
             yield _import(clause.named_children[0], clause, source, b"=")
+
         for part in clause.named_children if clause.type == "import_clause" else ():
             if part.type == "identifier":
                 yield _import(part, clause, source, b"default")
@@ -366,9 +371,11 @@ def parse_recovering(language: str, text: bytes, deadline: float) -> Tree | None
     tree = parse_tree(language, text, deadline)
     if tree is None or not tree.root_node.has_error or language == "JavaScript":
         return tree
+
     spared = _separate_signatures(text)
     if spared == text:
         return tree
+
     other = parse_tree(language, spared, deadline)
     return other if other is not None and _error_bytes(other) < _error_bytes(tree) else tree
 
@@ -389,6 +396,7 @@ def _separate_signatures(text: bytes) -> bytes:
             complete = line.endswith(b"\n") and b"//" not in code and _ENDS.search(code) is not None
             line_break = line_start + len(line) - 1 if complete else -1
         line_start += len(line)
+
     return bytes(separated)
 
 
@@ -402,4 +410,5 @@ def _error_bytes(tree: Tree) -> int:
             total += node.end_byte - node.start_byte
         elif node.has_error:
             pending += node.named_children
+
     return total

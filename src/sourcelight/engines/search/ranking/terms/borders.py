@@ -63,12 +63,14 @@ def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> 
     states = bytearray(end - start)
     text = b"\n".join(lines[start:end])
     line = last = depth = 0
+
     # Lists of bytes, newlines among them: matches with positions take twice the time.
     for token in _SCANNERS.get(language, _GENERIC).findall(text):
         if token == b"\n":
             line += 1
             states[line] = IN_BRACKETS if depth else FREE
             continue
+
         if token in b"([":
             depth += 1
         elif token in b")]":
@@ -76,7 +78,9 @@ def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> 
         elif inner := token.count(b"\n"):
             states[line + 1 : line + inner + 1] = bytes([WITHIN]) * inner
             line += inner
+
         last = line
+
     # Unclosed brackets were misread.
     states[last + 1 :] = bytes(len(states) - last - 1)
     marks = (b"#",) if language in _HASH else (b"//",)
@@ -86,6 +90,7 @@ def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> 
         if is_comment and was_comment:
             states[position] = WITHIN
         was_comment = is_comment
+
     return states
 
 

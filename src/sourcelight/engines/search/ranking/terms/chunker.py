@@ -54,20 +54,25 @@ def cut_chunks(
     count = len(lines)
     if count and not lines[-1]:
         count -= 1
+
     if not count:
         return []
+
     starts = _heading_lines(lines, count) if prose else sorted({lead_start(lines, line) for line in definition_lines})
     boundaries = [0]
     for start in starts:
         if start - boundaries[-1] >= MIN_CHUNK_LINES and start < count:
             boundaries.append(start)
+
     # A tiny last chunk joins the one before: it would rank by its few words alone.
     if len(boundaries) > 1 and count - boundaries[-1] < MIN_CHUNK_LINES // 2:
         boundaries.pop()
+
     boundaries.append(count)
     chunks: list[tuple[int, int]] = []
     for start_line, end_line in pairwise(boundaries):
         chunks += _split_long(lines, start_line, end_line, language)
+
     return chunks
 
 
@@ -75,6 +80,7 @@ def _split_long(lines: Sequence[bytes], start: int, end: int, language: str) -> 
     """Cut a chunk that is too long, between two statements."""
     if end - start <= MAX_CHUNK_LINES:
         return [(start, end)]
+
     chunks = []
     offset = start
     states = line_states(lines, start, end, language)
@@ -87,6 +93,7 @@ def _split_long(lines: Sequence[bytes], start: int, end: int, language: str) -> 
             break
         chunks.append((start, middle))
         start = middle
+
     chunks.append((start, end))
     return chunks
 
@@ -105,9 +112,11 @@ def lead_start(lines: Sequence[bytes] | Sequence[str], first_line: int) -> int:
             line_index -= 1
         else:
             break
+
         if first_line - line_index > _MAX_LEAD_LINES:
             # A chunk must not begin inside a comment: a part of a comment is worse than none.
             return first_line
+
     return line_index
 
 
@@ -130,6 +139,7 @@ def _bytes_of(line: bytes | str) -> bytes:
 def _heading_lines(lines: Sequence[bytes], count: int) -> list[int]:
     if lines[0].strip() == b"{":
         return _cell_lines(lines, count)
+
     heading_lines = []
     fence = b""
     for line_index in range(1, count):
@@ -144,6 +154,7 @@ def _heading_lines(lines: Sequence[bytes], count: int) -> list[int]:
             heading_lines.append(line_index)
         elif line and line[0] in b"=~^*\"'#+`-" and _UNDERLINE.match(line) and lines[line_index - 1].strip():
             heading_lines.append(line_index - 1)
+
     return heading_lines
 
 

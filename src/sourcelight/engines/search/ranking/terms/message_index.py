@@ -31,6 +31,7 @@ class MessageIndex:
             tokens_found = TOKEN.findall(text.encode())
             sizes[number] = len(tokens_found)
             tokens += [names.setdefault(token, len(names)) for token in tokens_found]
+
         ids: dict[str, int] = {}
         of_names = [
             [ids.setdefault(term, len(ids)) for term in terms_of(token.decode("utf-8", "replace"))]
@@ -43,6 +44,7 @@ class MessageIndex:
         flat = np.array([term for token_list in of_names for term in token_list], dtype=np.int64)
         token_ids, owner = np.array(tokens, dtype=np.int64), np.arange(len(texts)).repeat(sizes)
         size = counts[token_ids]
+
         # Each token may give several terms: a running number over the flat list of terms, moved to the run of each
         # token.
         positions = np.arange(int(size.sum())) + (
@@ -51,6 +53,7 @@ class MessageIndex:
         term, text_of = flat[positions], owner.repeat(size)
         is_plain = np.array([not name.startswith("=") for name in ids], dtype=np.bool_)
         lengths = np.bincount(text_of[is_plain[term]], minlength=len(texts)).astype(np.float64)
+
         # Term and text in one integer: equal neighbors count how often a text has the term, and the order is that of
         # posting lists.
         keys, times = np.unique(term * max(len(texts), 1) + text_of, return_counts=True)
@@ -71,11 +74,14 @@ class MessageIndex:
             posting = self.postings.get(term)
             if posting is None:
                 continue
+
             positions, counts = posting
             is_among = among[positions]
             positions, counts = positions[is_among], counts[is_among]
+
             # BM25 with the idf of Lucene, which is never negative.
             idf = math.log(1.0 + (total - len(positions) + 0.5) / (len(positions) + 0.5))
             times = counts / (1.0 - b + b * self.lengths[positions] / max(mean, 1.0))
             totals[positions] += weight * idf * (k1 + 1.0) * times / (k1 + times)
+
         return totals

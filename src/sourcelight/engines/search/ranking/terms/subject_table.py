@@ -47,6 +47,7 @@ class SubjectTable:
     def __init__(self, source: SectionSource) -> None:
         if source.metadata.get("rules") != subject_rules():
             raise ValueError("a table of subjects made by other rules")
+
         self.rules: str = source.metadata["rules"]
         self.paths: list[bytes] = bytes(source.bytes_of("paths")).split(b"\n")[:-1]
         self._starts: Int64Array = source.array("path_start").astype(np.int64)
@@ -55,6 +56,7 @@ class SubjectTable:
         starts = source.array("term_start").tolist()
         messages = source.array("message").astype(np.int64)
         times = source.array("times").astype(np.float64)
+
         # A few thousand terms take milliseconds once; a look-up in the file would take as long for each question.
         postings = {
             term: (messages[start:end], times[start:end])
@@ -81,12 +83,14 @@ class SubjectTable:
         if cached is None or cached[0] is not self.is_voter:
             # Threads that get here at once make the same postings.
             cached = self._of_paths = self.is_voter, self._path_postings()
+
         scores: Float64Array = np.zeros(len(self.paths))
         for term, weight in terms.items():
             posting = cached[1].get(term)
             if posting is not None:
                 # The paths of a term are distinct, so none is added twice.
                 scores[posting[0]] += weight * posting[1]
+
         return scores
 
     def _path_postings(self) -> _PathPostings:
@@ -98,11 +102,13 @@ class SubjectTable:
         size = len(self.paths)
         if not by_term or not size:
             return {}
+
         messages = [commits for commits, _ in by_term.values()]
         commits = np.concatenate(messages)
         term = np.arange(len(messages)).repeat([len(numbers) for numbers in messages])
         votes = self.is_voter.take(commits).nonzero()[0]
         paths, sizes = self.changed_paths(commits.take(votes))
+
         # Term and path in one integer: equal ones are summed, and the order is that of posting lists.
         keys, position = np.unique(term.take(votes).repeat(sizes) * size + paths, return_inverse=True)
         counts = np.bincount(position, weights=(1.0 / np.sqrt(sizes)).repeat(sizes), minlength=len(keys))

@@ -45,10 +45,12 @@ def build_table(
         prose = _prose(folder, manifest, shard)
     except FileNotFoundError:
         return None
+
     name = folder.side_tables(DEFINITIONS.kind).get(options.shard, "")
     symbols = DEFINITIONS.open(folder, name) if name else None
     if symbols is None or symbols.documents != shard.documents:
         raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not indexed yet")
+
     builder = TermTableBuilder()
     totals = _fill(builder, shard, symbols, prose, TERMS.previous(folder), options)
     return totals if TERMS.store(folder, options, builder) else None
@@ -71,10 +73,12 @@ def _fill(
             if previous_table is not None and int(previous_table.doc_language[previous_table.by_key[key]]) == language:
                 builder.take_over(key, language, previous_table, previous_table.by_key[key])
                 continue
+
             text = shard.text(document)
             definitions = symbols.definitions(document) if language else None
             builder.add(key, language, text, definitions, prose=bool(prose[document]))
             progress.add(len(text))
+
     return progress.files, progress.bytes
 
 
@@ -88,6 +92,7 @@ def _prose(folder: TextIndexFolder, manifest: IndexManifest, shard: Shard) -> Bo
             # Reversed: with repeated documents, the last assignment wins, which belongs to the first path.
             files = np.flatnonzero(view.shard == view.shards.index(shard.name))[::-1]
             is_prose[view.document[files]] = is_prose_language[view.language[files]]
+
     return is_prose
 
 
@@ -113,4 +118,5 @@ class OpenedTerms:
                 or (symbols is not None and not np.array_equal(table.doc_language, symbols.doc_language))
             ):
                 stale_shards.append(number)
+
         return stale_shards

@@ -97,16 +97,20 @@ class TermTableBuilder:
                 # JSON and base64 aren't words; a notebook is cut at its cells.
                 lines, text, name, prose = sources.lines, b"\n".join(sources.lines), "", False
                 span_starts = [line - 1 for line, (_, cell_line) in sources.cells.items() if cell_line == 1]
+
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
             chunks = chunker.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
             if spans and chunks:
                 self._define(chunks, spans)
+
             self._start_lines += [start + 1 for start, _ in chunks]
             self._end += [end for _, end in chunks]
+
             # Chunks are whole lines, so no token lies in two of them.
             words = text.translate(tokenizer.ONLY_WORDS)
             for start, end in chunks:
                 self._count(words[starts[start] : starts[end]])
+
         self._doc_chunk.append(len(self._start_lines))
         if len(self._tokens[0]) >= _FLUSH_ENTRIES:
             self._flush()
@@ -126,6 +130,7 @@ class TermTableBuilder:
         numbers = np.array([self._names[_NAME_MARK.encode() + name] for _, _, name in spans], dtype=np.int64)
         heads = np.array([first for first, _, _ in spans], dtype=np.int64)
         ends = np.array([last for _, last, _ in spans], dtype=np.int64)
+
         # First and last lines of chunks, both from 1 and inside; the chunks of a document adjoin.
         chunk_starts = np.array([start + 1 for start, _ in chunks], dtype=np.int64)
         last_lines = np.array([end for _, end in chunks], dtype=np.int64)
@@ -133,6 +138,7 @@ class TermTableBuilder:
         counts = np.maximum(end_chunk - first_chunk, 0)
         rows = np.arange(len(spans)).repeat(counts)
         chunk = first_chunk.repeat(counts) + np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
+
         # The chunk with the head of a definition counts more than chunks that only continue it.
         weights = np.where(chunk_starts[chunk] <= heads[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
         self._definitions.append((numbers[rows], chunk + len(self._start_lines), weights.astype(np.int64)))
@@ -144,6 +150,7 @@ class TermTableBuilder:
         self._languages.append(language)
         start, end = (int(offset) for offset in table.doc_chunk[document : document + 2])
         new_chunks = self._tables.setdefault(id(table), (table, np.full(table.chunks, -1, dtype=np.int64)))[1]
+
         # Old chunk number to new one; the entries of all documents of a table are translated at once in
         # `_entries_taken`.
         new_chunks[start:end] = np.arange(len(self._start_lines), len(self._start_lines) + end - start)
@@ -185,6 +192,7 @@ class TermTableBuilder:
         """Convert the collected texts to packed rows: term, chunk, times and weight."""
         if len(self._start_lines) == self._flushed_chunks:
             return
+
         self._learn()
         names, sizes, times = (np.frombuffer(column, np.int64) for column in self._tokens)
         chunk_numbers = np.arange(self._flushed_chunks, len(self._start_lines)).repeat(sizes)
@@ -194,9 +202,11 @@ class TermTableBuilder:
             names, chunk_numbers = np.concatenate([names, defined]), np.concatenate([chunk_numbers, positions])
             times = np.concatenate([times, np.zeros(len(defined), dtype=np.int64)])
             weights = np.concatenate([weights, weight])
+
         self._tokens, self._definitions = (array("q"), array("q"), array("q")), []
         counts = np.array([len(terms) for terms in self._name_terms], dtype=np.int64)
         flat = np.array([term for terms in self._name_terms for term in terms], dtype=np.int64)
+
         # `flat` has the terms of all tokens one after another; the terms of a token begin at `first`.
         first = np.cumsum(counts) - counts
         size = counts[names] if len(names) else names
@@ -235,11 +245,13 @@ class TermTableBuilder:
         self._flush()
         self._entries_taken()
         entries = np.concatenate(self._packed) if self._packed else np.zeros((0, 4), dtype=np.int64)
+
         # Sorted terms are found by binary search in the mapped file, without reading all of them.
         ordered = sorted(self._terms)
         renumbered = np.zeros(len(ordered), dtype=np.int64)
         renumbered[[self._terms[term] for term in ordered]] = np.arange(len(ordered))
         term = renumbered[entries[:, 0]]
+
         # Term and chunk as one integer: one sort gives posting lists with ascending chunks.
         order = np.argsort(term * max(len(self._start_lines), 1) + entries[:, 1])
         term, entries = term[order], entries[order]
@@ -265,6 +277,7 @@ def definition_spans(definitions: FileDefinitions | None) -> tuple[list[int], li
     """Return the lines, from 0, at which to cut, and (first line, last line, name) of each definition that counts."""
     if definitions is None or not definitions.names:
         return [], []
+
     starts: list[int] = []
     spans: list[tuple[int, int, bytes]] = []
     is_inside: list[bool] = []
@@ -277,6 +290,7 @@ def definition_spans(definitions: FileDefinitions | None) -> tuple[list[int], li
         spans.append((line, end, name))
         if kind in _CUTS:
             starts.append(start - 1)
+
     return starts, spans
 
 
@@ -284,6 +298,7 @@ def _merge_entries(term: Int64Array, chunk: Int64Array, times: Int64Array, weigh
     """Sum times and weights of the entries of the same term and chunk."""
     if not len(term):
         return np.zeros((0, 4), dtype=np.int64)
+
     # One number sorts by term, then chunk; both are below 2^32.
     key = (term << np.int64(32)) | chunk
     order = np.argsort(key)
@@ -312,6 +327,7 @@ class TermTable:
         metadata = source.metadata
         if metadata.get("table_format") != FORMAT:
             raise ValueError(f"a table of format {metadata.get('table_format')}, this version reads {FORMAT}")
+
         self.source = source
         self.rules: str = metadata["rules"]
         self.documents: int = metadata["documents"]
@@ -367,6 +383,7 @@ class TermTable:
         block = bisect.bisect_right(firsts, term) - 1
         if block < 0:
             return 0, 0
+
         text = bytes(self._terms[starts[block] : starts[block + 1]])
         if firsts[block] != term:
             offset = text.find(b"\n" + term + b"\n")
@@ -375,6 +392,7 @@ class TermTable:
             block = block * _BLOCK_TERMS + text.count(b"\n", 0, offset) + 1
         else:
             block *= _BLOCK_TERMS
+
         return int(self._first[block]), int(self._first[block + 1])
 
     def entries(self, start: int, end: int) -> tuple[AnyArray, AnyArray, AnyArray]:

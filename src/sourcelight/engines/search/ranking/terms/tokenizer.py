@@ -113,6 +113,7 @@ def terms_of_names(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         if not parts or (name[0] in "0123456789" and _NUMBER.fullmatch(name)):
             yield terms_of(name)
             continue
+
         terms = []
         for part in parts:
             term = cache.get(part)
@@ -120,8 +121,10 @@ def terms_of_names(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
                 term = cache[part] = stem(part) if len(part) > 1 and part not in FUNCTION_WORDS else ""
             if term:
                 terms.append(term)
+
         if len(parts) > 1:
             terms.append(joined_form(parts))
+
         yield tuple(terms)
 
 

@@ -105,11 +105,13 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
             [index_by_name.setdefault(name, len(index_by_name)) for name in sums.group_names] or [0], np.int64
         )
         person, start, group_index = sums.keys
+
         # A repository without rows has no persons to take from.
         persons = joined_persons[person] if len(person) else person
         keys.append([persons, start, joined_groups[group_index], np.full(len(person), repository)])
         for name, array in sums.values.items():
             values.setdefault(name, []).append(array)
+
     nothing = np.zeros(0, np.int64)
     columns = [np.concatenate(column) for column in zip(*keys, strict=True)] if keys else [nothing] * 4
     person, start, group_index, repository_index = columns
@@ -140,11 +142,14 @@ def key_columns(
     if "author" in by:
         table["author"] = tables.dictionary_column(people.names or [""], groups[0])
         table["author_email"] = tables.dictionary_column(people.emails or [""], groups[0])
+
     if period:
         starts, ends = periods(groups[1], period)
         table |= {"period": tables.times(starts), "period_end": tables.times(ends)}
+
     if "repository" in by:
         table["repository"] = tables.dictionary_column(list(repositories) or [""], groups[1 + bool(period)])
+
     return table
 
 
@@ -160,10 +165,12 @@ def result_attributes(
     fixed: dict[str, Any] = {"repos": part.names, **part.dates}
     if revisions:
         fixed["revisions"] = list(revisions)
+
     drill |= {"repos": "repository"} if "repository" in by else {}
     drill |= {"after": "period", "before": "period_end"} if period else {}
     attributes: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.dates}
     aliases = people.aliases
     if aliases:
         attributes["aliases"] = aliases
+
     return {**attributes, "drill_down": {"call": "commit_search", "arguments": fixed, "columns": drill}}

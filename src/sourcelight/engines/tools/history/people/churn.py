@@ -75,10 +75,13 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     groups, group_names = None, [""]
     if _PLACES & set(by):
         groups, group_names = _group_files(selection, layout.path[rows], by, arguments.depth, context)
+
     if "commit" in by:
         groups, group_names = _group_commits(selection, commit_rows, groups, group_names)
+
     codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CHURN.name, by), groups)
     count = len(keys[0])
+
     # A rename touches two paths.
     renamed = rows[changes.status[rows] == RENAMED]
     touched = len(np.unique(np.concatenate((changes.path[rows], changes.old_path[renamed]))))
@@ -89,6 +92,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
         "commits": count_distinct(codes, commit_rows, count),
         "agent_commits": agent_commits(selection, codes, commit_rows, count),
     }
+
     # -1: contents are missing, so git couldn't count lines.
     uncounted = int((changes.additions[rows] < 0).sum())
     by_agents = len(np.unique(commit_rows[commit_agents(history).mask[commit_rows]]))
@@ -108,9 +112,11 @@ def _group_files(
         place_names = texts
     elif "directory" in by:
         place_names = directories(texts, depth or 1)
+
     kinds = [""] * len(texts)
     if "file_kind" in by:
         kinds = kinds_of(selection, (layout.names[index] for index in distinct.tolist()), context)
+
     names: dict[str, int] = {}
     indexes = [
         names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, place_names, strict=True)
@@ -134,6 +140,7 @@ def changes_of_row(
         below = (arguments.directory or "") if arguments.path is None else arguments.path
         key = f"{arguments.file_kind or ''}{_BREAK}{below}"
         change_rows = change_rows[groups == (group_names.index(key) if key in group_names else -1)]
+
     return np.unique(selection.history.changes.commit[change_rows])
 
 
@@ -162,6 +169,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
     if has_places:
         table |= _place_columns(by, rows.group_names, groups[-1])
+
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
     table |= {name: pa.array(values) for name, values in sums.items()}
     # A person can be in several of the summed rows, so people are counted again.
@@ -171,6 +179,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     notices = [*part.notices, MERGES_LEFT_OUT, *kind_notices(arguments.file_kinds)]
     if unknown:
         notices.append(f"The lines of {count_of(unknown, 'change')} are not counted, because contents are missing.")
+
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
     # A commit is in the rows of all its files, so their numbers don't add up.
     notices += agent_notices(sum(result.by_agents for result in part.results.values()))
@@ -186,14 +195,17 @@ def _churn_attributes(
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     attributes = result_attributes(arguments.revisions, part, people, by, period, drill)
     attributes["changed_paths"] = {name: result.touched for name, result in part.results.items()}
+
     # Services list commits without files, so requests that need no files are sent as a search.
     if _PLACES & set(by) or arguments.file_kinds:
         wire_arguments = arguments.to_wire()
         fixed = {name: wire_arguments[name] for name in ("depth", "fileKinds") if wire_arguments.get(name)}
         attributes["drill_down"]["call"] = "commits_behind"
         attributes["drill_down"]["arguments"] |= {"of": CHURN.name, **fixed}
+
     if "commit" in by:
         del attributes["drill_down"]  # the row names its commit
+
     return attributes
 
 

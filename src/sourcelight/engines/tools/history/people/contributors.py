@@ -44,6 +44,7 @@ def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialRe
             tool=CONTRIBUTORS.name,
             argument="file_kinds",
         )
+
     return gather_dated(
         CONTRIBUTORS.name,
         arguments,
@@ -64,6 +65,7 @@ def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dat
     co_commits, co_people = people.co_authors(selection, context.cancellation)
     helped = is_counted[co_commits]
     co_commits, co_people = co_commits[helped], co_people[helped]
+
     # Co-authors follow authors, so that one grouping numbers the persons of both.
     person = np.concatenate((people.of_identities(selection)[commits.author[change_rows]], co_people))
     time = np.concatenate((commits.commit_time[change_rows], commits.commit_time[co_commits]))
@@ -82,6 +84,7 @@ def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dat
         row_of_commit = np.full(len(commits), -1, np.int64)
         row_of_commit[change_rows] = author_codes
         values |= _line_sums(selection, row_of_commit, count, arguments, context)
+
     return GroupSums(people.person_set, keys, values)
 
 
@@ -113,8 +116,10 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
         return ToolResult("contributors", table, part.dates, part.complete, tuple(part.notices))
+
     codes, groups = regroup(rows, ("author", *by), period)
     count = len(groups[0])
+
     # A file belongs to one repository, and its authors there are counted once: so its counts add up.
     sums = {name: total(codes, rows.values[name], count) for name in _SUMMED if name in rows.values}
     first, _ = bounds(codes, rows.values["first"], count)

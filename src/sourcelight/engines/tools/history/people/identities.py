@@ -76,6 +76,7 @@ def _uses(snapshot: OpenedHistory, people: PersonNumbers, context: ToolContext) 
             selected = times[order[cuts[number] : cuts[number + 1]]]
             if len(selected):
                 roles.append((role, key, len(selected), int(selected.min()), int(selected.max())))
+
     helped, persons = people.co_authors(snapshot, context.cancellation)
     mask = snapshot.mask[helped]
     helped, persons = helped[mask], persons[mask]
@@ -84,6 +85,7 @@ def _uses(snapshot: OpenedHistory, people: PersonNumbers, context: ToolContext) 
     for person in np.unique(persons).tolist():
         selected = commits.commit_time[helped[persons == person]]
         co_authors.append(((names[person], emails[person]), len(selected), int(selected.min()), int(selected.max())))
+
     return _Uses(roles, co_authors)
 
 
@@ -105,6 +107,7 @@ def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, pa
         for pair, *numbers in uses_found.co_authors:
             use = use_of(of_pair.get(pair, (*pair, *pair)))
             use.co_authored += use.add(name, *numbers)
+
     rows = sorted(uses.items(), key=lambda item: (-item[1].commits, -item[1].committed, item[0]))
     table = tables.table(
         "identities",
@@ -148,6 +151,7 @@ def _gather_suggestions(arguments: IdentitySuggestionsArguments, context: ToolCo
         for person in np.unique(owners).tolist():
             selected = times[owners == person]
             rows.append((person, len(selected), int(selected.min()), int(selected.max())))
+
         return _Usages(people.person_set, rows)
 
     return gather_each(open_histories(SUGGESTIONS, context, arguments.repos or (), commits_alone=True), context, find)
@@ -165,6 +169,7 @@ def _combine_suggestions(
             # 1 << 62: later than any time that git stores, and no overflow in int64.
             count, first, last = counts.get(person, (0, 1 << 62, 0))
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
+
     names, emails = people.names, people.emails
     suggestions = suggest_identities(
         [IdentityUsage(names[position], emails[position], *numbers) for position, numbers in counts.items()]

@@ -86,10 +86,12 @@ def owned_lines(
                 ]
             )
             names.append(name)
+
     if path and not names and selected.kinds is None:
         raise PathNotFound(
             ", ".join(selection.name for selection in histories.selections), "", path, "it has no text file"
         )
+
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 7
     history, group_index, person, time, lines, exact, agent_lines = merged
     return OwnedLines(
@@ -123,6 +125,7 @@ def _files(
     # For few files, git blame alone is faster than an exact replay, which compares the contents of all files.
     if selected.exact and sum(not file.exact for file in files.values()) > _FEW_FILES:
         files, left_out = replay(exact=True)
+
     if selected.exact:
         unproven = [raw for raw, file in files.items() if not file.exact]
         for done, raw in enumerate(unproven):
@@ -130,6 +133,7 @@ def _files(
             blamed = _blame(tool, selection, raw, files[raw], context)
             if blamed is not None:
                 files[raw] = blamed
+
     by_name = {raw.decode("utf-8", "replace"): file for raw, file in files.items()}
     return by_name, 0 if selected.path else left_out
 
@@ -154,10 +158,12 @@ def _blame(tool: str, selection: OpenedHistory, raw: bytes, file: OwnedFile, con
         if not selection.repository.incomplete:
             raise
         return None  # the row stays inexact, and the answer says so
+
     # Commits as numbers of the history, so that all later columns are lookups by index.
     numbers = [selection.history.position(origin.oid) for origin in origins.commits]
     if None in numbers:
         raise ToolError(f"{tool}: git blame names commits that the history of {selection.name} lacks", tool=tool)
+
     return OwnedFile(file.blob, np.array(numbers, np.int32)[origins.commit], exact=True)
 
 

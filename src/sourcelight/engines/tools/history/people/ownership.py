@@ -90,6 +90,7 @@ def _ownership_table(
         "exact": pa.array(total(codes, ~owned.exact, count) == 0),
         "agent_lines": pa.array(total(codes, owned.agent_lines, count)),
     }
+
     # `lexsort` sorts by its last key first: by history, then path, then most lines, then person.
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
     return tables.table("ownership", columns, count).take(pa.array(order)), person
@@ -112,6 +113,7 @@ def _group_files(owned: OwnedLines, by: str, depth: int, top: str) -> tuple[list
         group_names = directories(owned.names, depth)
     else:
         group_names = [top] * len(owned.names)
+
     numbers: dict[str, int] = {}
     group_index = np.array([numbers.setdefault(name, len(numbers)) for name in group_names] or [0], np.int64)
     return list(numbers), group_index
@@ -126,6 +128,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     path = clean_path(arguments.path or "")
     top = f"{path}/" if path else "/"
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
+
     # A bot can't leave the team, so its lines say nothing about the risk that this number measures.
     human_rows = np.flatnonzero(~bots)
     ranks = _ranks(people)
@@ -175,6 +178,7 @@ def _factor_row(
     order = np.lexsort((ranks[persons], -lines))
     running = np.cumsum(lines[order])
     line_count = int(running[-1]) if len(running) else 0
+
     # `right`, because owners of exactly half of the lines are not yet more than half.
     factor = int(np.searchsorted(running, line_count / 2, side="right")) + 1 if line_count else 0
     return {
@@ -206,6 +210,7 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
         inside = np.array([is_below(raw, top) for raw in history.paths] or [False], np.bool_)
         mask = selection.mask[history.changes.commit] & inside[history.changes.path]
         born = _years(history.commits.commit_time[history.changes.commit[mask]])
+
         # -1 means unknown, as for binary files.
         added = np.maximum(history.changes.additions[mask], 0)
         alive = owned.lines[own_rows]
@@ -217,6 +222,7 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
             rows.append(
                 (selection.name, year, int(added[born == year].sum()), living, living / total, proven, by_agents)
             )
+
     names = ("repository", "year", "added", "surviving_lines", "share", "exact", "agent_lines")
     table = tables.table(
         "survival", {name: [row[index] for row in rows] for index, name in enumerate(names)}, len(rows)

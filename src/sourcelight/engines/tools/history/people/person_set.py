@@ -59,6 +59,7 @@ class PersonNumbers:
             self._accepted = parse_mailmap(mailmap or "")
         except ValueError as error:
             raise ToolError(f"{tool}: mailmap: {error}", tool=tool, argument="mailmap") from error
+
         self.join_addresses: bool = join_addresses is not False
         self._numbers: dict[Pair, int] = {}
         self._members: list[dict[Pair, int]] = []
@@ -104,10 +105,12 @@ class PersonNumbers:
         identities: list[list[Pair]] = [[] for _ in self._members]
         for pair in self._pairs:
             identities[self._number_of(pair)].append(pair)
+
         for pair, members in zip(self.display_pairs, identities, strict=True):
             if set(members) - {pair}:
                 text = text_of(pair)
                 names[text] = list(dict.fromkeys([text, *map(text_of, sorted(members))]))
+
         return names
 
     def _number_of(self, pair: Pair) -> int:
@@ -119,14 +122,17 @@ class PersonNumbers:
         number = self._pairs.setdefault((name, email), len(self._pairs))
         if number == len(self._commits):
             self._commits.append(0)
+
         self._commits[number] += commits
         proper = self._accepted.map(name, email) if self._accepted else (name, email)
         key = person_key(*proper) if self.join_addresses else proper
         person = self._numbers.setdefault(key, len(self._numbers))
         if person == len(self._members):
             self._members.append({})
+
         members = self._members[person]
         members[proper] = members.get(proper, 0) + commits
+
         # With more commits, another name of a person can be the most frequent one.
         self._display_pairs, self._bots = None, np.zeros(0, np.bool_)
         return person
@@ -158,6 +164,7 @@ class PersonNumbers:
             persons = [self.number(*row) if row[2] else -1 for row in rows]
             numbers = np.array(persons, np.int64)[identities.person] if persons else np.zeros(0, np.int64)
             self._of[id(history)] = numbers
+
         return numbers
 
     def co_authors(self, selection: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array]:
@@ -170,9 +177,11 @@ class PersonNumbers:
         commits, pair_numbers = commits[is_counted], pair_numbers[is_counted]
         if not len(commits):
             return commits, pair_numbers
+
         distinct, which = np.unique(pair_numbers, return_inverse=True)
         numbers = np.array([self.number(*numbers_found[position]) for position in distinct.tolist()], np.int64)[which]
         mask = numbers != persons[selection.history.commits.author[commits]]
+
         # Several trailers of a commit can name one person.
         pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
@@ -192,9 +201,11 @@ class PersonNumbers:
         if not self.join_addresses:
             text = "Each name and address counts as a separate person, after the mailmap: join_addresses is False."
             return [Rule(text, "people")]
+
         many_names = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
         if not many_names:
             return []
+
         persons = "1 person writes" if many_names == 1 else f"{many_names:,} people write"
         counts = "counts" if many_names == 1 else "count"
         notice = (
@@ -210,9 +221,11 @@ def agent_notices(commits: int = 0, lines: int = 0) -> list[Rule]:
         names = "names" if commits == 1 else "name"
         text = f"{count_of(commits, 'commit')} {names} a coding assistant (agent_commits): {LOWER_BOUND}."
         return [Rule(text, "agent commits")]
+
     if lines:
         text = f"{count_of(lines, 'line')} of commits that name a coding assistant (agent_lines): {LOWER_BOUND}."
         return [Rule(text, "agent lines")]
+
     return []
 
 
@@ -232,5 +245,6 @@ def _co_authored(snapshot: OpenedHistory, cancellation: Cancellation) -> tuple[I
         for person in co_authors(history.message(commit)):
             commits.append(commit)
             positions.append(seen_people.setdefault(person, len(seen_people)))
+
     mapped = check_mailmap(snapshot.repository.git_dir, list(seen_people), cancellation)
     return np.array(commits, np.int64), np.array(positions, np.int64), mapped

@@ -78,29 +78,36 @@ def cell_table(
     """
     if not is_jupyter(path):
         return ""
+
     try:
         document = read_lines(path, lines)
     except UnreadableNotebook as error:
         return f"The cells can't be shown: {error}."
+
     cell_lines = lines_in_order(document)
     numbers = {line.file_line for line in cell_lines}
     first, last = requested.lines or (0, 0)
+
     # If a notebook is one line, the line of the file doesn't locate the cell.
     is_one_line = len(numbers) == 1 and len(cell_lines) > 1
     marked_lines = range(first, last + 1) if first and not is_one_line else range(0)
     start = next((index for index, line in enumerate(cell_lines) if line.file_line in marked_lines), None)
     if marked_lines and start is None:
         return "The highlighted lines are in no cell, so the lines of the file are shown."
+
     if start is None:
         start = next((index for index, line in enumerate(cell_lines) if line.text.cell >= requested.cell), 0)
     else:
         start = max(0, start - _CONTEXT_LINES)
+
     page_lines = _page(cell_lines, 0)
     if len(page_lines) < len(cell_lines):
         page_lines = _page(cell_lines, start)
+
     summary = [f"{count_of(document.cells, 'cell')}, {count_of(len(cell_lines), 'line')}"]
     if marked_lines:
         summary.append(f"{count_of(sum(line.file_line in marked_lines for line in page_lines), 'line')} highlighted")
+
     if len(page_lines) < len(cell_lines):
         first_cell, last_cell = (page_lines[index].text.cell for index in (0, -1))
         summary.append(f"cells {first_cell:,} to {last_cell:,} shown")
@@ -108,6 +115,7 @@ def cell_table(
             f'<a href="{escape(address)}?cell={cell}">{label}</a>'
             for cell, label in ((1, "from the first cell"), (last_cell, f"from cell {last_cell:,}"))
         ]
+
     rows = _rows(page_lines, marked_lines, blame)
     return CellTable(rows, summary, has_file_lines=len(numbers) == len(cell_lines))
 
@@ -149,6 +157,7 @@ def _rows(lines: Sequence[CellLine], marked_lines: range, blame: Mapping[int, st
                 f"{line.number + 1}</a></td>{blame.get(file_line, empty) if blame else ''}"
                 f"<td>{line_html(line.plain_line, tokens[line.number])}</td></tr>\n"
             )
+
     return "".join(rows)
 
 
@@ -163,6 +172,7 @@ def changed_cells(diff: NotebookDiff, label: str) -> str:
         size += len(lines)
         rows.append(f'<tr class="hunk"><td></td><td></td><td>{escape(text.heading)}</td></tr>')
         rows += [_changed_row(line, text.text) for line in lines]
+
     notes = f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "No cell changed"
     notes += f"; the first {size:,} of {total:,} lines are shown" if size < total else ""
     table = (
@@ -175,6 +185,7 @@ def changed_cells(diff: NotebookDiff, label: str) -> str:
 def _changed_row(line: ComparedLine, text: CellText) -> str:
     if line.side == "gap":
         return '<tr class="gap"><td></td><td></td><td></td></tr>'
+
     kind = {"added": " class=add", "removed": " class=del"}.get(line.side, "")
     sign = {"added": "+", "removed": "-"}.get(line.side, " ")
     numbers = "".join(f"<td>{number or ''}</td>" for number in (line.old, line.new))

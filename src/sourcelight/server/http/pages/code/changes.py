@@ -85,6 +85,7 @@ def compare_form(name: str, prefix: str, base: str = "", head: str = "") -> str:
     swap = ""
     if base:
         swap = f' <a href="{escape(address)}?base={quote(head, safe="")}&amp;head={quote(base, safe="")}">Swap</a>'
+
     return (
         f'<form class="inline" action="{escape(address)}"><input name="base" list="refs" aria-label="From" size="10" '
         f'placeholder="HEAD~10" value="{escape(base)}" required maxlength="200"><input name="head" list="refs" '
@@ -100,8 +101,10 @@ def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, 
         query = f"base={quote(base, safe='')}&amp;head={quote(head, safe='')}&amp;part={COMMITS}"
         link = f'<a href="{escape(repository_url(prefix, name))}/-/compare/?{query}" data-load>Show commits</a>'
         return f'{start}<p class="quiet">{link}</p></section>'
+
     if isinstance(commits, str):
         return f'{start}<p class="warn">{escape(commits)}</p></section>'
+
     rows = commits.table.slice(0, MAX_COMMITS).to_pylist()
     items = "".join(
         f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">'
@@ -168,26 +171,32 @@ def _changed_files(
         cells_html = changed_cells(notebooks.diffs[row["path"]], path_html) if row["path"] in notebooks.diffs else ""
         if cells_html:
             size = len(cells_html)
+
         is_shown = bool(cells_html or patch) and size <= min(_MAX_PATCH_SIZE, remaining_size)
         address = escape(sides.url(prefix, name, row))
         target = f"#file-{number}" if is_shown else address
         link = f'<a href="{target}">{path_html}</a>' if target else path_html
         if row.get("old_path") and row["old_path"] != row["path"]:
             link += f' <span class="quiet">was {escape(row["old_path"])}</span>'
+
         counts = "binary" if row["binary"] else _line_counts(row["additions"] or 0, row["deletions"] or 0)
         rows.append(f"<tr><td>{link}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>")
         if not is_shown:
             hidden_patches += row["patch"] is None or bool(patch)
             continue
+
         remaining_size -= size
         view = f' <a class="quiet" href="{address}">View file</a>' if address else ""
         if cells_html:
             view += f' <a class="quiet" href="{escape(notebooks.lines_url)}#file-{number}">Lines of the file</a>'
+
         patches.append(f'<h3 id="file-{number}">{path_html}{view}</h3>{cells_html or _patch(patch, path_html)}')
+
     added, removed = (sum(row[side] or 0 for row in changed) for side in ("additions", "deletions"))
     summary = f"{count_of(len(changed), 'file')} changed, {_line_counts(added, removed)} lines"
     if len(changed) > _MAX_FILES:
         summary += f"; the first {_MAX_FILES:,} files are listed"
+
     note = f'<p class="warn">{count_of(hidden_patches, "long patch")} not shown.</p>' if hidden_patches else ""
     return (
         f'<h2>Files</h2><p>{summary}</p><table class="files"><thead><tr><th scope="col">Path</th>'
@@ -218,9 +227,12 @@ def _patch(patch: str, path_html: str) -> str:
             text = escape(line[:_MAX_LINE_CHARS])
             if len(line) > _MAX_LINE_CHARS:
                 text += f'<span class="warn"> (truncated: {len(line):,} characters)</span>'
+
             rows.append(f"<tr{f' class={kind}' if kind else ''}><td>{left}</td><td>{right}</td><td>{text}</td></tr>")
+
     if not rows:
         return f'<pre class="diff">{escape(patch[:_MAX_LINE_CHARS])}</pre>'
+
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="Changes of {path_html}">'
         f'<table class="lines patch"><tbody>{"".join(rows)}</tbody></table></div>'

@@ -149,6 +149,7 @@ class DirectoryParts:
                 parts[name] = stored[1]
             elif name == requested:
                 parts[name] = self._make(key, directory, context, seconds)
+
         return parts
 
     def _make(self, key: tuple[Any, ...], directory: Directory, context: ToolContext, seconds: float) -> Part:
@@ -160,18 +161,22 @@ class DirectoryParts:
         except (ToolError, RepositoryError, QueryError, PatternError) as exc:
             # Errors aren't cached: the next page may find the repository again, or more time.
             return Part(problem=str(exc).removeprefix(f"{name}: "))
+
         if context.cancellation.cancelled:
             return Part(problem=f"This takes longer than {seconds:g} s.", is_late=True)
         if answer is None:
             return Part(problem="This can't be counted.")
+
         rows = answer.table.to_pylist()
         if name == README:
             # Cached as HTML, because rendering takes 4 ms for a kilobyte.
             rows = [{"html": readme_html([row["line"] for row in rows], directory.readme_place, self._prefix)}]
+
         part = Part(rows, answer.notices)
         # Branches and tags move while the commit of the page stays.
         if name != REFS and answer.table.nbytes <= _MAX_CACHED_BYTES:
             self._parts_by_key.put(key, (time.monotonic(), part))
+
         return part
 
 
@@ -224,6 +229,7 @@ def directory_page(directory: Directory, *, prefix: str, use: str = "") -> Respo
     aside = "".join(_section(directory, name, prefix) for name in _TITLES) if not path else ""
     if not path:
         aside = f"<h2>Compare</h2>{compare_form(directory.name, prefix)}{aside}"
+
     body = (
         f'{head(info, prefix, path)}{notes}<div class="beside"><div>{_entries(directory, prefix)}'
         f"{_readme_section(directory, prefix)}</div>"
@@ -242,6 +248,7 @@ def _entries(directory: Directory, prefix: str) -> str:
         rows.append(
             f'<tr><td><a href="{escape(parent)}" aria-label="Up one directory">..</a></td><td></td><td></td></tr>'
         )
+
     for row in directory.entries:
         folder = row["kind"] == "directory"
         target = tree_url(prefix, name, commit, row["path"]) if folder else file_url(prefix, name, commit, row["path"])
@@ -250,6 +257,7 @@ def _entries(directory: Directory, prefix: str) -> str:
         if row["kind"] == "submodule":
             link = f'{label} <span class="quiet">submodule</span>'
         rows.append(f"<tr><td>{link}</td>{_last_change(changes.get(row['path'].rstrip('/')), name, prefix)}</tr>")
+
     table = (
         '<div class="scroll" role="region" tabindex="0" aria-label="Entries"><table class="entries"><thead><tr>'
         '<th scope="col">Name</th><th scope="col">Last change</th><th scope="col">Date</th></tr></thead>'
@@ -263,6 +271,7 @@ def _readme_section(directory: Directory, prefix: str) -> str:
     path = directory.readme
     if not path:
         return ""
+
     content = "".join(row["html"] for row in directory.parts.get(README, Part()).rows)
     address = file_url(prefix, directory.name, directory.commit, path)
     heading = f'<h2><a href="{escape(address)}">{escape(path.rpartition("/")[2])}</a></h2>'
@@ -277,6 +286,7 @@ def _pages(directory: Directory, prefix: str) -> str:
     total, start = directory.answer.table.num_rows, directory.start
     if total <= ENTRIES_ON_A_PAGE:
         return ""
+
     end = min(total, start + ENTRIES_ON_A_PAGE)
     address = escape(_address(directory, prefix))
     links = [
@@ -309,10 +319,12 @@ def _foot(directory: Directory, name: str, noun: str, prefix: str) -> str:
             return ""
         notices = "".join(f"<li>{escape(notice)}</li>" for notice in part.notices)
         return f'<details class="quiet"><summary>How this is counted</summary><ul>{notices}</ul></details>'
+
     start = f"from={directory.start + 1}&amp;" if directory.start else ""
     address = f"{escape(_address(directory, prefix))}?{start}part={name}"
     if part is None:
         return f'<p class="quiet"><a href="{address}" data-load>Show {noun}</a></p>'
+
     # The next try continues from the results that are cached so far.
     retry_link = f'<a href="{address}"{" data-load" if part.is_late else ""}>Try again</a>'
     return f'<p class="warn" role="status">{escape(part.problem)} {retry_link}</p>'
@@ -341,6 +353,7 @@ def _contributor_bars(rows: Sequence[Mapping[str, Any]], directory: Directory, p
         years[str(row["period"].year)] += row["commits"]
         if not row["bot"]:
             authors[row["author"]] += row["commits"]
+
     activity = _bars(sorted(years.items(), reverse=True), "commit")
     return f"{_bars(authors.most_common(), 'commit')}<h2>Commits by year</h2>{activity}"
 
@@ -388,6 +401,7 @@ def _ref_list(rows: Sequence[Mapping[str, Any]], directory: Directory, prefix: s
                 f'<details class="refs"><summary>{count_of(len(refs), kind)}</summary><ul aria-label="{title}">{items}'
                 f"{remaining_line}</ul></details>"
             )
+
     options = "".join(f'<option value="{escape(row["name"])}">' for row in rows)
     return f'{"".join(parts)}<datalist id="refs">{options}</datalist>'
 

@@ -38,6 +38,7 @@ def symbol_page(
         count = f' <small class="quiet">{answer.table.num_rows:,}</small>'
         content = f'<table class="files"><tbody>{rows}</tbody></table>' if rows else '<p class="quiet">None.</p>'
         parts.append(f"<h2>{title}{count}</h2>{notes}{content}")
+
     path = location["path"]
     address = file_url(prefix, location["repo"], location.get("revision", ""), path)
     origin = f'as used in <a href="{escape(address)}">{escape(path)}</a> of {escape(location["repo"])}'
@@ -75,6 +76,7 @@ def head(info: Any, prefix: str, path: str) -> str:
             target = tree_url(prefix, name, commit, "/".join(steps[:number]))
             step_html = f'<a href="{escape(target)}">{step_html}</a>'
         trail.append(step_html)
+
     link = commit_url(prefix, name, commit)
     commit_html = f'<a href="{escape(link)}"><code>{commit[:12]}</code></a>' if len(commit) == 40 else escape(commit)
     return f'<h1>{" / ".join(trail)}</h1><p class="quiet">at commit {commit_html}</p>'

@@ -90,6 +90,7 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
         if is_jupyter(info["path"]):
             # If a line is in no cell, the link back to the cells doesn't request it again.
             switch = f'<a href="{escape(address)}{f"?{lines}" if lines and view.as_lines else ""}">Cells</a>'
+
     summary += [switch] if switch else []
     notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
     notices += f'<p class="warn">{escape(note)}</p>' if note else ""
@@ -113,10 +114,12 @@ def _line_rows(
     total = len(texts)
     first, last = view.requested or (0, 0)
     start, end = 1, total
+
     # A window around the requested line; links lead to the other windows.
     if total > MAX_LINES:
         start = min(max(1, first - _CONTEXT_LINES), max(1, total - MAX_LINES + 1))
         end = min(total, start + MAX_LINES - 1)
+
     visible = texts[start - 1 : end]
     colors = _line_colors(visible, path)
     chunks = chunks_of(path, texts)
@@ -132,16 +135,19 @@ def _line_rows(
             f'<a href="#L{number}"{" autofocus" if number == first else ""}>{number}</a></td>'
             f"{blame.get(number, '<td class=blame></td>') if blame else ''}<td>{line_html(text, color)}</td></tr>\n"
         )
+
     summary = [count_of(total, "line")]
     if first:
         marked_lines = f"lines {first:,} to {last:,}" if last > first else f"line {first:,}"
         summary.append(f"{marked_lines} highlighted" if first <= total else f"the file has no line {first:,}")
+
     if (start, end) != (1, total):
         summary.append(f"lines {start:,} to {end:,} shown")
         summary += [
             f'<a href="{escape(address)}?L{number}">from line {number:,}</a>'
             for number in range(1, total + 1, MAX_LINES - 2 * _CONTEXT_LINES)
         ]
+
     return "".join(rows), summary
 
 
@@ -188,7 +194,9 @@ def _blame_cells(blame: ToolResult | None, name: str, prefix: str) -> dict[int, 
                 f'<a href="{escape(address)}" title="{escape(subject)}">'
                 f"{date} {escape(one_line(row['author'] or '', 30))}</a>"
             )
+
         cells[row["line_number"]] = f'<td class="blame">{label}</td>'
+
     return cells
 
 
@@ -196,6 +204,7 @@ def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
     """Return the last commits of the highlighted lines, or of all lines, newest first."""
     if view.blame is None:
         return ""
+
     first, last = view.requested or (1, 1 << 31)
     rows = [row for row in view.blame.table.to_pylist() if first <= row["line_number"] <= last]
     counts = Counter(row["commit"] for row in rows)
@@ -216,10 +225,12 @@ def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
     history = view.history
     if history is None:
         return ""
+
     rows = history.table.to_pylist()
     title, added, removed = "History of the file", "additions", "deletions"
     if view.requested is not None:
         title, added, removed = "History of the highlighted lines", "added", "removed"
+
     items = "".join(
         f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">{escape(one_line(row["subject"] or "", 80))}'
         f'</a> <span class="quiet">{escape(row["author"] or "")}, {row["commit_date"]:%Y-%m-%d}, +{row[added] or 0:,} '
@@ -235,6 +246,7 @@ def _outline(view: FilePageView, address: str) -> str:
     if view.outline_url:
         link = f'<a href="{escape(view.outline_url)}" data-load>Show definitions</a>'
         return f'{start}<p class="quiet">{link}</p></section>'
+
     rows = [] if view.outline is None else view.outline.table.to_pylist()[:MAX_LISTED]
     items = "".join(
         f'<li><a href="{escape(address)}?L{row["line_number"]}"><code>{escape(row["symbol"])}</code></a> '

@@ -72,9 +72,11 @@ def _path_of(address: str, readme: str) -> str:
         parts = urlsplit(address)
     except ValueError:
         return ""
+
     path = unquote(parts.path)
     if parts.scheme or parts.netloc or not path or "\0" in path:
         return ""
+
     folder = "" if path.startswith("/") else posixpath.dirname(readme)
     normalized = posixpath.normpath(posixpath.join(folder, path.lstrip("/")))
     return "" if normalized in {"", "."} or normalized.startswith("../") or normalized == ".." else normalized

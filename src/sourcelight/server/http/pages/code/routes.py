@@ -67,9 +67,11 @@ class Address:
             return None
         if not separator and name_part.endswith("/"):
             return None
+
         name, separator, revision = name_part[1:].rpartition("@")
         if not separator or kind in {"commit", "compare"}:
             name, revision = name_part[1:], ""
+
         return cls(kind, name, revision, path)
 
 
@@ -106,6 +108,7 @@ class CodePages:
         entered = self._access.enter(request)
         if isinstance(entered, Response):
             return entered
+
         cancellation = Cancellation()
         context = replace(entered, cancellation=cancellation)
         try:
@@ -115,6 +118,7 @@ class CodePages:
                 watch.cancel_scope.cancel()
         except QueueFull:
             return self._access.busy()
+
         return answer
 
     def _turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:
@@ -152,6 +156,7 @@ class CodePages:
         if "notebook" in parameters:
             # The notebook contains only what the address contains. Running it needs access to the repository.
             return notebook(call, context.base_url, "code")
+
         notebook_url = f"{prefix}{quote(request_path)}?{query}{'&' * bool(query)}notebook=1"
         use = python_block(call, context.base_url, notebook_url)
         match address.kind:
@@ -168,6 +173,7 @@ class CodePages:
                 return self._symbol_page(arguments | {"path": path} | line, name, context, use)
             case "tree":
                 return self._directory_page(arguments, path.strip("/"), parameters, context, use)
+
         return self._file_page(arguments, path, parameters, query, context, notebook_url)
 
     def _compare_page(
@@ -180,6 +186,7 @@ class CodePages:
             arguments = {"repos": [repository], "revisions": revisions}
             commit_table, reason = _attempt("commit_search", arguments, context)
             commits = commit_table or reason
+
         notebooks = _notebooks(answer, answer.attributes["base"], answer.attributes["head"], parameters, context)
         return changes.compare_page(answer, commits, notebooks, prefix=self._access.prefix, use=use)
 
@@ -205,15 +212,18 @@ class CodePages:
             location = tools.call("list_files", {**arguments, "path": path}, context).attributes
             target = elements.tree_url(prefix, location["repository"], location["commit"], location["path"])
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
+
         arguments = {"repo": arguments["repo"], "path": path, "revision": answer.attributes["commit"]}
         beside = replace(context, cancellation=Cancellation())
         with _time_limit(beside.cancellation, _ASKED_S if parameters.get("part") == OUTLINE else _BESIDE_S):
             outline, _ = _attempt("outline", arguments, beside)
+
         blame, note = _attempt("blame", arguments, context) if "blame" in parameters else (None, "")
         history = None
         if "history" in parameters:
             history, history_note = self._history(arguments, lines, context)
             note = note or history_note
+
         # The resolved commit, so that the copied program reads the version that the page shows.
         call = python_call("blob", arguments, path, parameters, lines)
         use = python_block(call, context.base_url, notebook_url)
@@ -221,6 +231,7 @@ class CodePages:
         view = FilePageView(lines, outline, blame, note, history, use, cell=cell, as_lines=as_lines)
         if outline is None and beside.cancellation.cancelled and parameters.get("part") != OUTLINE:
             view = replace(view, outline_url=f"{notebook_url.removesuffix('notebook=1')}part={OUTLINE}")
+
         return file_page(answer, view, prefix=prefix)
 
     def _history(
@@ -255,6 +266,7 @@ class CodePages:
             location = tools.call("list_files", _parent(arguments, path), context).attributes
             target = file_url(self._access.prefix, location["repository"], location["commit"], path)
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
+
         first = parameters.get("from", "")
         start = int(first) - 1 if first.isascii() and first.isdigit() and len(first) < 10 and int(first) else 0
         directory = Directory(answer, path, arguments.get("revision", ""), start=start)
@@ -268,6 +280,7 @@ def _notebooks(
     """Return the cells that differ in the first changed notebooks, by path, within a time limit."""
     if parameters.get("view") == LINES_VIEW:
         return {}
+
     beside = replace(context, cancellation=Cancellation())
 
     def version(path: str, commit: str) -> tuple[str, list[str]] | None:
@@ -286,6 +299,7 @@ def _notebooks(
             diff = None if beside.cancellation.cancelled else compare_versions(old, new)
             if diff is not None:
                 diffs[path] = diff
+
     return diffs
 
 
