@@ -227,6 +227,7 @@ def test_files_of_an_answer_can_be_saved(tmp_path: Path) -> None:
         "https://[x/a.csv",
         "/x/../../a.csv",
         "/x/%2e%2e/%2E./a.csv",
+        "/x/..%5c../a.csv",
         "/x/a\x01.csv",
         "/" + "x" * 70_000,
     ],
@@ -243,3 +244,15 @@ def test_a_file_is_found_by_a_link_relative_to_the_service() -> None:
     with client_of(service("7.6", gets={"/files/rows.csv": ("text/csv", b"a,b\n")})) as code:
         for link in ("files/rows.csv", "/files/rows.csv", f"{code.backend.name}/files/rows.csv"):
             assert call(code.backend.fetch_file, link) == b"a,b\n"  # type: ignore[attr-defined]
+
+
+def test_the_credential_stays_below_the_path_of_the_service() -> None:
+    """Another application may live on the same host, and the text of an answer may link to it."""
+    files = dict.fromkeys(("/code/rows.csv", "/other/rows.csv"), ("text/csv", b"a,b\n"))
+    played = service("7.6", gets=files)
+    with played.running() as host, sl.connect(f"{host}/code", "a-token", check=False) as code:
+        fetch = code.backend.fetch_file  # type: ignore[attr-defined]  # that of a service
+        assert call(fetch, f"{host}/code/rows.csv") == b"a,b\n"
+        for path in ("/other/rows.csv", "/codes/rows.csv", "/code/../other/rows.csv", "/code"):
+            with pytest.raises(sl.ToolError, match=r"not below|not an address"):
+                call(fetch, host + path)

@@ -168,8 +168,8 @@ class DeepSearchAnswer:
     def save_files(self, directory: str | Path) -> list[str]:
         """Save `files` to a directory, which is created if it is missing. Existing files are never replaced.
 
-        Only files on the service itself are saved, because the credential must not go to another host. Their contents
-        are not checked, and SVG files are not displayed; treat them as files from an untrusted source.
+        Only files below the address of the service are saved, because the credential must not go elsewhere. Their
+        contents are not checked, and SVG files are not displayed; treat them as files from an untrusted source.
 
         Parameters
         ----------

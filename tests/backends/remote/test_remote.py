@@ -402,6 +402,24 @@ def test_the_token_of_the_environment_is_not_sent_to_another_host() -> None:
 
 
 @pytest.mark.parametrize(
+    ("configured", "url", "is_sent"),
+    [
+        ("https://host", "http://host", False),  # everyone on the way would read it
+        ("http://host", "https://host", True),
+        ("https://host", "https://host:443", True),
+        ("https://host", "https://host:8443", False),
+        ("https://host/code", "https://host/code/", True),
+        ("https://host/code", "https://host/other", False),
+        ("https://host/code", "https://host/codes", False),
+    ],
+)
+def test_the_token_of_the_environment_is_sent_to_its_service_only(configured: str, url: str, *, is_sent: bool) -> None:
+    environ = {"SRC_ENDPOINT": configured, "SRC_ACCESS_TOKEN": TOKEN, "SRC_HEADERS": "X-Key: secret"}
+    endpoint, token = resolve_endpoint(url, environ=environ)
+    assert (token is not None, bool(endpoint.headers)) == (is_sent, is_sent)
+
+
+@pytest.mark.parametrize(
     "environ",
     [
         {},

@@ -278,7 +278,7 @@ class RemoteBackend:
         Raises
         ------
         ToolError
-            For an address on another host: the credential is not sent there.
+            For an address on another host or outside of the service's path: the credential is not sent there.
         """
         return await self._connection.fetch(self._path_of(link))
 
@@ -295,13 +295,17 @@ class RemoteBackend:
             raise ToolError(f"{parts.scheme}://{parts.netloc} is another host than {self.name}")
 
         path = parts.path
-        if not parts.netloc and not path.startswith(f"{base.path}/"):
+        if not path.startswith(f"{base.path}/"):
+            if parts.netloc:  # another application on the host, which must not get the credential either
+                raise ToolError(f"{link[:200]!r} is not below {self.name}")
             path = f"{base.path}/{path.removeprefix('/')}"
 
         # The link comes from an answer, whose text is not trusted, and the request carries the credential. A path that
-        # starts with two slashes would name another host, and servers decode `%2e%2e` before they resolve it.
+        # starts with two slashes would name another host, and servers decode `%2e%2e` before they resolve it. Some
+        # take a backslash for a slash.
         is_path = path.startswith("/") and not path.startswith("//") and bool(parts.netloc) == bool(parts.scheme)
-        if not is_path or ".." in unquote(path).split("/") or not link.isprintable() or len(link) > _MAX_ADDRESS_BYTES:
+        leaves = ".." in unquote(path).replace("\\", "/").split("/")
+        if not is_path or leaves or not link.isprintable() or len(link) > _MAX_ADDRESS_BYTES:
             raise invalid
 
         return path + (f"?{parts.query}" if parts.query else "")

@@ -139,8 +139,8 @@ def resolve_endpoint(
     """Return the endpoint and the token from arguments and, where these are None, from the environment.
 
     It reads ``SRC_ENDPOINT``, ``SRC_ACCESS_TOKEN``, ``SRC_PROXY`` (an http or https address), ``SRC_HEADERS`` (lines of
-    ``name: value``) and ``SRC_HEADER_NAME=value`` (``_`` in the name stands for ``-``). If `url` has another host than
-    ``SRC_ENDPOINT``, the token and the headers of the environment are not sent.
+    ``name: value``) and ``SRC_HEADER_NAME=value`` (``_`` in the name stands for ``-``). The token and the headers of
+    the environment are sent only to ``SRC_ENDPOINT`` and addresses below it.
 
     Raises
     ------
@@ -154,11 +154,8 @@ def resolve_endpoint(
         raise ConfigurationError("no service to connect to: pass its address, or set SRC_ENDPOINT")
 
     endpoint = Endpoint(_check_url(address, "the address of a service" if url else "SRC_ENDPOINT"))
-    matches_environment = (
-        not url or not configured or _host(endpoint.url) == _host(_check_url(configured, "SRC_ENDPOINT"))
-    )
-
-    # The token and the headers of the environment belong to SRC_ENDPOINT; another host must never get them.
+    # The token and the headers of the environment belong to SRC_ENDPOINT; another service must never get them.
+    matches_environment = not url or not configured or _is_below(endpoint.url, _check_url(configured, "SRC_ENDPOINT"))
     if token is None and matches_environment:
         token = environ.get("SRC_ACCESS_TOKEN")
 
@@ -166,9 +163,14 @@ def resolve_endpoint(
     return Endpoint(endpoint.url, headers, _proxy(environ.get("SRC_PROXY", "").strip())), secret_token(token)
 
 
-def _host(url: str) -> tuple[str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.hostname, parts.port
+def _is_below(url: str, configured: str) -> bool:
+    """Return whether an address is that of a service or below it, with its scheme, host and port, or https for http."""
+    parts, base = urlsplit(url), urlsplit(configured)
+    # A request over http would show a token that belongs to https to everyone on the way.
+    if parts.hostname != base.hostname or parts.scheme not in {base.scheme, "https"}:
+        return False
+    ports = {parts.port or _PORTS[parts.scheme], base.port or _PORTS[base.scheme]}
+    return (len(ports) == 1 or parts.port is base.port is None) and f"{parts.path}/".startswith(f"{base.path}/")
 
 
 def _proxy(value: str) -> Secret | None:
@@ -177,7 +179,7 @@ def _proxy(value: str) -> Secret | None:
 
     try:
         parts = urlsplit(value)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
 
@@ -385,7 +387,7 @@ def refusal_error(
     }
     error, meaning = errors.get(status, (ServiceError, f"answered with status {status}"))
     failure = error(f"{address} {meaning}{detail}", status=status, text=text)
-    failure.retry_after_s = retry_after_seconds(retry_after) if retry_after else None
+    failure.retry_after_s = retry_after_seconds(retry_after)
     return failure
 
 
@@ -396,7 +398,7 @@ def retry_after_seconds(retry_after: str) -> float | None:
 
     try:
         moment = parsedate_to_datetime(retry_after)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year of 20 digits
         return None
 
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -405,8 +407,6 @@ def retry_after_seconds(retry_after: str) -> float | None:
 
 BUSY = frozenset({502, 503, 504})
 """Statuses after which a request that changes nothing is sent again."""
-
-
 REFUSED = frozenset({503})
 """Statuses that say that the service did nothing, so that any request may be sent again."""
 
