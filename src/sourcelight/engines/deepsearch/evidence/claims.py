@@ -360,7 +360,10 @@ CLAIMS: Sequence[Claim] = (
         "All commits or lines are counted, ties are named together, and addresses of one name are joined. If blame "
         "isn't exact, the sentence says \"probably\".",
         _PLACES,
-        ("events._find_people", "ownership.find_main_author", "answering._apply_group"),
+        (
+            "events._find_people", "ownership.find_main_author", "answering._apply_group", "code.rank_functions",
+            "history.rank_coupling",
+        ),
     ),
     Claim(
         ("According to CODEOWNERS, …",),
@@ -378,7 +381,66 @@ CLAIMS: Sequence[Claim] = (
         ("definitions._without_custom",),
     ),
     Claim(
-        ("**…** …", "At least **…** …"),
+        (
+            "`…` is the most complex …", "`…` are the most complex …", "`…` in … is the most complex …",
+            "`…` in … are the most complex …", "`…` in … is the longest …", "`…` in … are the longest …",
+        ),
+        "count",
+        "All functions or files outside of tests are measured, in the languages that are measured; the sentence names "
+        "the others. Ties are named together.",
+        "a sentence that no searched file is in a measured language",
+        ("code.rank_functions",),
+    ),
+    Claim(
+        ("`…` is the first hotspot…",),
+        "count",
+        "The source file with the highest product of commits and the logarithm of lines.",
+        _PLACES,
+        ("history.rank_hotspots",),
+    ),
+    Claim(
+        (
+            "… change together most often: …", "… changes most often together with `…`: …",
+            "… change most often together with `…`: …", "No files were changed together …",
+            "No file was changed together with `…`…",
+        ),
+        "count",
+        "Commits without merges and with at most 30 files. The sentence has the number of commits.",
+        _PLACES,
+        ("history.rank_coupling",),
+    ),
+    Claim(
+        ("The bus factor of …",),
+        "count",
+        'Authors of current lines by blame, without bots. If blame isn\'t exact, the sentence says "about".',
+        _PLACES,
+        ("people.find_bus_factor",),
+    ),
+    Claim(
+        ("The oldest current lines… are from …",),
+        "count",
+        'Current lines by the year of their commits. If blame isn\'t exact, the sentence says "about".',
+        _PLACES,
+        ("history.find_oldest_lines",),
+    ),
+    Claim(
+        ("`…` and … import each other", "`…` imports itself by way of …", "`…` of `…` imports itself by way of …",
+         "No circle of imports was found among …"),
+        "count",
+        "Each import of the circle is a statement of a file, and leads to the next one. That there is none is said of "
+        "the files with imports that lead to others.",
+        _PLACES,
+        ("code.find_cycle",),
+    ),
+    Claim(
+        ("No public symbol of Go, Java, Python or TypeScript differs …",),
+        "count",
+        "The public symbols of both revisions are compared.",
+        _PLACES,
+        ("history.compare_interfaces",),
+    ),
+    Claim(
+        ("**…** …", "At least **…** …", "Each of **…** authors with …"),
         "count",
         "The number of rows of the query in the answer, by the rule in the answer. The sentence says what was not "
         'read: languages without a grammar, or "In the part that could be read". It names the convention for tests. '
@@ -393,7 +455,8 @@ CLAIMS: Sequence[Claim] = (
             "definitions.count_tests", "subclasses.count_subclasses", "commits.count_commits",
             "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
             "changes._compare", "changes.count_changed_lines", "changes.count_refs", "imports.count_importing",
-            "imports._not_importing", "answering._apply_group",
+            "imports._not_importing", "answering._apply_group", "code.list_tests", "people.list_inactive",
+            "people.count_people_by_year", "history.compare_interfaces",
         ),
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -157,15 +158,13 @@ def limiting_notices(answer: ToolResult) -> list[str]:
     return [] if answer.complete else list(answer.notices)
 
 
-_PYTHON = {
-    "joinAddresses": "join_addresses",
-    "useRegex": "use_regex",
-    "contentTerms": "content_terms",
-    "messageTerms": "message_terms",
-}
+_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 
 
 def format_call(name: str, arguments: Mapping[str, Any]) -> str:
     """Write a call in Python syntax."""
-    written_arguments = ", ".join(f"{_PYTHON.get(key, key)}={value!r}" for key, value in arguments.items())
+    # Tools name their arguments in camel case, methods of the client in snake case.
+    written_arguments = ", ".join(
+        f"{_CAPITAL.sub(lambda match: f'_{match[0].lower()}', key)}={value!r}" for key, value in arguments.items()
+    )
     return f"code.{name}({written_arguments})"

@@ -8,6 +8,7 @@ from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
+from sourcelight.engines.deepsearch.analyses.answering import find_analysis
 from sourcelight.engines.deepsearch.evidence.claims import UNREAD
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pin
@@ -36,6 +37,24 @@ _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
 _NAMED_ROWS = 12
 _PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
+
+
+def answer_analysis(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
+    """Answer a question for an analysis in `draft`; None for other questions.
+
+    If no analysis answers it, the draft says so, and nothing else: places with its words would answer another question.
+    """
+    answer = find_analysis(inquiry, emit)
+    if answer is None:
+        return None
+    if answer.fact is not None:
+        lay_out(answer.request, answer.fact, inquiry, draft)
+        return answer.request
+    draft.parts.append(Paragraph(answer.refusal))
+    draft.add_section("Searched", Paragraph(NO_MODEL, says_no_model=True))
+    draft.stats |= {"tool_calls": 0, "unit": "", "states_fact": False, "confident": False}
+    draft.confident = False
+    return answer.request
 
 
 def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
@@ -81,6 +100,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         "tool_calls": 1,
         "unit": fact.unit,
         "states_fact": not unapplied,
+        "confident": not unapplied,
         "changes": _may_change(request, inquiry.scope),
         "complete": not (unapplied or fact.notes or fact.is_least),
         "not_applied": list(unapplied),

@@ -31,7 +31,7 @@ from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
-from sourcelight.engines.deepsearch.research.counting import count
+from sourcelight.engines.deepsearch.research.counting import answer_analysis, count
 from sourcelight.engines.deepsearch.research.layout import HOW, Findings, lay_out, write_finding
 from sourcelight.engines.deepsearch.research.protocol import Draft, ResearchBudget
 from sourcelight.engines.execution import natural_language
@@ -116,6 +116,9 @@ class ExtractiveResearcher:
 
     def _read(self, inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
         """Answer from lines that prove the answer, or by a count; return the request of a count, answered or not."""
+        analyzed = answer_analysis(inquiry, draft, emit)
+        if analyzed is not None:
+            return analyzed
         inquiry = mark_hyphenated(inquiry, emit)
         finding = find_lookup(inquiry, emit)
         if finding is None:

@@ -19,7 +19,7 @@ _NOUN = (
 _SUBJECT = rf"(?:it|this|that|(?:(?:this|the|that|our|your) )?{_NOUN}|@)"
 """The project: `@` stands for the name of a repository."""
 
-_WORDS: Mapping[str, str] = {
+PROJECT_WORDS: Mapping[str, str] = {
     "HOW": (
         r"(?:how (?:do|can|should|would|could|must) (?:i|we|you|one|people|somebody|someone)"
         r"|how to|(?:please )?(?:show|tell) me how to)"
@@ -190,7 +190,8 @@ _AS_COUNTS = {
 }
 _POLITE = re.compile(
     r"^(?:(?:please|so|and|hi|hello|hey|ok|okay|well|now)\b[ ,]*"
-    r"|(?:can|could|would) you (?:please )?(?=(?:give|show|write|tell|describe|explain|summari|list)))+"
+    r"|(?:can|could|would) you (?:please )?(?=(?:give|show|write|tell|describe|explain|summari|list)))+",
+    re.IGNORECASE,
 )
 _TRAILING = re.compile(r"(?: (?:please|then|here|now|exactly|today|in one sentence|in short|briefly|in a few words))+$")
 _PRONOUN = re.compile(r"\b(?:it|this|that)\b")
@@ -198,7 +199,9 @@ _PROJECT = re.compile(rf"\b{_NOUN}\b|@")
 
 
 def _compile(form: str) -> re.Pattern[str]:
-    return re.compile(re.sub("|".join(sorted(_WORDS, key=len, reverse=True)), lambda match: _WORDS[match[0]], form))
+    return re.compile(
+        re.sub("|".join(sorted(PROJECT_WORDS, key=len, reverse=True)), lambda match: PROJECT_WORDS[match[0]], form)
+    )
 
 
 _PATTERNS = [(topic, [_compile(form) for form in forms]) for topic, forms in _FORMS.items()]
@@ -216,7 +219,7 @@ def read_project_question(text: str, names: Collection[str], *, is_follow_up: bo
     is_follow_up
         Whether another answer came before, so that "it" may be something else than the project.
     """
-    words = _normalize(text, names)
+    words = normalize(text, names)
     if len(words) > MAX_CHARACTERS or (is_follow_up and _PRONOUN.search(words) and not _PROJECT.search(words)):
         return ""
     # "What is this and what does it do?" asks for one thing twice.
@@ -240,7 +243,7 @@ def as_count_question(topic: str, text: str) -> str:
     """
     if topic:
         return _AS_COUNTS.get(topic, "")
-    match = _CHANGES.fullmatch(_normalize(text, ()))
+    match = _CHANGES.fullmatch(normalize(text, ()))
     if match is not None:
         return f"Which commits were made {match['period']}?"
     # As written: names of files and tags have capitals.
@@ -254,13 +257,19 @@ def as_count_question(topic: str, text: str) -> str:
     return f"Which commits {verb} {span}?"
 
 
-def _normalize(text: str, names: Collection[str]) -> str:
-    """Return the words of a question in lower case, with `@` for the project's name, without polite words."""
+def normalize(text: str, names: Collection[str], *, fold: bool = True) -> str:
+    """Return the words of a question with `@` for the project's name, without polite words.
+
+    With `fold`, they are in lower case; names of files need theirs.
+    """
     text = text[: 2 * MAX_CHARACTERS]
-    words = " ".join(text.replace("\u2019", "'").replace("·", " @ ").casefold().split()).strip(" ?.!,;:")
+    words = " ".join(text.replace("\u2019", "'").replace("·", " @ ").split()).strip(" ?.!,;:")
+    words = words.casefold() if fold else words
     for name in sorted({name.casefold() for name in names if name}, key=len, reverse=True):
-        words = re.sub(rf"(?<![\w@/.-])(?:the )?{re.escape(name)}(?: {_NOUN})?(?![\w@/-])", "@", words)
+        words = re.sub(
+            rf"(?<![\w@/.-])(?:the )?{re.escape(name)}(?: {_NOUN})?(?![\w@/-])", "@", words, flags=re.IGNORECASE
+        )
     # "In gson, …" and "… in gson" name the place alone.
-    words = re.sub(r"^(?:in|for|about|of) @ ?,? ?|@ ?[:,] ", "", words)
+    words = re.sub(r"(?i)^(?:in|for|about|of) @ ?,? ?|@ ?[:,] ", "", words)
     words = re.sub(r"(?: (?:in|for|from|at|within) @)+$", "", words)
     return _TRAILING.sub("", _POLITE.sub("", words)).strip(" ?.!,;:")

@@ -1,0 +1,141 @@
+"""Analyses of people: the bus factor, who is no longer active, authors by year."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from sourcelight.core.markup import code, count_of
+from sourcelight.engines.deepsearch.analyses.requests import AnalysisRequest
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows
+from sourcelight.engines.deepsearch.markdown import inline
+
+MIN_COMMITS = 10
+"""Minimum commits of an author whose absence is mentioned: most contributors of a project have one or two."""
+
+_INACTIVE_DAYS = 365
+_SHOWN_PEOPLE = 3
+
+
+def find_bus_factor(request: AnalysisRequest) -> Fact | None:
+    """State the bus factor of each repository or path; None without lines."""
+    fact = Fact(None, "", "", unit="authors")
+    rows = request.call_each(fact, "bus_factor")
+    paths = dict(request.locations)
+    totals = [
+        row for row in rows if row["lines"] and row["path"].rstrip("/") == paths.get(row["repository"], "").rstrip("/")
+    ]
+    if not totals:
+        return None
+    fact.subject = "; ".join(_state_bus_factor(request, row, paths[row["repository"]]) for row in totals)
+    fact.subject = fact.subject[:1].upper() + fact.subject[1:]
+    fact.rule = (
+        "The bus factor is the fewest authors who wrote more than half of the current lines together, by blame. Lines "
+        "of bots don't count."
+    )
+    table = Rows("Bus factor by directory", ("repository", "path", "bus_factor", "lines", "authors", "owners"))
+    for row in rows:
+        owners = list(row["owners"] or ())
+        owner_names = ", ".join(_name_of(owner) for owner in owners[:_SHOWN_PEOPLE])
+        suffix = f" and {len(owners) - _SHOWN_PEOPLE} more" if len(owners) > _SHOWN_PEOPLE else ""
+        table.add(
+            (row["repository"], row["path"], row["bus_factor"], row["lines"], row["authors"], owner_names + suffix)
+        )
+    fact.tables = [table]
+    fact.repositories = Counter({row["repository"]: row["bus_factor"] for row in totals})
+    return fact
+
+
+def _state_bus_factor(request: AnalysisRequest, row: dict[str, Any], path: str) -> str:
+    owners = [inline(_name_of(owner), 80) for owner in row["owners"] or ()]
+    people = request.list_names(owners)
+    about = "" if row["exact"] else "about "
+    subject = request.name_place(row["repository"], path) if path else code(row["repository"])
+    share = f"{about}{100 * row['share']:.1f} %"
+    of_lines = count_of(row["lines"], "current line")
+    return f"the bus factor of {subject} is **{row['bus_factor']:,}**: {people} wrote {share} of {of_lines}"
+
+
+def _name_of(person: str) -> str:
+    return person.partition(" <")[0]
+
+
+def list_inactive(request: AnalysisRequest) -> Fact | None:
+    """List the authors with several commits but none in the year before the newest commit; None without a commit."""
+    fact = Fact(None, "", "", unit="authors")
+    arguments: dict[str, Any] = {"repos": request.repositories, "lines": False, **request.revisions}
+    rows = [row for row in request.call(fact, "contributors", arguments).table.to_pylist() if not row["bot"]]
+    dated = [row for row in rows if row["last_date"] is not None and row["commits"]]
+    if not dated:
+        return None
+    newest = max(row["last_date"] for row in dated)
+    since = newest - timedelta(days=_INACTIVE_DAYS)
+    regular = [row for row in dated if row["commits"] >= MIN_COMMITS]
+    inactive = sorted(
+        (row for row in regular if row["last_date"] < since), key=lambda row: (-row["commits"], row["author"])
+    )
+    fact.rule = (
+        f"An author counts with at least {MIN_COMMITS} commits, merges included, under any name of one address; bots "
+        f"don't. The year ends with the newest commit of an author, {newest:%Y-%m-%d}. That somebody has left isn't "
+        "known here."
+    )
+    fact.repositories = Counter(request.repositories)
+    has = "has" if len(inactive) == 1 else "have"
+    if inactive or len(regular) < 2:
+        of_people = f"**{len(inactive):,}** of {count_of(len(regular), 'author')}"
+        fact.subject = f"{of_people} with at least {MIN_COMMITS} commits {has} none since {since:%Y-%m-%d}"
+    else:
+        of_people = f"Each of **{len(regular):,}** authors"
+        fact.subject = f"{of_people} with at least {MIN_COMMITS} commits has one since {since:%Y-%m-%d}"
+    if inactive:
+        dated_names = [f"{inline(row['author'], 80)} (last on {row['last_date']:%Y-%m-%d})" for row in inactive]
+        fact.subject += f": {request.list_names(dated_names)}"
+    table = Rows("Authors without a recent commit", ("author", "address", "commits", "first", "last"))
+    for row in inactive:
+        first, last = f"{row['first_date']:%Y-%m-%d}", f"{row['last_date']:%Y-%m-%d}"
+        table.add((row["author"], row["author_email"], row["commits"], first, last))
+    fact.tables = [table]
+    return fact
+
+
+def count_people_by_year(request: AnalysisRequest) -> Fact | None:
+    """Count authors, or commits, of each year; None without a commit."""
+    fact = Fact(None, "", "", unit="authors")
+    arguments: dict[str, Any] = {"repos": request.repositories, "by": ["year"], "lines": False, **request.revisions}
+    answer = request.call(fact, "contributors", arguments)
+    authors: Counter[int] = Counter()
+    commits: Counter[int] = Counter()
+    first_years: dict[str, int] = {}
+    for row in answer.table.to_pylist():
+        if row["bot"] or not row["commits"] or row["period"] is None:
+            continue
+        year = row["period"].year
+        authors[year] += 1
+        commits[year] += row["commits"]
+        person = row["author_email"] or row["author"]
+        first_years[person] = min(first_years.get(person, year), year)
+    if not authors:
+        return None
+    newcomers = Counter(first_years.values())
+    of_commits = request.question.unit == "commit"
+    counts = commits if of_commits else authors
+    years = range(min(authors), max(authors) + 1)
+    best = min(counts, key=lambda year: (-counts[year], year))
+    noun = "commit" if of_commits else "author"
+    have = "" if of_commits else " has commits" if counts[best] == 1 else " have commits"
+    fact.unit = f"{noun}s"
+    fact.subject = f"**{counts[best]:,}** {noun}{'' if counts[best] == 1 else 's'}{have} in {best}, the most of a year"
+    if len(years) > 1:
+        recent = [year for year in years[-3:] if year != best]
+        fact.subject += f"; {request.list_names([f'{counts[year]:,} in {year}' for year in recent])}"
+    fact.rule = (
+        "Years are those of committer dates, in UTC. Merges count. An author is a person under all names of one "
+        "address; bots don't count. The last year may not be over."
+    )
+    table = Rows("By year", ("year", "authors", "new_authors", "commits"))
+    for year in years:
+        table.add((str(year), authors[year], newcomers[year], commits[year]))
+    fact.tables = [table]
+    fact.repositories = Counter(request.repositories)
+    return fact
