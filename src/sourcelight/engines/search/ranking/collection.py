@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -184,17 +184,19 @@ class ChunkCollection:
 
     def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
         """Return the files with a term in their path, ascending, with its weight; None without any."""
-        numbers, counts = [], []
-        for words, number_of in zip(self.words, self.file_numbers, strict=True):
+        starts, numbers, counts = [], [], []
+        for start, words in zip(self.view_starts, self.words, strict=False):
             files_with_term = words.terms.get(term)
             if files_with_term is not None:
-                numbers.append(number_of.take(files_with_term[0]))
+                starts.append(start)
+                numbers.append(files_with_term[0])
                 counts.append(files_with_term[1])
 
         if not numbers:
             return None
 
-        files, weights = _concatenate(numbers), _concatenate(counts)
+        bases = np.array(starts).repeat([len(files_of_target) for files_of_target in numbers])
+        files, weights = self.view_numbers.take(_concatenate(numbers) + bases), _concatenate(counts)
         order = files.argsort()
 
         # -1: a file that this collection leaves out. Sorted, these come first.
@@ -204,12 +206,28 @@ class ChunkCollection:
         return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64)) if len(order) else None
 
     @cached_property
-    def file_numbers(self) -> Sequence[NDArray[np.int32]]:
-        """The number of each file of each target's view, -1 for a missing file."""
-        numbers = [np.full(target_terms.snapshot.view.files, -1, dtype=np.int32) for target_terms in self.open_terms]
+    def view_starts(self) -> Sequence[int]:
+        """Number of files in the views before each target's view; one more at the end."""
+        return [0, *accumulate(target_terms.snapshot.view.files for target_terms in self.open_terms)]
+
+    @cached_property
+    def view_numbers(self) -> NDArray[np.int32]:
+        """The number of each file of all views, one view after another, -1 for a missing file."""
+        numbers = np.full(self.view_starts[-1], -1, dtype=np.int32)
         for block, base in zip(self.blocks, self.file_base, strict=False):
-            numbers[block.target][block.files] = np.arange(base, base + len(block.files), dtype=np.int32)
+            files = self.view_starts[block.target] + block.files
+            numbers[files] = np.arange(base, base + len(block.files), dtype=np.int32)
         return numbers
+
+    @cached_property
+    def file_numbers(self) -> Sequence[NDArray[np.int32]]:
+        """The part of `view_numbers` of each target."""
+        return [self.view_numbers[start:end] for start, end in pairwise(self.view_starts)]
+
+    @cached_property
+    def name_sizes(self) -> Int64Array:
+        """Number of terms in the name of each file of all views."""
+        return _concatenate([paths.name_sizes for paths in self.words]).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

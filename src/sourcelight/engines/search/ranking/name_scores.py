@@ -33,32 +33,37 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
     if not total:
         return scores
 
-    for target, file_numbers in enumerate(collection.file_numbers):
-        paths = collection.words[target]
-        covered, matched = np.zeros(len(file_numbers)), np.zeros(len(file_numbers))
+    # Files are numbered through the views of all targets, so each step handles them together: with many repositories, a
+    # step for each of them would take most of the time.
+    term_files: list[Int64Array] = []
+    by_term: dict[str, list[Int64Array]] = {term: [] for term in weights}
+    for start, paths in zip(collection.view_starts, collection.words, strict=False):
         seen: set[str] = set()
-        for term, weight in weights.items():
-            name_terms = paths.names_like(term)
-            files_by_term = [paths.name_terms[name_term] for name_term in name_terms]
-
-            # Two terms of the question may be like one term of a name, which counts once in the name's share.
-            for name_term, files in zip(name_terms, files_by_term, strict=True):
+        for term, files_of_term in by_term.items():
+            for name_term in paths.names_like(term):
+                files = paths.name_terms[name_term] + np.int64(start)
+                files_of_term.append(files)
+                # Two terms of the question may be like one term of a name, which counts once in the name's share.
                 if name_term not in seen:
                     seen.add(name_term)
-                    matched[files] += 1.0
+                    term_files.append(files)
 
-            if files_by_term:
-                distinct = np.unique(np.concatenate(files_by_term)) if len(files_by_term) > 1 else files_by_term[0]
-                # Once per file, however many terms of its name are like the term.
-                covered[distinct] += weight
+    if not term_files:
+        return scores
 
-        # A number of -1 marks files that the collection leaves out.
-        candidates = ((matched > 0.0) & (file_numbers >= 0)).nonzero()[0]
-        share = matched[candidates] / paths.name_sizes[candidates]
-        values = share * (covered[candidates] / total)
-        is_high = values >= MIN_NAME_SCORE
-        scores[file_numbers[candidates[is_high]]] = values[is_high]
+    counts = np.bincount(np.concatenate(term_files), minlength=collection.view_starts[-1])
+    coverage: Float64Array = np.zeros(len(counts))
+    for term, files_of_term in by_term.items():
+        if files_of_term:
+            # Once per file, however many terms of its name are like the term: an assignment by index adds only once.
+            coverage[np.concatenate(files_of_term)] += weights[term]
 
+    candidates = counts.nonzero()[0]
+    numbers = collection.view_numbers.take(candidates)
+    values = counts.take(candidates) / collection.name_sizes.take(candidates) * (coverage.take(candidates) / total)
+    # A number of -1 marks files that the collection leaves out.
+    best = ((values >= MIN_NAME_SCORE) & (numbers >= 0)).nonzero()[0]
+    scores[numbers.take(best)] = values.take(best)
     return scores
 
 

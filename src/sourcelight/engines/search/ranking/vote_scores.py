@@ -15,10 +15,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.search.ranking.bm25 import WordScores
+from sourcelight.engines.search.ranking.bm25 import WordScores, run_starts
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.paths import KINDS, path_words
@@ -50,11 +51,16 @@ def scores_of_tests(collection: ChunkCollection, words: WordScores, top: float) 
     chunks = (words.chunks >= MIN_VOTE * top).nonzero()[0]
     files = collection.file_of.take(chunks)
     is_test = collection.kinds.take(files) == _TEST
-    best: dict[int, float] = {}
-    for file, value in zip(files[is_test].tolist(), words.chunks.take(chunks[is_test]).tolist(), strict=True):
-        best[file] = max(value, best.get(file, 0.0))
 
-    for file, value in best.items():
+    files, chunks = files[is_test], chunks[is_test]
+    if not len(files):
+        return scores
+
+    # Chunks are numbered file by file, so each file is one run.
+    starts = run_starts(files)
+    best = np.maximum.reduceat(words.chunks.take(chunks), starts)
+
+    for file, value in zip(files.take(starts).tolist(), best.tolist(), strict=True):
         number = collection.block_of_file(file)
         block = collection.blocks[number]
         tested = tested_files(collection.open_terms[block.target].snapshot)
@@ -118,18 +124,24 @@ def scores_of_commits(
     terms = {term: weight for term, weight in question.terms.items() if not term.startswith("=")}
     tables = [open_terms.subjects for open_terms in collection.open_terms]
     by_target = [(target, table, table.scores(terms)) for target, table in enumerate(tables) if table is not None]
+    by_target = [(target, table, values) for target, table, values in by_target if values.any()]
 
     # Every part takes part in both exchanges, those without a table too: the others wait for it.
-    (best,) = exchange.maxima([max((float(values.max(initial=0.0)) for *_, values in by_target), default=0.0)])
-    for target, table, values in by_target if best > 0.0 else ():
+    (best,) = exchange.maxima([max((float(values.max()) for *_, values in by_target), default=0.0)])
+    votes, sizes, files = [], [], []
+    for target, table, values in by_target:
         voters = _voters(values)
-        numbers = _file_numbers(collection.open_terms[target].snapshot, table)
-        changed, sizes = table.changed_paths(voters)
-        votes = ((values.take(voters) / best) ** _POWER / np.sqrt(sizes)).repeat(sizes)
-        files = numbers.take(changed)
-        in_view = (files >= 0).nonzero()[0]
-        placed, votes = collection.file_numbers[target].take(files.take(in_view)), votes.take(in_view)
-        np.add.at(scores, placed[placed >= 0], votes[placed >= 0])
+        changed, sizes_of_voters = table.changed_paths(voters)
+        votes.append(values.take(voters))
+        sizes.append(sizes_of_voters)
+        files.append(_collection_files(collection, target, table, changed))
+
+    if files:
+        # Votes of all repositories are counted at once: steps for each of them would take most of the time.
+        by_vote, counts = (np.concatenate(votes) / best) ** _POWER, np.concatenate(sizes)
+        placed = np.concatenate(files)
+        in_collection = (placed >= 0).nonzero()[0]
+        np.add.at(scores, placed.take(in_collection), (by_vote / np.sqrt(counts)).repeat(counts).take(in_collection))
 
     # A file that shares no word with the question would count as if it did, and has no chunk to show.
     if collection.chunks:
@@ -160,10 +172,10 @@ def scores_of_changes(
             continue
         values = table.path_scores(terms)
         paths = values.nonzero()[0]
-        files = _file_numbers(open_terms.snapshot, table).take(paths)
-        in_view = (files >= 0).nonzero()[0]
-        placed, values = collection.file_numbers[target].take(files.take(in_view)), values.take(paths.take(in_view))
-        scores[placed[placed >= 0]] = values[placed >= 0]
+        if len(paths):
+            placed = _collection_files(collection, target, table, paths)
+            in_collection = (placed >= 0).nonzero()[0]
+            scores[placed.take(in_collection)] = values.take(paths.take(in_collection))
 
     if collection.chunks:
         scores *= words.reached
@@ -181,6 +193,17 @@ def _voters(values: Float64Array) -> Int64Array:
     """Return the commits with the best scores, the newest of equal ones first."""
     scored = (values > 0.0).nonzero()[0]
     return scored.take(np.argsort(-values.take(scored), kind="stable")[:MAX_VOTERS])
+
+
+def _collection_files(
+    collection: ChunkCollection, target: int, table: SubjectTable, paths: Int64Array
+) -> NDArray[np.int32]:
+    """Return the number in the collection of some paths of a target's table, -1 for paths that it doesn't have."""
+    files = _file_numbers(collection.open_terms[target].snapshot, table).take(paths)
+    in_view = files >= 0
+    numbers = np.full(len(files), -1, dtype=np.int32)
+    numbers[in_view] = collection.file_numbers[target].take(files[in_view])
+    return numbers
 
 
 def _file_numbers(snapshot: OpenedCommit, table: SubjectTable) -> Int64Array:

@@ -68,6 +68,9 @@ class MessageIndex:
     def scores(self, terms: Mapping[str, float], among: BoolArray, k1: float = 1.2, b: float = 0.5) -> Float64Array:
         """Score texts for weighted terms, as if only the texts `among` existed."""
         totals = np.zeros(len(self.lengths))
+        if self.postings.keys().isdisjoint(terms):
+            return totals
+
         total = int(np.count_nonzero(among))
         mean = float(self.lengths[among].mean()) if total else 1.0
         for term, weight in terms.items():
