@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from sourcelight.core.query.languages import language_of
@@ -51,15 +52,17 @@ _OF_BODIES = frozenset({"class", "struct"})
 
 def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str]] | None:
     """Return repository and path of each file that a request counts in; None for too many."""
-    paths = PathNames(work.inquiry)
-    files = [
+    paths, names = PathNames(work.inquiry), set(work.names)
+    files = (
         (repository, path)
-        for (repository, _), names in paths.paths.items()
-        for path in names
-        if repository in work.names and is_of_files(work.request, path)
-        if not languages or language_of(path) in languages
-    ]
-    return files if len(files) <= MAX_FILES else None
+        for (repository, _), paths_of_repository in paths.paths.items()
+        if repository in names
+        for path in paths_of_repository
+        if is_of_files(work.request, path) and (not languages or language_of(path) in languages)
+    )
+    # Many repositories have tens of thousands of files, and the first ones tell already that they are too many.
+    first_files = list(islice(files, MAX_FILES + 1))
+    return first_files if len(first_files) <= MAX_FILES else None
 
 
 def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:

@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, TOKEN, stem, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, MAX_TOKEN_BYTES, TOKEN, stem, terms_of
 
 _KIND = (
     r"(?:the\s+)?(?:(?:function|method|class|struct|interface|trait|macro|constant|variable|type|module|helper)\s+)?"
@@ -134,6 +134,10 @@ _DIFFERENCE = re.compile(r"\bdiffer(?:s|ent|ences?)?\b|\bvs\b|\bversus\b|\bcompa
 _ENVIRONMENT = re.compile(r"\benv(?:ironment)?\s+var(?:iable)?s?\b|\bfrom\s+the\s+env(?:ironment)?\b", re.IGNORECASE)
 
 
+MAX_KNOWN_TOKENS = 1 << 14
+"""Tokens whose terms a subject remembers: one to two megabytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """The subject of a question.
@@ -160,6 +164,7 @@ class Subject:
     asks_default: bool = False
     asks_value: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
+    _by_token: dict[bytes, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def total(self) -> float:
@@ -168,10 +173,23 @@ class Subject:
 
     def terms_in(self, text: str) -> set[str]:
         """Return the terms of the question that a text has, also as parts of names."""
-        present = {
-            term for token in TOKEN.findall(text.encode()) for term in terms_of(token.decode("utf-8", "replace"))
-        }
-        return (present & self.weights.keys()) | {self.aliases[term] for term in present & self.aliases.keys()}
+        terms: set[str] = set()
+        for token in TOKEN.findall(text.encode()):
+            terms_of_token = self._by_token.get(token)
+            if terms_of_token is None:
+                terms_of_token = self._add_token(token)
+            terms |= terms_of_token
+        return terms
+
+    def _add_token(self, token: bytes) -> frozenset[str]:
+        """Remember the terms of the question that a token has: files repeat their tokens."""
+        present = set(terms_of(token.decode("utf-8", "replace")))
+        terms = frozenset(
+            (present & self.weights.keys()) | {self.aliases[term] for term in present & self.aliases.keys()}
+        )
+        if len(self._by_token) < MAX_KNOWN_TOKENS and len(token) <= MAX_TOKEN_BYTES:
+            self._by_token[token] = terms
+        return terms
 
     def share_of(self, terms: set[str]) -> float:
         """Return the share of the question's weight that some terms have."""
