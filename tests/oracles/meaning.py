@@ -210,7 +210,7 @@ class Reader:
         result: Counter[Row] = Counter()
         commits = self.select(question)
         files = not question.types or bool({"file", "path"} & set(question.types))
-        if files and not (question.tree is None and not self.by_file(question)):
+        if files and (question.tree is not None or question.types or self.by_file(question)):
             for commit in commits:
                 for document in commit.documents:
                     result.update(self.file_rows(commit, document, question))

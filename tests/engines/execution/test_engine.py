@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,15 @@ def test_repositories_are_found_by_name_and_by_filters_alone(engine: LocalEngine
         ("example.org/team/web", [17], [20])
     ]
     assert {r["repository"].rsplit("/", 1)[-1] for r in rows(run(engine, "repo:team"))} == {"api", "web", "secret"}
+
+
+@pytest.mark.parametrize("kind", ["path", "file"])
+def test_a_kind_of_results_decides_what_filters_on_repositories_find(engine: LocalEngine, kind: str) -> None:
+    files = locations(run(engine, "repo:api file:. count:all"))
+    assert files
+    assert locations(run(engine, f"repo:api type:{kind} count:all")) == files
+    both = rows(run(engine, f"repo:api type:{kind} type:repo count:all"))
+    assert Counter(row["type"] for row in both) == {"path": len(files), "repo": 1}
 
 
 def test_count_stops_and_says_so(engine: LocalEngine) -> None:

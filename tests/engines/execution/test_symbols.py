@@ -124,8 +124,10 @@ def test_alternatives_give_each_definition_once(engine: LocalEngine) -> None:
     assert [r["symbol"] for r in rows(events)] == ["helper"]
 
 
-def test_without_a_pattern_repositories_are_found(engine: LocalEngine) -> None:
-    assert {kind for kind, _, _ in symbols_of(run(engine, "repo:one type:symbol"))} == {"repo"}
+def test_without_a_pattern_all_definitions_of_the_repositories_are_found(engine: LocalEngine) -> None:
+    without = symbols_of(run(engine, "repo:one type:symbol count:all"))
+    assert {kind for kind, _, _ in without} == {"symbol"}
+    assert without == symbols_of(run(engine, "repo:one type:symbol /./ count:all"))
 
 
 def test_selecting_symbols_without_searching_them_is_said(engine: LocalEngine) -> None:

@@ -116,9 +116,7 @@ def make_plan(scope: Scope) -> Plan:
     types = set(alternative.types)
     cells = _cells_of(alternative, types)
     fields = _fields(alternative)
-    has_file_filter = bool(fields & _FILE_FIELDS or alternative.all("cell"))
-    after_commits = bool(types & {"commit", "diff"})
-    only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
+    only_repositories = finds_only_repositories(alternative)
     text = None
     if types & {"file", "path"} and not only_repositories:
         # With ``cell:``, the patterns of predicates match anywhere in the file, so they are searched for separately.
@@ -256,6 +254,12 @@ def vary(plan: Plan, alternative: Alternative) -> Plan:
     name_matches = repository_hits(alternative, plan.targets) if finds_repositories(alternative) else ()
     text = None if plan.text is None else replace(plan.text, tree=tree)
     return replace(plan, alternative=alternative, text=text, repository_hits=name_matches)
+
+
+def finds_only_repositories(alternative: Alternative) -> bool:
+    """Return whether it has filters on repositories alone: no pattern, no filter on files, and no kind of results."""
+    has_file_filter = bool(_fields(alternative) & _FILE_FIELDS or alternative.all("cell"))
+    return alternative.pattern is None and not has_file_filter and not alternative.all("type")
 
 
 def finds_repositories(alternative: Alternative) -> bool:

@@ -30,6 +30,7 @@ from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.syntax.quoting import quote_value, slash_regexp
 from sourcelight.engines.execution.advice.cut_filters import cut_filters, escaped_parentheses
 from sourcelight.engines.execution.commits.query import keeps_no_commits
+from sourcelight.engines.execution.plan import finds_only_repositories
 
 # Lower case only: in upper case, an operator is written on purpose.
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
@@ -242,7 +243,8 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
 
 def _kinds(alternative: Alternative) -> Iterator[Advice]:
     """Yield advice about types of results that other parts of the alternative exclude."""
-    types, select = set(alternative.types), alternative.select()
+    types = {"repo"} if finds_only_repositories(alternative) else set(alternative.types)
+    select = alternative.select()
     if select and not types & _SELECTABLE[select[:2] if select[:2] == ("commit", "diff") else select[:1]]:
         selector = ".".join(select)
         subject, fix = _SELECTED[select[0]]
