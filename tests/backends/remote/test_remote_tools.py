@@ -211,6 +211,16 @@ def test_conversations_are_read_in_every_form(reply: Any) -> None:
     assert (file["path"], file["commit"], file["start_line"], file["end_line"]) == ("a.go", COMMIT, 3, 9)
 
 
+def test_a_conversation_without_a_question_is_empty() -> None:
+    reply = text("---\ntitle: A draft\n---\nNothing asked yet.\n")
+    service = service_of("deepsearch_read", schema("identifier", identifier="string"), reply)
+    with service.running() as url, sl.connect(url, "t") as client:
+        answer = _call(client, "deepsearch_read", identifier="1")
+    assert answer.attributes["title"] == "A draft"
+    assert not answer.attributes["questions"]
+    assert answer.table.num_rows == 0
+
+
 def test_an_unfinished_question_says_where_to_read_on() -> None:
     words = "Link: https://host/deepsearch/7\n\nStill working: call deepsearch_read with this identifier."
     service = ScriptedTools(

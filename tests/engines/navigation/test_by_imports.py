@@ -142,6 +142,7 @@ C_LIBRARY = {
 }
 RUST = {
     "Cargo.toml": '[package]\nname = "app"\n\n[dependencies]\nring-list = "1"\n',
+    "tools/Cargo.toml": "# without a section yet\n",
     "src/main.rs": """mod store;
 
 use crate::store::{self, Item as Thing, Store};

@@ -227,6 +227,7 @@ def test_coupling_finds_files_that_change_together(past: Past) -> None:
     assert pairs[".mailmap", "docs/index.md"] == (1, 1, 1)
     assert pairs["src/a.py", "src/lib/b.py"] == (1, 3, 3)
     assert past.call("coupling", repos=NAMES).table.num_rows == 0
+    assert past.call("coupling", repos=NAMES, minCommits=1, after="2100-01-01").table.num_rows == 0
 
 
 def test_identities_and_suggestions_that_are_accepted_join_people(past: Past) -> None:

@@ -106,9 +106,9 @@ def _conversation(text: str) -> dict[str, Any]:
     body = text.lstrip()[front.end() :] if front else text
     fields = dict(line.partition(": ")[::2] for line in front[1].split("\n")) if front else {}
     heads = list(_QUESTION.finditer(body))
-    section_ends = [head.start() for head in heads[1:]] + [len(body)]
+    starts = [*(head.start() for head in heads), len(body)]
     questions = []
-    for head, end in zip(heads, section_ends, strict=True):
+    for head, end in zip(heads, starts[1:], strict=True):
         section = body[head.end() : end]
         answer = section.partition("\n## Sources\n")[0].strip()
         questions.append({"question": head[1], "answer": answer, "sources": _sources_of(section)})

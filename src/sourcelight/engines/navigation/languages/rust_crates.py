@@ -45,9 +45,9 @@ def crates(project: Project) -> Mapping[bytes, int]:
 
 
 def _sections(text: bytes) -> dict[bytes, bytes]:
-    marks = list(_SECTION.finditer(text))
-    section_ends = [*(heading.start() for heading in marks[1:]), len(text)]
-    return {heading[1]: text[heading.end() : end] for heading, end in zip(marks, section_ends, strict=True)}
+    headings = list(_SECTION.finditer(text))
+    starts = [*(heading.start() for heading in headings), len(text)]
+    return {heading[1]: text[heading.end() : end] for heading, end in zip(headings, starts[1:], strict=True)}
 
 
 def child_file(document: Document, name: bytes) -> Document | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -258,9 +258,9 @@ def _pairs(
     order = np.lexsort((file_of, change_rows))
     change_rows, file_of = change_rows[order], file_of[order]
     numbers, first_rows = np.unique(history.changes.commit[change_rows], return_index=True)
-    ends = [*first_rows[1:].tolist(), len(change_rows)]
+    bounds = pairwise([*first_rows.tolist(), len(change_rows)])
     files, changes = file_of.tolist(), change_rows.tolist()
-    for number, start, end in zip(numbers.tolist(), first_rows.tolist(), ends, strict=True):
+    for number, (start, end) in zip(numbers.tolist(), bounds, strict=True):
         # A large commit counts for each of its files, but not for pairs: it would pair all of them.
         single_counts.update(set(files[start:end]))
         if sizes[number] > max_files:
