@@ -207,7 +207,7 @@ class Lines:
             ended_by: list[str] = []
             for commit, change in self._changes:  # the newest first
                 behind = self._behind[commit]
-                if name not in {change.path, change.old_path if change.status == "R" else name}:
+                if name != change.path and not (change.status == "R" and name == change.old_path):
                     continue
                 if behind & without or any(commit != r and commit in self._behind[r] for r in ended_by):
                     continue
