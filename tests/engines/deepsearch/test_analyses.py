@@ -186,6 +186,33 @@ def test_hotspots(mill: Mill) -> None:
         )
 
 
+def test_files_with_the_most_commits(mill: Mill) -> None:
+    number = len(_commits_of(mill, "mill/gate.py"))
+    for question in ("Which files change most often?", "Which files are most often changed?"):
+        assert mill.lead(question) == f"`mill/gate.py` was changed by the most commits: {number}."
+
+
+def test_commits_of_and_since_a_release(mill: Mill) -> None:
+    mill.builder.git("tag", "release-0.9", "v1.0~3")
+    git = mill.builder.git
+    since = len(git("rev-list", "v1.0..v1.1").split())
+    for question in ("What's new in the last release?", "What changed in the latest version?"):
+        assert mill.lead(question).startswith(
+            f"**{since}** commits reachable from `v1.1` and not reachable from `v1.0`"
+        )
+    assert mill.lead("What's the previous version?").startswith("The tag before `v1.1` is `v1.0`, of the commit by Ada")
+    assert mill.lead("What has changed since the last release?").startswith("**0** commits not reachable from `v1.1`")
+    # Tags are found by their versions: with a prefix, and without.
+    span = len(git("rev-list", "release-0.9..v1.0").split())
+    for question in ("What changed between 0.9 and 1.0?", "What is the difference between 0.9 and v1.0?"):
+        assert mill.lead(question).startswith(
+            f"**{span}** commits reachable from `v1.0` and not reachable from `release-0.9`"
+        )
+    # Two tags of one version are none.
+    git("tag", "other-0.9", "v1.0~2")
+    assert "release-0.9" not in mill.lead("What changed between 0.9 and 1.0?")
+
+
 @pytest.mark.parametrize(
     "question",
     ["Which tests cover mill/gate.py?", "What are the related tests of gate.py?", "Is mill/gate.py tested?"],

@@ -133,7 +133,7 @@ def lead(engine: LocalEngine, question: str) -> str:
         ("Is this project still active?", "The last commit is “Bump 3” by dependabot"),
         ("Who maintains it?", "Bob has the most commits: 2"),
         ("Which languages is it written in?", "**3** languages have files: Markdown (5), Python (3) and YAML (1)"),
-        ("Which files change most often?", "`loom/loom/version` has the most commits: 4"),
+        ("Which files change most often?", "`loom/version` was changed by the most commits: 4"),
         ("What changed since 2022?", "**6** commits"),
     ],
 )  # fmt: skip

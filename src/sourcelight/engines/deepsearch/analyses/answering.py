@@ -11,6 +11,7 @@ from sourcelight.engines.deepsearch.analyses.code import find_cycle, list_tests,
 from sourcelight.engines.deepsearch.analyses.history import (
     compare_interfaces,
     find_oldest_lines,
+    rank_changed_files,
     rank_coupling,
     rank_hotspots,
 )
@@ -101,6 +102,7 @@ _FINDERS: Mapping[str, Callable[[AnalysisRequest], Fact | None]] = {
     "bus_factor": find_bus_factor,
     "inactive": list_inactive,
     "hotspots": rank_hotspots,
+    "most_changed": rank_changed_files,
     "coupling": rank_coupling,
     "tests": list_tests,
     "people_by_year": count_people_by_year,

@@ -46,6 +46,29 @@ def rank_hotspots(request: AnalysisRequest) -> Fact | None:
     return fact
 
 
+def rank_changed_files(request: AnalysisRequest) -> Fact | None:
+    """Rank current files by the commits that changed them; None without any."""
+    fact = Fact(None, "", "", unit="files")
+    files = {"files": [path for _, path in request.locations if path]} if request.path_clause else {}
+    arguments: dict[str, Any] = {"repos": request.repositories, **files, **request.revisions}
+    rows = request.call(fact, "hotspots", arguments).table.to_pylist()
+    if not rows:
+        return None
+    rows.sort(key=lambda row: (-row["commits"], row["repository"], row["path"]))
+    best = [row for row in rows if row["commits"] == rows[0]["commits"]]
+    names = request.list_names([request.name_place(row["repository"], row["path"]) for row in best])
+    verb, suffix = ("were", " each") if len(best) > 1 else ("was", "")
+    fact.subject = f"{names} {verb} changed by the most commits{request.path_clause}: {best[0]['commits']:,}{suffix}"
+    fact.rule = f"Counts the commits that changed each current file. {_RULE_OF_FILES}"
+    columns = ("repository", "path", "commits", "authors", "lines")
+    table = Rows("Commits by file", columns)
+    for row in rows:
+        table.add(tuple(row[name] for name in columns))
+    fact.tables = [table]
+    fact.repositories = Counter(row["repository"] for row in rows)
+    return fact
+
+
 def rank_coupling(request: AnalysisRequest) -> Fact | None:
     """Rank the files that commits change together, or those that change with one file."""
     fact = Fact(None, "", "", unit="files")

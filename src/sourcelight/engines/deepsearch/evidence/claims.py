@@ -292,11 +292,15 @@ CLAIMS: Sequence[Claim] = (
         ("layout._state_directories", "layout.find_ci"),
     ),
     Claim(
-        ("The newest tag is `…`, of the commit by …", "The newest tags are …, of the commit by …"),
+        (
+            "The newest tag is `…`, of the commit by …", "The newest tags are …, of the commit by …",
+            "The tag before `…` is `…`, of the commit by …",
+        ),
         "commit",
-        "No other tag names a commit with a later committer date. Tags of one date are named together.",
+        "No other tag names a commit with a later committer date. Tags of one date are named together. The tag before "
+        "the newest one is the newest that its history contains.",
         _PLACES,
-        ("releases.find_newest_tag",),
+        ("releases.find_newest_tag", "releases.find_previous_tag"),
     ),
     Claim(
         ("No searched file has `…`: …",),
@@ -362,7 +366,7 @@ CLAIMS: Sequence[Claim] = (
         _PLACES,
         (
             "events._find_people", "ownership.find_main_author", "answering._apply_group", "code.rank_functions",
-            "history.rank_coupling",
+            "history.rank_coupling", "history.rank_changed_files",
         ),
     ),
     Claim(

@@ -218,18 +218,21 @@ def _apply_group(work: Work, fact: Fact) -> None:
         if request.group and request.kind != "commits":
             fact.unapplied.append(f"by {request.group}")
         return
-    groups = _count_groups(request.group, fact)
+    is_of_several = len(work.inquiry.pins) > 1
+    groups = _count_groups(request.group, fact, is_of_several=is_of_several)
     if groups is None:
         fact.unapplied.append(f"by {request.group}")
         return
     measure = request.kind
-    table = Rows(f"By {request.group}", (request.group, measure))
+    has_repositories = any(repository for _, repository in groups)
+    columns = (request.group, "repository", measure) if has_repositories else (request.group, measure)
+    table = Rows(f"By {request.group}", columns)
     # Ties by name, so that an answer is the same in each run.
     order = sorted(groups.items(), key=lambda item: (item[1] if request.is_fewest else -item[1], item[0]))
     if request.threshold is not None:
         order = [item for item in order if request.threshold.passes(item[1])]
-    for name, number in order:
-        table.add((name, number))
+    for (name, repository), number in order:
+        table.add((name, repository, number) if has_repositories else (name, number))
     fact.tables.insert(0, table)
     before = f"{fact.number:,} {fact.subject}." if fact.number is not None else ""
     if request.threshold is not None:
@@ -244,7 +247,9 @@ def _apply_group(work: Work, fact: Fact) -> None:
         best = order[0][1]
         names = [name for name, number in order if number == best]
         fact.number = None
-        name_list = list_names([code(name) for name in names])
+        name_list = list_names(
+            [f"{code(name)} of {code(repository)}" if repository else code(name) for name, repository in names]
+        )
         fact.subject = (
             f"{name_list} {'have' if len(names) > 1 else 'has'} the "
             f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}{' each' if len(names) > 1 else ''}"
@@ -253,11 +258,12 @@ def _apply_group(work: Work, fact: Fact) -> None:
     fact.sentences = [text for text in fact.sentences if text]
 
 
-def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
+def _count_groups(group: str, fact: Fact, *, is_of_several: bool) -> Mapping[tuple[str, str], int] | None:
+    """Return the count of each group, by its name and, for a path of one of several repositories, by theirs."""
     if group == "repositories":
-        return fact.repositories
+        return {(name, ""): number for name, number in fact.repositories.items()}
     column = {"authors": "author", "files": "path", "folders": "folder", "languages": "language"}[group]
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for table in fact.tables:
         # A truncated table can't be summed by group.
         if table.total > len(table.rows):
@@ -272,7 +278,8 @@ def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
                     else f"{row[columns['author']]} <{row[columns['address']]}>"
                 )
                 # A path belongs to its repository; a person and a language are the same in all of them.
-                counts[f"{row[0]}/{name}" if column in {"path", "folder"} else name] += row[value]
+                # Joined with a slash, the two would read as one path.
+                counts[name, row[0] if is_of_several and column in {"path", "folder"} else ""] += row[value]
             return counts
     return None
 

@@ -15,6 +15,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, past_scope
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.execution.natural_language import kind_of
+from sourcelight.engines.tools import call
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import is_revision, resolve
 
@@ -26,6 +27,7 @@ TEST_FILES = (
 """Paths of test files: by directory, or by the start or end of the name; filters of files ignore case."""
 
 
+_VERSION = re.compile(r"v?\d{1,9}(?:\.\d{1,9}){0,4}(?:[-.+]?[A-Za-z]\w{0,20})?")
 _GO_TESTS = r"_test\.go$"
 
 
@@ -256,7 +258,31 @@ class PathNames:
             return {}
         return {opened_history.name: set(opened_history.history.paths) for opened_history in opened_histories}
 
-    def is_revision(self, text: str) -> bool:
+    def find_revision(self, text: str) -> str:
+        """Return the branch, tag or commit that a text means: of its name, or the only tag of that version."""
+        if self._is_revision(text):
+            return text
+        return self._find_version(text) if _VERSION.fullmatch(text) else ""
+
+    def _find_version(self, version: str) -> str:
+        """Return the only tag of a version: it may have a prefix, such as ``v`` or ``release-``, or a zero more."""
+        context = replace(self.inquiry.context, served=False)
+        number = version.removeprefix("v")
+        is_tag = re.compile(rf"(?:[A-Za-z][\w./@-]*?[^\w.]|[A-Za-z_]+|){re.escape(number)}(?P<zero>\.0)?")
+        exact: set[str] = set()
+        zero: set[str] = set()
+        for target in self.inquiry.pins.targets:
+            if target.repository.kind != "git":
+                continue
+            arguments = {"repo": target.repository.name, "kind": "tag", "query": number}
+            for name in call("list_refs", arguments, context).table.column("name").to_pylist():
+                match = is_tag.fullmatch(name)
+                if match is not None:
+                    (zero if match["zero"] else exact).add(name)
+        names = exact or zero
+        return names.pop() if len(names) == 1 else ""
+
+    def _is_revision(self, text: str) -> bool:
         """Return whether a repository has this branch, tag or commit."""
         if not text or not is_revision(text):
             return False

@@ -127,7 +127,7 @@ _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 def read_commit(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
     """Read a question about a commit that it names; None for other questions, or without the commit."""
     match = ONE_COMMIT.match(marked_text.text)
-    if match is None or not paths.is_revision(match["id"]):
+    if match is None or not paths.find_revision(match["id"]):
         return None
     marked_text.text = ""
     return {"kind": "when", "event": "named", "head": match["id"]}
@@ -170,9 +170,9 @@ def _event(  # noqa: PLR0911 - one for each form of question
     if kind == "when" and (tag := _TAG.search(text)) is not None:
         name = marked_text.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
         # "When was version 2 released" is about a tag only if the repository has one of this name.
-        if paths.is_revision(name):
+        if found_name := paths.find_revision(name):
             marked_text.remove(_TAG)
-            return {"event": "tag", "head": name}
+            return {"event": "tag", "head": found_name}
     if kind == "who" and (top := _TOP.search(text)) is not None:
         marked_text.remove(_TOP)
         fewest = (top["most"] or "").lower() == "fewest"

@@ -125,7 +125,7 @@ def _span(text: str, now: datetime) -> tuple[datetime, datetime]:  # noqa: PLR09
         start = datetime.fromisoformat(match[1] + (match[2] or ":00")).replace(tzinfo=UTC)
         return start, start
     if text == "today":
-        start = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        start = _midnight(now)
         return start, start + timedelta(days=1)
     parts = text.split()
     if parts[0] in _NUMBERS:
@@ -143,17 +143,22 @@ def _ago(number: str | None, unit: str, now: datetime) -> datetime:
     count = 1 if number is None else _NUMBERS.get(number.lower()) or int(number)
     unit = unit.lower()
     if unit in _DAYS:
-        return now.replace(microsecond=0) - timedelta(days=count * _DAYS[unit])
+        return _midnight(now) - timedelta(days=count * _DAYS[unit])
     months = now.year * 12 + now.month - 1 - count * (12 if unit == "year" else 1)
     year, month = divmod(months, 12)
     # A month before 31 March is the last day of February.
     day = min(now.day, calendar.monthrange(year, month + 1)[1])
-    return now.replace(year=year, month=month + 1, day=day, microsecond=0)
+    return _midnight(now).replace(year=year, month=month + 1, day=day)
+
+
+def _midnight(moment: datetime) -> datetime:
+    """Return the start of a day: days, weeks, months and years are counted in whole days."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _this(which: str, unit: str, now: datetime) -> Period:
     """Calendar weeks (from Monday), months and years."""
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = _midnight(now)
     last, unit = which.lower() == "last", unit.lower()
     if unit == "week":
         start = midnight - timedelta(days=now.weekday() + 7 * last)
@@ -170,4 +175,4 @@ def _instant(moment: datetime) -> str:
 
 def _format_date(moment: datetime) -> str:
     midnight = moment.hour == moment.minute == moment.second == 0
-    return moment.strftime("%Y-%m-%d") if midnight else moment.strftime("%Y-%m-%d %H:%M:%S")
+    return moment.strftime("%Y-%m-%d") if midnight else moment.strftime("%Y-%m-%d %H:%M")

@@ -192,7 +192,7 @@ _CHANGED_TEXT = re.compile(
 )
 
 _REVISION = (
-    r"(?:(?:the\s+)?(?:version|release|tag|branch|commit)\s+)?(?P<{0}>⟨[PQN]\d+⟩|v?\d+(?:\.\d+)+[\w.+-]*\w|v\d+"
+    r"(?:(?:the\s+)?(?:version|release|tag|branch|commit)\s+)?(?P<{0}>⟨[PQN]\d+⟩|v?\d+(?:\.\d+)+(?:[\w.+-]*\w)?|v\d+"
     r"|[0-9a-f]{{7,40}}|[\w./-]*\w)"
 )
 # "Between v1.0 and v2.0", "from v1.0 to HEAD".
@@ -248,7 +248,8 @@ def take_range(marked_text: MarkedText, paths: QuestionPaths) -> tuple[str, str]
             continue
         names = {name: revision(text) for name, text in match.groupdict().items() if text}
         # The patterns take any word; only a revision that exists makes it a span.
-        if all(paths.is_revision(name) for name in names.values()):
+        names = {name: paths.find_revision(text) for name, text in names.items()}
+        if all(names.values()):
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
             if pattern is _OF_COMMIT:
                 return f"{names['head']}~1", names["head"]

@@ -107,8 +107,8 @@ class QuestionPaths(Protocol):
     def find_past(self, text: str) -> PathScope | None:
         """Return the files of a path that earlier commits changed."""
 
-    def is_revision(self, text: str) -> bool:
-        """Return whether a repository has this branch, tag or commit."""
+    def find_revision(self, text: str) -> str:
+        """Return the branch, tag or commit that a text means, such as ``v1.2`` for ``1.2``; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

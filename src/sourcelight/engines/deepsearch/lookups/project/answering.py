@@ -20,8 +20,10 @@ from sourcelight.engines.deepsearch.lookups.project.layout import (
 from sourcelight.engines.deepsearch.lookups.project.releases import (
     find_newest_commits,
     find_newest_tag,
+    find_previous_tag,
     find_version,
     has_recent_commits,
+    newest_release,
 )
 from sourcelight.engines.deepsearch.lookups.project.sections import find_no_section, find_overview, find_section
 from sourcelight.engines.deepsearch.question.lookups.project import as_count_question, read_project_question
@@ -61,6 +63,15 @@ def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     if topic == "people":
         is_active = has_recent_commits(Work(FactRequest("lookup"), inquiry, emit))
         question = f"Who has the most commits{' in the last 12 months' if is_active else ''}?"
+    if topic in {"since_release", "in_release"}:
+        release = newest_release(Work(FactRequest("lookup"), inquiry, emit))
+        if release is not None and (topic == "since_release" or release.previous):
+            span = (
+                f"since `{release.newest}`"
+                if topic == "since_release"
+                else f"between `{release.previous}` and `{release.newest}`"
+            )
+            question = f"Which commits were made {span}?"
     # The question itself, too: forms of counts are matched with it.
     return replace(inquiry.with_words(question), question=question) if question else inquiry
 
@@ -94,6 +105,7 @@ def find_entry(work: Work, notes: list[str]) -> Finding | None:
 _FINDERS: Mapping[str, Callable[[Work, list[str]], Finding | None]] = {
     "overview": find_profile,
     "version": find_version,
+    "previous_version": find_previous_tag,
     "activity": find_newest_commits,
     "layout": lambda work, notes: find_section(work, "layout", notes) or find_directories(work, notes),
     "entry": find_entry,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import code
@@ -13,6 +14,8 @@ from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.markdown import inline
 
 _MAX_TAGS, _MAX_COMMITS = 5, 10
+_MAX_ANCESTORS = 20
+"""Maximum tags among which the one before the newest is looked for."""
 
 
 def find_version(work: Work, notes: list[str]) -> Finding | None:
@@ -57,6 +60,56 @@ def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
     ]
     finding.method.append("Tags are ordered by the date of their commit. A release without a tag isn't known here.")
     return finding
+
+
+def find_previous_tag(work: Work, notes: list[str]) -> Finding | None:
+    """Return the tag before the newest one: the newest whose commit that one contains; None without any."""
+    pair = newest_release(work)
+    if pair is None or not pair.previous:
+        return None
+    lookup = {"repos": [pair.repository], "revisions": [pair.previous], "count": 1}
+    commits = work.call("commit_search", lookup, changes=False).table.to_pylist()
+    if not commits:
+        return None
+    text = f"The tag before {code(pair.newest)} is {code(pair.previous)}, of the commit by {byline(commits[0])}"
+    finding = Finding(
+        Statement(text, (evidence_of(commits[0]),)), "tag", queries=[format_call("commit_search", lookup)], notes=notes
+    )
+    finding.method.append(
+        "It is the newest tag, by the date of its commit, that the history of the newest one contains: a tag of "
+        "another branch isn't before it."
+    )
+    return finding
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseTags:
+    """The newest tag of a repository, and the newest tag that its history contains; `previous` is empty without one."""
+
+    repository: str
+    newest: str
+    previous: str
+
+
+def newest_release(work: Work) -> ReleaseTags | None:
+    """Return the two newest tags of a repository; None for several repositories, or without any."""
+    targets = [target for target in work.targets if target.repository.kind == "git"]
+    if len(targets) != 1:
+        return None
+    repository = targets[0].repository.name
+    arguments: dict[str, Any] = {"repo": repository, "kind": "tag", "limit": _MAX_ANCESTORS}
+    tags = [row for row in work.call("list_refs", arguments).table.to_pylist() if row["commit_date"] is not None]
+    if not tags:
+        return None
+    newest, *earlier = tags
+    for tag in earlier:
+        if tag["commit"] == newest["commit"]:
+            continue
+        # A commit that the newest tag doesn't reach would be left.
+        outside = {"repos": [repository], "revisions": [tag["commit"], f"^{newest['commit']}"], "count": 1}
+        if not work.call("commit_search", outside, changes=False).table.num_rows:
+            return ReleaseTags(repository, newest["name"], tag["name"])
+    return ReleaseTags(repository, newest["name"], "")
 
 
 def find_newest_commits(work: Work, notes: list[str]) -> Finding | None:

@@ -67,6 +67,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"|most error-prone|error-prone)AT"),
         r"where (?:do|does|is|are) (?:the )?most (?:of the )?(?:changes?|work|churn) (?:happen|take place|made)OF",
     ),
+    "most_changed": (
+        r"WHICH files? (?:change|changed|(?:are|is|was|were) changed) (?:the )?most(?: often| frequently)?AT",
+        (r"WHICH files? (?:(?:are|is|was|were) )?most (?:often |frequently )?(?:changed|edited|modified)"
+        r"(?: (?:most )?often)?AT"),
+        r"(?:(?:what|which)(?: is|'s| are) )?(?:the )?most (?:often |frequently )?(?:changed|edited|modified) files?AT",
+        r"WHICH files? (?:has|have) the most commitsAT",
+    ),
     "coupling": (
         (r"(?:WHICH (?:other )?files|what) (?:often |usually |always |typically )?(?:changes?|(?:is|are|were) "
         r"(?:often |usually )?changed)(?: most)?(?: often)?(?: together)? with PATH"),

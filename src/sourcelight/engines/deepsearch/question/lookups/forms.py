@@ -349,8 +349,9 @@ _DEPENDENCIES = _patterns(
         r"(?:of|in|for) (?P<of>[\w.+-]+)))?"
     ),
     (
-        "(?:which|what) (?:(?:of )?(?:the |its )?dependencies|deps|packages|crates|gems) are "
-        "(?P<owner>optional|dev(?:elopment)?|peer|test)(?P<name>)(?: (?:only|ones|dependencies))?"
+        "(?:which|what) (?:(?:of )?(?:the |its )?dependencies|deps|packages|crates|gems) (?:are|is) "
+        "(?:(?:only )?(?:for|used for|needed for|used in|only for|in) )?"
+        "(?P<owner>optional|dev(?:elopment)?|peer|test)(?:s|ing)?(?P<name>)(?: (?:only|ones|dependencies))?"
     ),
     (
         "(?:(?:list|show) (?:me )?)?(?:the |all )?(?:packages?|librar(?:y|ies)|crates?|gems?|modules?) "

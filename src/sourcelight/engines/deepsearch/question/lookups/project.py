@@ -29,6 +29,8 @@ PROJECT_WORDS: Mapping[str, str] = {
     "IT": rf"(?: {_SUBJECT})?",
     "NEWEST": r"(?:the )?(?:latest|newest|last|most recent|current|recent)",
     "NOUN": _NOUN,
+    "RELEASE": r"(?:the )?(?:latest|newest|last|most recent|current|previous) (?:release|version|tag)",
+    "ASK": r"(?:(?:what|which) (?:are|were) |(?:show|list|give)(?: me)? )?(?:all |the )*",
     "WHICH": r"(?:what|which)",
     "CI": r"(?:ci|continuous integration)",
     "OVERVIEW": r"(?:overview|summary|description|introduction)",
@@ -109,6 +111,27 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"when (?:was|is|did) NEWEST (?:version|release|tag)OF(?: (?:released|made|published|tagged|come out|out))?",
         r"when was SUBJECT (?:last released|released last)",
         r"which version is SUBJECT",
+        r"WHICH version of SUBJECT is (?:this|it)",
+    ),
+    "previous_version": (
+        (r"(?:WHICH(?: is|'s| was)? )?(?:the )?(?:previous|second (?:latest|newest|last)|last but one) "
+        r"(?:version|release|tag)OF"),
+        r"WHICH (?:version|release|tag) (?:came|was|is) before (?:NEWEST|this)(?: (?:version|release|tag|one))?",
+    ),
+    "since_release": (
+        (r"(?:what|which (?:commits|changes)) (?:has |have |is |was |were |are )?(?:been )?(?:changed|new|happened|made"
+        r"|committed|added|unreleased)(?: in SUBJECT)? since RELEASEOF"),
+        (r"(?:what (?:is|'s)|which (?:commits|changes) are|ASK(?:commits|changes)) (?:not (?:yet )?released|unreleased)"
+        r"(?: yet)?OF"),
+        r"ASK(?:commits|changes) since RELEASEOF",
+        r"how many (?:commits|changes) (?:(?:were|have been) made |are there |happened )?since RELEASEOF",
+    ),
+    "in_release": (
+        r"what(?: is|'s| was| has|)(?: been)?(?: new| changed| added)? (?:in|with|by) RELEASEOF",
+        r"what(?: has| was)? (?:changed|new|added) (?:in|with|by) RELEASEOF",
+        r"what did RELEASE (?:change|add|bring|contain)",
+        r"(?:what are |show me |list )?the (?:changes|commits) (?:in|of) RELEASEOF",
+        r"(?:what are |show me )?the (?:latest|newest|last) release notes(?:OF)?",
     ),
     "people": (
         r"who (?:currently )?(?:maintains|develops|works on|is working on|runs|is behind|owns) SUBJECT",
@@ -131,7 +154,12 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"WHICH(?: are| were)? NEWEST (?:commits|changes)OF",
         r"(?:show|list|give)(?: me)? NEWEST (?:\d{1,2} )?(?:commits|changes)OF",
     ),
-    "hotspots": (r"WHICH files? (?:change|changed|(?:are|is|was|were) changed) (?:the )?most(?: often| frequently)?",),
+    "todos": (
+        r"(?:are|is) there (?:any |some )?(?:open )?(?:todos?|todo comments?|fixmes?)(?: left)?OF",
+        (r"(?:(?:show|list|find|give)(?: me)? |what are |which are )?(?:all |the |any |open )*"
+        r"(?:todos|todo comments)(?: left| are there)?OF"),
+        r"where are (?:the |all )*(?:todos|todo comments)OF",
+    ),
     "size": (r"how (?:big|large|long) is SUBJECT",),
     "sizes": (r"(?:(?:what|which)(?: is|'s| are)? )?(?:the )?(?:biggest|largest|longest) (?:source )?files?OF",),
     "layout": (
@@ -172,9 +200,16 @@ _CHANGES = re.compile(
     r"|yesterday|today|(?:since|after) (?:\d{4}(?:-\d\d){0,2}|yesterday|[a-z]{3,9} \d{4}))"
 )
 _REVISION = r"v?\d[\w.+-]*"
+# One number alone is no version: "the difference between 0 and 1".
+_VERSION = r"v?\d+\.\d[\w.+-]*"
 _BETWEEN = re.compile(
     rf"what (?:has )?(?:changed|happened)(?: in (?:it|@|(?P<path>\S*[./]\S*)))?(?: between| from)? "
     rf"(?P<base>{_REVISION}) (?:and|to|until) (?P<head>{_REVISION})",
+    re.IGNORECASE,
+)
+_DIFFERENCE = re.compile(
+    rf"(?:what(?: is|'s| are) )?(?:the )?(?:differences?|changes|diff) between (?:version |release |tag )?"
+    rf"(?P<base>{_VERSION}) and (?:version |release |tag )?(?P<head>{_VERSION})",
     re.IGNORECASE,
 )
 _SINCE = re.compile(
@@ -183,9 +218,9 @@ _SINCE = re.compile(
 )
 _AS_COUNTS = {
     "age": "When was the first commit?",
-    "hotspots": "Which files have the most commits?",
     "size": "How many lines are there?",
     "sizes": "Which files have the most lines?",
+    "todos": "How many TODO comments are there?",
     "languages": "Which languages are there?",
 }
 _POLITE = re.compile(
@@ -248,12 +283,12 @@ def as_count_question(topic: str, text: str) -> str:
         return f"Which commits were made {match['period']}?"
     # As written: names of files and tags have capitals.
     words = " ".join(text[: 2 * MAX_CHARACTERS].replace("·", " @ ").split()).strip(" ?.!,;:")
-    match = _BETWEEN.fullmatch(words) or _SINCE.fullmatch(words)
+    match = _BETWEEN.fullmatch(words) or _DIFFERENCE.fullmatch(words) or _SINCE.fullmatch(words)
     if match is None:
         return ""
     groups = match.groupdict()
     span = f"between {groups['base']} and {groups['head']}" if groups.get("head") else f"since {groups['base']}"
-    verb = f"changed {groups['path']}" if groups["path"] else "were made"
+    verb = f"changed {groups['path']}" if groups.get("path") else "were made"
     return f"Which commits {verb} {span}?"
 
 
