@@ -104,6 +104,26 @@ def test_many_openers_at_once_make_one_file(tmp_path: Path) -> None:
         assert len(state.accounts.all()) == 7
 
 
+def test_a_process_that_opens_the_file_twice_keeps_its_locks(tmp_path: Path) -> None:
+    """The second opening dropped the locks of the first: another process deleted the log, and a write was lost."""
+    path = str(tmp_path / FILE_NAME)
+    reader = (
+        "import sys; from sourcelight.repos.state import State\nwith State(sys.argv[1]) as s: print(s.accounts.all())"
+    )
+
+    def read_elsewhere() -> str:
+        return subprocess.run([sys.executable, "-c", reader, path], check=True, capture_output=True, text=True).stdout
+
+    with State(path) as first, State(path):
+        # Its last connection closes here: it would checkpoint and delete the log of a file that nobody has locked.
+        read_elsewhere()
+        assert (tmp_path / f"{FILE_NAME}-wal").exists()
+        first.accounts.create("ann")
+        assert "'ann'" in read_elsewhere()
+    with State(path) as state:
+        assert {account.name for account in state.accounts.all()} >= {"ann"}
+
+
 def test_what_one_process_writes_another_sees_at_once(tmp_path: Path) -> None:
     path = str(tmp_path / FILE_NAME)
     with State(path) as first, State(path) as second:

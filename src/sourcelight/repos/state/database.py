@@ -299,8 +299,11 @@ def _version_of(connection: sqlite3.Connection) -> int:
 def _make_private(path: str) -> None:
     """Create the file with mode 0600 before it has content; SQLite copies the mode to the files beside it."""
     os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    # Only a new file is opened: POSIX drops all locks of a process on a file when it closes any descriptor of it. Those
+    # of another connection in this process would go, and the next process that closes the file would delete its log.
     # `open` applies the umask, which can only remove bits, so the mode is never wider than this.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     if os.name == "posix":
         for name in (path, f"{path}-wal", f"{path}-shm"):
             with contextlib.suppress(FileNotFoundError):
