@@ -207,12 +207,15 @@ def _is_parameter_name(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
-_FILE_LINK = re.compile(r"\]\(<?([^()<>\s]+\.(?:csv|json|svg)(?:\?[^()<>\s]*)?)>?\)", re.IGNORECASE)
+# Two expressions: in one, the parts before and after the `?` would share the text of a long link in all ways.
+_LINK = re.compile(r"\]\(<?([^()<>\s]+)>?\)")
+_FILE = re.compile(r".\.(?:csv|json|svg)(?:\?|$)", re.IGNORECASE)
 
 
 def file_links(markdown: str) -> list[str]:
     """Return the addresses of the CSV, JSON and SVG files that a text links to, without files of code."""
-    return [link for link in dict.fromkeys(_FILE_LINK.findall(markdown)) if "/-/" not in link]
+    links = dict.fromkeys(_LINK.findall(markdown))
+    return [link for link in links if _FILE.search(link) and "/-/" not in link]
 
 
 def save_links(backend: Backend | None, links: Sequence[str], directory: str | Path) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from sourcelight.backends.remote.conversations_service import ConversationsService, json_text, parse_time
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import NotFound, ServiceError, ToolError
+from sourcelight.core.errors import NotFound, ProtocolError, ServiceError, SourcelightError, ToolError
 from sourcelight.core.query.regexps import escape_name, exact_name
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.tools.catalog import table_of
@@ -26,6 +26,7 @@ _IDENTIFIER = re.compile(
 _NAMES = {"title": "title", "starred": "is_starred", "shared": "is_shared", "reset_link": "reset_link"}
 ASKING = frozenset({"deepsearch", "deepsearch_follow_up"})
 _GONE = frozenset({404, 405, 410, 501})
+_BAD_FORMS = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
 _Call = Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
 _MAX_LISTED = 1_000
 _PAGE = 100
@@ -64,11 +65,12 @@ class ConversationsApi:
     def calls(self) -> Mapping[str, Callable[[Mapping[str, Any]], Awaitable[ToolResult]]]:
         """The calls that this class answers, by name."""
         service = self._service
-        return {
+        calls = {
             "deepsearch_follow_up": self._either(self.follow_up, service.follow_up),
             "deepsearch_change": self._either(self.change, service.change),
             "deepsearch_list": self._either(self.list_conversations, service.list_conversations),
         }
+        return {name: _checked(ask) for name, ask in calls.items()}
 
     def _either(self, first: _Call, versioned: _Call) -> _Call:
         """Return a call of the first API, or of the versioned one where a service no longer has the first."""
@@ -209,6 +211,20 @@ class ConversationsApi:
             raise (ToolError(message) if message else exc) from exc
 
         return value if isinstance(value, Mapping) else {}
+
+
+def _checked(ask: _Call) -> _Call:
+    """Return a call that raises `ProtocolError` where a response has a field of another type than its name says."""
+
+    async def ask_checked(arguments: Mapping[str, Any]) -> ToolResult:
+        try:
+            return await ask(arguments)
+        except SourcelightError:
+            raise
+        except _BAD_FORMS as exc:
+            raise ProtocolError(f"the deep search API of the service sent a malformed response: {exc}") from exc
+
+    return ask_checked
 
 
 def _title(conversation: Mapping[str, Any]) -> str:

@@ -188,7 +188,7 @@ class HttpTransport:
 
         try:
             return json.loads(data) if data else None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ProtocolError(
                 f"{self._endpoint.url} returned a response that is not JSON; check the address of the service"
             ) from None

@@ -15,7 +15,6 @@ from sourcelight.core.tools.conversations import SCOPE
 _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _QUESTION = re.compile(r"^# (.+)$", re.MULTILINE)
-_SOURCE = re.compile(r"^- \[(.*)\]\((\S*)\)$", re.MULTILINE)
 _CONVERSATION = re.compile(r"/deepsearch/([^/?#]+)$")
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
 _STILL = "The question is still running; read the conversation later with deepsearch_read."
@@ -123,8 +122,13 @@ def _conversation(text: str) -> dict[str, Any]:
 
 
 def _sources_of(text: str) -> list[dict[str, str]]:
-    source_list = text.partition("## Sources\n")[2]
-    return [{"type": _type_of(link), "label": label, "link": link} for label, link in _SOURCE.findall(source_list)]
+    sources = []
+    for line in text.partition("## Sources\n")[2].split("\n"):
+        # No expression: one that finds the last bracket before a link takes quadratic time on a line of brackets.
+        label, separator, link = line[3:-1].rpartition("](")
+        if line.startswith("- [") and line.endswith(")") and separator and not any(map(str.isspace, link)):
+            sources.append({"type": _type_of(link), "label": label, "link": link})
+    return sources
 
 
 def _type_of(link: str) -> str:

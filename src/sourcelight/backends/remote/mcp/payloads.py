@@ -25,9 +25,10 @@ from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import UNPARSED
 
 _HEADING = re.compile(r"# (.+) \u2013 (.+)")
-_LINE = re.compile(r"(\d+): ?(.*)", re.DOTALL)
-_REPOSITORY = re.compile(r"(\S+)(?: \[\u2605(\d+)\])?(?: - (.*))?")
-_BLOB = re.compile(r"/(?P<repo>.+?)(?:@(?P<rev>[^/@]+(?:/[^/]+)*?))?/-/blob/(?P<path>.*)")
+# Nine digits: a column of line numbers holds no more, and `int` refuses thousands.
+_LINE = re.compile(r"(\d{1,9}): ?(.*)", re.DOTALL)
+_REPOSITORY = re.compile(r"(\S+)(?: \[\u2605(\d{1,9})\])?(?: - (.*))?")
+_AT_REVISION = re.compile(r"@(?=[^/@]+(?:/|$))")
 _HEX = re.compile(r"[0-9a-f]{40}")
 _NOTE = re.compile(r"\((.*)\)")
 _BULLET = re.compile(r"^[-*\u2022] ")
@@ -47,7 +48,7 @@ _TROUBLE = re.compile(
     re.IGNORECASE,
 )
 """Words of a sentence that gives the reason for an empty answer, rather than stating that it is empty."""
-_SENTENCE = re.compile(r"[A-Z][^/\n]*(?: [^/\n ]+){3,}[.!]")
+_SENTENCE = re.compile(r"[A-Z][^/\n]*(?: [^/\n ]+){3}[.!]")
 _LISTS: Mapping[str, tuple[str, ...]] = {
     "files": (),
     "repos": (),
@@ -164,6 +165,8 @@ def is_no_list(text: str) -> bool:
         return not isinstance(json.loads(text), str | int | float)
     except ValueError:
         return False
+    except RecursionError:  # thousands of brackets
+        return True
 
 
 def paths(text: str) -> tuple[list[str], tuple[str, ...]]:
@@ -220,16 +223,24 @@ class Blob:
 
 def blob(url: str) -> Blob | None:
     """Parse the address of a file, with the escaping mistakes of some services; None for other addresses."""
-    parts = urlsplit(url)
-    match = _BLOB.fullmatch(parts.path)
-    if match is None:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that are no IPv6 address
         return None
 
-    path, query = unquote(match["path"]), parts.query
+    head, separator, path = parts.path.partition("/-/blob/")
+    if not separator or not head.startswith("/") or len(head) < 2:
+        return None
+
+    # A branch may have slashes, but no empty part. Without a loop over all of `@`, which a long name could have.
+    start = 2 if head.endswith("/") else max(2, head.rfind("//") + 1)
+    at = None if head.endswith("/") else _AT_REVISION.search(head, start)
+    repository, revision = (head[1:], "") if at is None else (head[1 : at.start()], head[at.end() :])
+    path, query = unquote(path), parts.query
     if not query and (slip := re.search(r"\?(L\d+(?:-\d+)?)$", path)):  # written as %3F by some services
         path, query = path[: slip.start()], slip[1]
 
-    return Blob(unquote(match["repo"]), unquote(match["rev"] or ""), path, query)
+    return Blob(unquote(repository), unquote(revision), path, query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +314,7 @@ def _typed_value(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | 
 
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
     if not isinstance(value, dict):
@@ -329,18 +340,22 @@ def is_cut(payload: Mapping[str, Any]) -> bool:
 # Sentences of `sourcelight serve`; sentences of other services stay unchanged.
 _NEAR = r"(?:; did you mean ([^\n;]+)\?)?"
 _ERROR_REPOSITORY = re.compile(rf"repository not found: (\S[^\n]*?){_NEAR}")
-_REVISION = re.compile(rf"revision not found: (\S[^\n]*?)@([^\n]*?){_NEAR}")
-_PATH = re.compile(r"path not found in ([^\n@]+?)(?:@([^\n]*?))?: ([^\n;]*)(?:; ([^\n]*))?")
+_REVISION = re.compile(rf"revision not found: ([^\s@][^\n@]*)@([^\n]*?){_NEAR}")
+_PATH = re.compile(r"path not found in ([^\n@]+?)(?:@([^\n]*?))?: ([^\n]*?)(?:; ([^\n]*))?")
+_MAX_ERROR_CHARS = 20_000
 _TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re.IGNORECASE)
 
 
 def tool_error(name: str, text: str) -> SourcelightError:
     """Return the error that a tool's text means; `ToolError` with that text for an unknown one."""
-    if match := _ERROR_REPOSITORY.fullmatch(text):
+    text = text[:_MAX_ERROR_CHARS]
+    if "\n" in text:
+        pass  # none of the sentences has lines, and the expressions would be slow to find that out
+    elif match := _ERROR_REPOSITORY.fullmatch(text):
         return RepositoryNotFound(match[1], _names(match[2]))
-    if match := _REVISION.fullmatch(text):
+    elif match := _REVISION.fullmatch(text):
         return RevisionNotFound(match[1], match[2], _names(match[3]))
-    if match := _PATH.fullmatch(text):
+    elif match := _PATH.fullmatch(text):
         return PathNotFound(match[1], match[2] or "", match[3], match[4] or "")
 
     message = text or "no reason given by the service"

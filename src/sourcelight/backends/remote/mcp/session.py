@@ -32,6 +32,7 @@ from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightErro
 CALL_TIMEOUT_S = 300.0
 """Timeout of a call: deep search takes minutes."""
 _MAX_REFUSAL_CHARS = 2000
+_MAX_STAGE_CHARS = 500
 _MAX_PAGES = 100
 _UNWIND_S = 0.1
 
@@ -152,7 +153,7 @@ class McpSession:
     ) -> Payload:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             if observer is not None:
-                observer(ToolProgress(message or "working", int(progress), int(total or 0)))
+                observer(ToolProgress((message or "working")[:_MAX_STAGE_CHARS], _whole(progress), _whole(total)))
 
         try:
             result = await self._ask(
@@ -286,6 +287,11 @@ class McpSession:
 
     def _redact(self, text: str) -> str:
         return hide(self._credential.redact(text), *(value for _, value in self._endpoint.headers))
+
+
+def _whole(number: float | None) -> int:
+    """Return a count of progress; 0 for one that no bar can show, such as an infinite one."""
+    return int(number) if number is not None and 0 <= number < 1 << 53 else 0
 
 
 def _contents(blocks: Sequence[Any]) -> tuple[list[str], list[str]]:

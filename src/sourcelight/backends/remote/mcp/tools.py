@@ -21,7 +21,7 @@ from sourcelight.core.tools.tool import MAX_TOKENS_ARGUMENT
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
-_BAD_FORMS = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
+_BAD_FORMS = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
 _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
     **read_file.ANSWERS,
