@@ -94,6 +94,25 @@ def test_answers_that_unfold_to_gigabytes_are_refused(tmp_path: Path) -> None:
     assert peak < 300 << 20, f"{peak:,}"
 
 
+def repeat_items(items: bytes, size: int, head: bytes, end: bytes) -> bytes:
+    return head + items * (size // len(items)) + end
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no measure of a child's memory")
+def test_millions_of_small_values_are_refused(tmp_path: Path) -> None:
+    """20 million empty objects are 60 MB on the wire and 2 GB in memory."""
+    size = 60 << 20
+    stream = repeat_items(b"{},", size, b'event: progress\ndata: {"skipped":[', b"{}]}\n\nevent: done\ndata: {}\n\n")
+    body = repeat_items(b"[],", size, b'{"conversations":[', b"[]]}")
+    with (
+        served(answering(stream, "text/event-stream", "")) as events,
+        served(answering(body, "application/json", "")) as answers,
+    ):
+        peak, answer = peak_bytes(ASK, tmp_path, asks=[(events, "search", ["x"]), (answers, "deepsearch_list", [])])
+    assert answer.count("more than 4,000,000 values at once") == 2, answer
+    assert peak < 400 << 20, f"{peak:,}"
+
+
 @pytest.mark.parametrize("coding", ["", "gzip"])
 def test_an_answer_is_read_as_it_was_sent(coding: str) -> None:
     text = b'event: progress\ndata: {"matchCount": 0, "done": true}\n\nevent: done\ndata: {}\n\n'

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Iterator
 import pytest
 
 from server.running_service import TOKEN, ScriptedEngine
-from sourcelight.backends.remote import RemoteBackend
+from sourcelight.backends.remote import RemoteBackend, stream_limits
 from sourcelight.backends.remote.read_ahead import Spool, read_ahead
 from sourcelight.core.batches import Event
 from sourcelight.core.errors import StreamBroken
@@ -95,9 +95,12 @@ def test_leaving_ends_the_reading() -> None:
         runner.run(work())
 
 
-def test_a_slow_loop_in_a_notebook_is_not_cut_off() -> None:
+def test_a_slow_loop_in_a_notebook_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes longer than the service waits for a reader, over an answer that fits no buffer of a connection."""
     alerts = 1_500
+    # Alerts are the bulk of this answer, and a search keeps fewer.
+    monkeypatch.setattr(stream_limits, "MAX_ALERTS", alerts)
+    monkeypatch.setattr(stream_limits, "MAX_KEPT_CHARS", 1 << 30)
     text = random.Random(1).randbytes(8_000).hex()  # noqa: S311 - hardly smaller when it is packed
 
     def script(*_: object) -> Iterator[Event]:

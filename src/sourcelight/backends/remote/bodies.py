@@ -16,6 +16,10 @@ from sourcelight.core.wire.sse import MAX_EVENT_BYTES, MAX_EVENT_LINES
 MAX_BODY_BYTES = 64 << 20
 """Decompressed bytes of a response, or of each event of a stream."""
 
+MAX_BODY_VALUES = 4_000_000
+"""Commas in a response, or in an event, beyond its first 4 MiB: `{},` takes 3 bytes, and 70 as an object of Python."""
+
+_UNCOUNTED_BYTES = 4 << 20
 _PORTION_BYTES = 1 << 18
 _GZIP = 16 + zlib.MAX_WBITS
 _MAGIC = b"\x1f\x8b"
@@ -118,16 +122,20 @@ class _BodySize:
 
     def __init__(self, host: str) -> None:
         self._host = host
-        self._bytes = 0
+        self._bytes = self._values = 0
 
     def add(self, portion: bytes) -> None:
-        """Count a portion; raises `ProtocolError` above the limit."""
-        self._grow(len(portion))
+        """Count a portion; raises `ProtocolError` above a limit."""
+        self._grow(portion)
 
-    def _grow(self, size: int) -> None:
-        self._bytes += size
+    def _grow(self, portion: bytes) -> None:
+        self._bytes += len(portion)
         if self._bytes > MAX_BODY_BYTES:
             raise ProtocolError(f"{self._host} sent more than {MAX_BODY_BYTES:,} bytes at once")
+        if self._bytes > _UNCOUNTED_BYTES:
+            self._values += portion.count(b",")
+            if self._values > MAX_BODY_VALUES:
+                raise ProtocolError(f"{self._host} sent more than {MAX_BODY_VALUES:,} values at once")
 
 
 class _EventSize(_BodySize):
@@ -159,6 +167,6 @@ class _EventSize(_BodySize):
 
         if end < 0 or self._bytes + end > MAX_EVENT_BYTES:
             # The decoder bounds each event; the first of a portion is bounded here, with what came before.
-            self._grow(len(portion))
+            self._grow(portion)
         else:
-            self._bytes = len(text) - end
+            self._bytes, self._values = len(text) - end, 0

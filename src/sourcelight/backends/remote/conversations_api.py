@@ -70,7 +70,7 @@ class ConversationsApi:
             "deepsearch_change": self._either(self.change, service.change),
             "deepsearch_list": self._either(self.list_conversations, service.list_conversations),
         }
-        return {name: _checked(ask) for name, ask in calls.items()}
+        return {name: _convert_errors(ask) for name, ask in calls.items()}
 
     def _either(self, first: _Call, versioned: _Call) -> _Call:
         """Return a call of the first API, or of the versioned one where a service no longer has the first."""
@@ -213,7 +213,7 @@ class ConversationsApi:
         return value if isinstance(value, Mapping) else {}
 
 
-def _checked(ask: _Call) -> _Call:
+def _convert_errors(ask: _Call) -> _Call:
     """Return a call that raises `ProtocolError` where a response has a field of another type than its name says."""
 
     async def ask_checked(arguments: Mapping[str, Any]) -> ToolResult:

@@ -11,12 +11,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.core.batches import Event, OtherMatches
+from sourcelight.backends.remote.stream_limits import ItemLimits, cut_progress
+from sourcelight.core.batches import Event, OtherMatch, OtherMatches
 from sourcelight.core.batches.codecs.decode import UNKNOWN_TYPE, MatchDecoder
 from sourcelight.core.errors import ProtocolError, QueryError, StreamBroken
 from sourcelight.core.markup.counts import count_of, join_words
 from sourcelight.core.wire import SseDecoder, decode_event
-from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Matches, Progress, Skipped
+from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Filters, Matches, Progress, Skipped
+
+_MAX_OTHER = 10_000
+_MAX_OTHER_BYTES = 64 << 20
+_MAX_TYPES = 100
+_MAX_TYPE_CHARS = 100
+_OTHER_TYPES = "other types"
 
 
 class EventReader:
@@ -42,6 +49,8 @@ class EventReader:
         self._said_error = ""
         self._other: Counter[str] = Counter()
         self._unknown_types: Counter[str] = Counter()
+        self._limits = ItemLimits()
+        self._other_count = self._other_bytes = 0
         self.done = False
         self.seen = 0
 
@@ -93,22 +102,32 @@ class EventReader:
     def _decode_matches(self, pending: list[bytes]) -> Iterator[Event]:
         if pending:
             batches = self._matches.decode(*pending)
+            size = sum(map(len, pending))
             pending.clear()
             self._is_running = True
             yield from self.delayed_events()
             yield from batches
-            yield from self._take_other()
+            yield from self._take_other(size)
 
-    def _take_other(self) -> Iterator[Event]:
-        """Yield the matches that are no rows, and count them."""
+    def _take_other(self, size: int) -> Iterator[Event]:
+        """Count the matches that are no rows, of events of `size` bytes, and yield as many as a search keeps."""
         other = self._matches.take_other()
-        if other:
-            for match in other:
-                if match.reason == UNKNOWN_TYPE:
-                    self._unknown_types[match.type] += 1
-                else:
-                    self._other[match.reason.partition(":")[0]] += 1
-            yield OtherMatches(other)
+        for match in other:
+            if match.reason == UNKNOWN_TYPE:
+                self._unknown_types[self._type_of(match)] += 1
+            else:
+                self._other[match.reason.partition(":")[0]] += 1
+
+        self._other_bytes += size if other else 0
+        matches = other[: _MAX_OTHER - self._other_count] if self._other_bytes <= _MAX_OTHER_BYTES else ()
+        self._other_count += len(matches)
+        if matches:
+            yield OtherMatches(matches)
+
+    def _type_of(self, match: OtherMatch) -> str:
+        """Return the type under which a match is counted: a service may send a new one with each match."""
+        kind = match.type[:_MAX_TYPE_CHARS]
+        return kind if kind in self._unknown_types or len(self._unknown_types) < _MAX_TYPES else _OTHER_TYPES
 
     def _decode_readable(self, pending: list[bytes]) -> Iterator[Event]:
         """Yield the readable matches before the one that can't be decoded."""
@@ -122,10 +141,15 @@ class EventReader:
 
     def _pass_on(self, event: Any) -> Iterator[Event]:
         if isinstance(event, Progress):
-            event = self._with_former(event)
-            self._progress = event
-        elif isinstance(event, ErrorEvent):
-            self._said_error = event.message
+            event = self._progress = cut_progress(self._with_former(event))
+        elif isinstance(event, Filters):
+            event = self._limits.cut_filters(event)
+        elif isinstance(event, Alert | ErrorEvent):
+            event = self._limits.cut_alert(event)
+            if event is None:
+                return
+            if isinstance(event, ErrorEvent):
+                self._said_error = event.message
 
         # An error before any other event means a rejected query, which is raised instead of yielded.
         if isinstance(event, Alert | ErrorEvent) and not self._is_running:
@@ -180,6 +204,7 @@ class EventReader:
             title = f"{count_of(self._unknown_types.total(), 'match')} of unknown types ({types})".replace("`", "")
             yield Skipped("unknown-match-type", title, f"`result.other` has the matches of type {types}.", "warn")
 
+        yield from self._limits.report_dropped()
         for reason, count in self._other.items():
             title = f"{count_of(count, 'match')} with {reason}"
             yield Skipped("unreadable-match", title, "`result.other` has them as they were sent.", "warn")

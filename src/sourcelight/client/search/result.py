@@ -162,7 +162,7 @@ class SearchResult:
 
     @cached_property
     def progress(self) -> Frame:
-        """DataFrame of the service's statistics, one row per statement, the newest last."""
+        """DataFrame of the service's statistics, one row per statement, the newest 10,000, the last one at the end."""
         return self._with_source(frames.progress_frame(self._progress))
 
     @cached_property

@@ -238,6 +238,8 @@ class CallState:
 
 
 _SHOWN, _KEPT, _TAIL = 6, 1_000, 280
+_MAX_DETAIL_CHARS = 2_000
+_MAX_DRAFT_CHARS = 1 << 20
 
 WRITING = "writing"
 """The stage whose details are pieces of the answer, as a model writes it."""
@@ -263,11 +265,12 @@ class AskState(CallState):
     def update(self, progress: ToolProgress) -> None:
         """Record the progress of the work; safe from any thread."""
         if progress.stage == WRITING:
-            self.draft_text += progress.detail
+            # The end of it: the whole answer comes later, and a service may write for hours.
+            self.draft_text = (self.draft_text + progress.detail)[-_MAX_DRAFT_CHARS:]
             progress = replace(progress, detail="")
 
         super().update(progress)
-        step = (progress.stage, progress.detail)
+        step = (progress.stage[:_MAX_DETAIL_CHARS], progress.detail[:_MAX_DETAIL_CHARS])
 
         # Progress with a total is a count and no step. A step is often reported again with a newer count, and is
         # recorded once.

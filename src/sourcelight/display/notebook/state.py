@@ -30,6 +30,8 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progr
 Phase = Literal["running", "complete", "partial", "limited", "unparsed", "interrupted", "failed"]
 # Only so many payloads are kept; `skipped` has the number of all.
 _MAX_OTHER = 10_000
+_MAX_STATEMENTS = 10_000
+_MAX_STATEMENT_CHARS = 32 << 20
 _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 
 
@@ -117,9 +119,11 @@ class SearchState:
         self.total = int(match[1]) if match else None
         self.matches = 0
         self.rows = 0
-        self.repositories: frozenset[str] = frozenset()
+        self._repository_names: set[str] = set()
+        self.repository_count = 0
         self.repositories_count: int | None = None
         self.progress: tuple[Progress, ...] = ()
+        self._statement_chars = 0
         self.filters: tuple[SuggestedFilter, ...] = ()
         self.skipped: tuple[Skipped, ...] = ()
         self.alerts: tuple[Alert, ...] = ()
@@ -138,9 +142,7 @@ class SearchState:
         if isinstance(event, MatchBatch):
             self._count(event)
         elif isinstance(event, Progress):
-            # A new tuple for each event, as a reader may be iterating over the previous one. Bounded, since a stream
-            # may send progress for hours.
-            self.progress = (*self.progress[-9_999:], event)
+            self._add_progress(event)
             # Not added up: each event of progress has the whole list.
             self.skipped = event.skipped
             self.repositories_count = event.repositories_count
@@ -162,10 +164,21 @@ class SearchState:
 
         self.rows += event.batch.num_rows
         self.matches += match_count(event.batch)
-        new_names = {info.name for info in event.repositories} - self.repositories
-        if new_names:
-            # This makes a new frozenset, so a reader on another thread never sees a set that changes while it iterates.
-            self.repositories |= new_names
+        if event.repositories:
+            # Only their number is for readers on other threads: they would see the set change while they iterate.
+            self._repository_names.update(info.name for info in event.repositories)
+            self.repository_count = len(self._repository_names)
+
+    def _add_progress(self, event: Progress) -> None:
+        """Keep the newest statements: a stream may send some for hours, each with megabytes of skipped items."""
+        self._statement_chars += _chars_of(event)
+        start = max(0, len(self.progress) + 1 - _MAX_STATEMENTS)
+        self._statement_chars -= sum(map(_chars_of, self.progress[:start]))
+        while self._statement_chars > _MAX_STATEMENT_CHARS and start < len(self.progress):
+            self._statement_chars -= _chars_of(self.progress[start])
+            start += 1
+        # A new tuple for each event, as a reader may be iterating over the previous one.
+        self.progress = (*self.progress[start:], event)
 
     def set_parts(self, done: int, total: int, arrived: int) -> None:
         """Record the parts of a search: `done` of `total`, with `arrived` matches."""
@@ -233,7 +246,7 @@ class SearchState:
     def snapshot(self) -> ProgressSnapshot:
         """Return a snapshot to draw."""
         elapsed = self.elapsed_s
-        repository_count = max(len(self.repositories), self.repositories_count or 0)
+        repository_count = max(self.repository_count, self.repositories_count or 0)
         rate = self.matches / elapsed if elapsed > 0 else 0.0
         return ProgressSnapshot(
             title=self.query,
@@ -268,6 +281,11 @@ class SearchState:
     def _services_ended(self) -> str:
         done_count = sum(service.status != "running" for service in self.services)
         return f"{done_count} of {len(self.services)}"
+
+
+def _chars_of(event: Progress) -> int:
+    """Return about how many characters the skipped items of a statement have."""
+    return sum(64 + len(item.reason) + len(item.title) + len(item.message) for item in event.skipped)
 
 
 def _repository_unit(count: int) -> str:

@@ -30,7 +30,7 @@ async def _deepsearch(request: ToolRequest) -> ToolResult:
         link = _LINK.search(value)
         url, fields = (link[1], value[link.end() :].strip()) if link else ("", value.strip())
         # Services of this form answer with the text itself, or with nothing but where to read it later.
-        payload = _sources_of(fields)
+        payload = parse_sources(fields)
         status = "completed" if payload or not link else "processing"
         value = {"url": url, "status": status, "answer": fields if status == "completed" else "", "sources": payload}
 
@@ -110,7 +110,7 @@ def _conversation(text: str) -> dict[str, Any]:
     for head, end in zip(heads, starts[1:], strict=True):
         section = body[head.end() : end]
         answer = section.partition("\n## Sources\n")[0].strip()
-        questions.append({"question": head[1], "answer": answer, "sources": _sources_of(section)})
+        questions.append({"question": head[1], "answer": answer, "sources": parse_sources(section)})
 
     return {
         "title": fields.get("title", ""),
@@ -121,7 +121,8 @@ def _conversation(text: str) -> dict[str, Any]:
     }
 
 
-def _sources_of(text: str) -> list[dict[str, str]]:
+def parse_sources(text: str) -> list[dict[str, str]]:
+    """Return the sources that a text lists, with their types, labels and links."""
     sources = []
     for line in text.partition("## Sources\n")[2].split("\n"):
         # No expression: one that finds the last bracket before a link takes quadratic time on a line of brackets.

@@ -233,9 +233,9 @@ def blob(url: str) -> Blob | None:
         return None
 
     # A branch may have slashes, but no empty part. Without a loop over all of `@`, which a long name could have.
-    start = 2 if head.endswith("/") else max(2, head.rfind("//") + 1)
-    at = None if head.endswith("/") else _AT_REVISION.search(head, start)
-    repository, revision = (head[1:], "") if at is None else (head[1 : at.start()], head[at.end() :])
+    start = max(2, head.rfind("//") + 1)
+    mark = None if head.endswith("/") else _AT_REVISION.search(head, start)
+    repository, revision = (head[1:], "") if mark is None else (head[1 : mark.start()], head[mark.end() :])
     path, query = unquote(path), parts.query
     if not query and (slip := re.search(r"\?(L\d+(?:-\d+)?)$", path)):  # written as %3F by some services
         path, query = path[: slip.start()], slip[1]

@@ -153,7 +153,7 @@ class McpSession:
     ) -> Payload:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             if observer is not None:
-                observer(ToolProgress((message or "working")[:_MAX_STAGE_CHARS], _whole(progress), _whole(total)))
+                observer(ToolProgress((message or "working")[:_MAX_STAGE_CHARS], _to_count(progress), _to_count(total)))
 
         try:
             result = await self._ask(
@@ -289,7 +289,7 @@ class McpSession:
         return hide(self._credential.redact(text), *(value for _, value in self._endpoint.headers))
 
 
-def _whole(number: float | None) -> int:
+def _to_count(number: float | None) -> int:
     """Return a count of progress; 0 for one that no bar can show, such as an infinite one."""
     return int(number) if number is not None and 0 <= number < 1 << 53 else 0
 

@@ -36,6 +36,7 @@ from sourcelight.core.batches.columns import (
 from sourcelight.core.batches.events import CommitId, MatchBatch, OtherMatch, RepositoryInfo
 from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol
 from sourcelight.core.batches.schema import SYMBOL_KEYS, arrow_type, conform
+from sourcelight.core.errors import ProtocolError
 from sourcelight.core.wire.decode import decode_match, load
 from sourcelight.core.wire.encode import dump, encode_match
 from sourcelight.core.wire.events import Match, UnknownMatch
@@ -43,6 +44,8 @@ from sourcelight.core.wire.events import Match, UnknownMatch
 _MAX_RUNS = 32
 """Runs of rows of one kind that are batches of their own; a batch takes all who read it some ten microseconds."""
 
+# A match takes 64 bytes and more, and an event at most 64 MiB. Objects of two bytes each would take minutes.
+_MAX_FORGIVEN = 1_000_000
 UNKNOWN_TYPE = "a type that this version doesn't know"
 """Reason of an `OtherMatch` without a fault."""
 _ALWAYS_COMPLETE = frozenset({"repo", "commit", "diff"})
@@ -155,6 +158,9 @@ class MatchDecoder:
             if value is not None:
                 self._keep(type(value).__name__, "", "an event without a list of matches", value)
             return []
+
+        if len(value) > _MAX_FORGIVEN:
+            raise ProtocolError(f"an event has more than {_MAX_FORGIVEN:,} matches, some of them unreadable")
 
         records = []
         for item in value:
