@@ -13,13 +13,18 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
+    SPACE,
     DefinitionLocation,
     ValueCandidate,
     best_locations,
+    describe_location,
     head_at,
+    shown_value,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
+from sourcelight.engines.deepsearch.source.fallbacks import replaces_absent
+from sourcelight.engines.deepsearch.source.functions import swift_head
 from sourcelight.engines.deepsearch.source.values import (
     attribute_value,
     haskell_value,
@@ -28,16 +33,14 @@ from sourcelight.engines.deepsearch.source.values import (
     value_of,
 )
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
-from sourcelight.engines.symbols.definition_parser import Definition
 
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
-_SHOWN_CHARS = 120
 _FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "default"})
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _LANGUAGE_WORD = re.compile(r"(?i:true|false|none|nil|null|nullptr|undefined|self|this|default|auto|infinity|nan)")
 _MAX_ROWS = 200
-_HEAD_LINES = 40
+_HEAD_LINES, _BODY_LINES = 40, 60
 """Lines above a parameter in which the head of its function begins."""
 
 
@@ -123,8 +126,8 @@ def find_parameter_default(
         return None
     # A required parameter is an answer too: better than silence, and a line proves it.
     if all(not candidate.value for candidate in candidates):
-        # Another function of the name may call this one with a value of its own.
-        if len(overloads) > 1:
+        # Another function of the name may call this one with a value, or its body may replace what is absent.
+        if len(overloads) > 1 or any(_replaces(texts, head, name) for head in overloads):
             return None
         first = candidates[0]
         text = f"{code(name)} of {code(owner)} has no default in {code(first.path)}"
@@ -133,6 +136,14 @@ def find_parameter_default(
     finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
     follow_constant(work, valued, finding, notes)
     return finding
+
+
+def _replaces(texts: FileTexts, head: DefinitionLocation, name: str) -> bool:
+    """Return whether the body of a function may give a parameter a value that its caller leaves out."""
+    lines, definition = texts.lines(head.target, head.path), head.definition
+    # Without a grammar, the end of a body isn't known.
+    end = definition.end_line if definition.end_line > definition.line else definition.line + _BODY_LINES
+    return replaces_absent(lines, definition.line + 1, end, name.lstrip("$"))
 
 
 def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
@@ -222,8 +233,8 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
     constant = valued[0]
     line = constant.evidence[0].begin_line
     finding.headline = Statement(
-        f"{finding.headline.text}; {code(value)} is set to {code(_shorten(constant.value))} in {code(constant.path)}, "
-        f"line {line:,}",
+        f"{finding.headline.text}; {code(value)} is set to {code(shown_value(constant.value))} "
+        f"in {code(constant.path)}, line {line:,}",
         (*finding.headline.evidence, constant.evidence[0]),
     )
     finding.quotes.append(constant.evidence[0])
@@ -310,15 +321,17 @@ def state_values(
     if len(by_value) == 1:
         first = best[0]
         verb = "is set to" if verb == "is" and not subject.startswith("The ") else verb
-        location_text = _location_text(first, names_repository=names_repository)
-        text = f"{subject} {verb} {code(_shorten(first.value))}, in {location_text}"
+        location_text = describe_location(first, names_repository=names_repository)
+        text = f"{subject} {verb} {code(shown_value(first.value))}, in {location_text}"
         if len(best) > 1:
             text += ", and the same in other places" if len(best) > 2 else ", and the same in another place"
+        if SPACE in shown_value(first.value):
+            text += f" ({SPACE} is a space)"
         evidence = tuple(first.evidence)
     else:
         visible = list(by_value.values())[:MAX_NAMED]
         parts = [
-            f"{code(_shorten(candidate.value))} in {_location_text(candidate, names_repository=names_repository)}"
+            f"{code(shown_value(candidate.value))} in {describe_location(candidate, names_repository=names_repository)}"
             for candidate in visible
         ]
         # No number: a value that depends on the platform or on a build may be set elsewhere, too.
@@ -333,8 +346,8 @@ def state_values(
 
 
 def _detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
-    location_text = _location_text(candidate, names_repository=names_repository)
-    return Statement(f"{code(_shorten(candidate.value))} in {location_text}", (candidate.evidence[0],))
+    location_text = describe_location(candidate, names_repository=names_repository)
+    return Statement(f"{code(shown_value(candidate.value))} in {location_text}", (candidate.evidence[0],))
 
 
 def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
@@ -349,20 +362,6 @@ def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
             texts.evidence(location.target, location.path, first, last, "definition", 1.0, (location.definition.name,))
         ]
     return list(candidate.evidence)
-
-
-def _location_text(candidate: ValueCandidate, *, names_repository: bool) -> str:
-    of = f" of {code(candidate.repository)}" if names_repository else ""
-    line = f", line {candidate.evidence[0].begin_line:,}"
-    holder = candidate.locations[0].definition if candidate.locations else None
-    container = ""
-    if holder is not None and holder.kind in {"function", "method", "constructor"}:
-        container = f" (in {code(holder.name)}{f' of {code(holder.container)}' if holder.container else ''})"
-    return f"{code(candidate.path)}{of}{line}{container}"
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1].rstrip()}…"
 
 
 def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]) -> Finding | None:
@@ -381,7 +380,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
         target = work.inquiry.pins.of(row["repository"])
         definitions = None if target is None else texts.definitions(target, row["path"])
         if target is not None and row["path"].endswith(".swift"):
-            head = _swift_head(texts.lines(target, row["path"]), row["line_number"])
+            head = swift_head(texts.lines(target, row["path"]), row["line_number"])
             candidate = None if head is None else default_at(texts, DefinitionLocation(target, row["path"], head), name)
             if head is not None and candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], head.line] = candidate
@@ -399,14 +398,3 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     # Of functions that have such a parameter: that of a setting or of another program may be something else.
     subject = f"The default of the parameter {code(name)}"
     return state_values(work, list(candidates.values()), subject, "value", queries, notes)
-
-
-def _swift_head(lines: Sequence[str], number: int) -> Definition | None:
-    """Return the function or initializer of Swift in whose head a line is; None if no head is near."""
-    for line in range(number, max(0, number - _HEAD_LINES), -1):
-        match = re.search(r"\b(?:func\s+(\w+)|(init)[?!]?)\s*(?:<[^<>]*>)?\(", lines[line - 1])
-        if match is not None:
-            return Definition(match[1] or match[2], "function", "", 0, line, line, number)
-        if line < number and re.search(r"[{};]\s*$", lines[line - 1]) is not None:
-            return None
-    return None

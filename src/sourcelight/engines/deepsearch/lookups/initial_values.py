@@ -22,7 +22,7 @@ from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_defau
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, with_overloads
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
-from sourcelight.engines.deepsearch.source.values import parameters_of, read_expression, value_of
+from sourcelight.engines.deepsearch.source.values import in_one_line, parameters_of, read_expression, value_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -84,6 +84,9 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
             continue
         definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
         if definition is None or definition.kind not in _CONSTANTS:
+            continue
+        # A member of an enum is one of several values; only its own name makes it a default.
+        if definition.kind == "enummember" and not is_default:
             continue
         candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
         # Values set by tests aren't the program's.
@@ -263,7 +266,7 @@ def _candidates_at(
         return
     expression = read_expression(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
     is_on_line = expression is not None and expression.line == number - 1
-    value_text = " ".join(expression.text.rstrip(",;").split()) if expression is not None and is_on_line else ""
+    value_text = in_one_line(expression.text.rstrip(",;")) if expression is not None and is_on_line else ""
     if match["sign"] == "=" and (fallback := _fallback_of(name, value_text)):
         yield "fallback", default(fallback, f"The default of {code(name)}")
         return

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from sourcelight.engines.symbols.definition_parser import Definition
+
 _LISP_HEAD = re.compile(r"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+(?:\^\S+\s+)*\(?(?P<name>[^\s()\"]+)")
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _ELIXIR_HEAD = re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)")
 _C_HEAD = re.compile(
     r"(?!(?:else|return|typedef|static_assert)\b)[A-Za-z_][\w \t*]*[\s*](?P<name>[A-Za-z_]\w*)\s*\([^;]*$"
 )
+_HEAD_LINES = 40
+"""Lines above a parameter in which the head of its function begins."""
 _LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
 _MAX_FUNCTION_LINES, _MAX_HEAD_CHARACTERS = 5_000, 500
 
@@ -38,6 +42,17 @@ def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: 
     if language in _INDENTED_HEADS:
         return _by_indentation(before, _INDENTED_HEADS[language])
     return _c_function(before) if language in {"C", "C++"} else ""
+
+
+def swift_head(lines: Sequence[str], number: int) -> Definition | None:
+    """Return the function or initializer of Swift in whose head a line is; None if no head is near."""
+    for line in range(number, max(0, number - _HEAD_LINES), -1):
+        match = re.search(r"\b(?:func\s+(\w+)|(init)[?!]?)\s*(?:<[^<>]*>)?\(", lines[line - 1])
+        if match is not None:
+            return Definition(match[1] or match[2], "function", "", 0, line, line, number)
+        if line < number and re.search(r"[{};]\s*$", lines[line - 1]) is not None:
+            return None
+    return None
 
 
 def _c_function(before: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/\*|\*(?:[\s*/]|$)
 """The beginning of a comment; not an attribute of Rust (``#[``), a pointer (``*p``) or a decrement (``--i``)."""
 _NO_CODE = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 """A line without code. Lines of the preprocessor are none here, and docstrings are told by their quotation marks."""
+_LINE_COMMENT = re.compile(r"(?:^|(?<=\s))//")
 HASH_COMMENTS = re.compile(
     r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
 )
@@ -51,6 +52,8 @@ def lines_of_code(lines: Iterable[str], language: str) -> Iterator[tuple[int, st
 
 def _find_end(line: str) -> str:
     """Return what ends the comment or text that a line opens and leaves open; empty for none."""
+    # "// text/*, json" opens no block.
+    line = _LINE_COMMENT.split(line, maxsplit=1)[0]
     if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
         return "*/"
     return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")

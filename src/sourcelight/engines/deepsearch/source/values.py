@@ -79,7 +79,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
                 position = comment_end
                 continue
             if letter in _QUOTATION_MARKS:
-                quoted = _read_quoted(text, position)
+                quoted = quoted_at(text, position)
                 if quoted is None and letter != "'":  # a lifetime of Rust has one apostrophe
                     return None
                 out.append(quoted or letter)
@@ -105,7 +105,15 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
     return None
 
 
-def _read_quoted(text: str, position: int) -> str | None:
+_SPACES = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|(?P<spaces>\s+)")
+
+
+def in_one_line(text: str) -> str:
+    """Return an expression with single spaces; those in texts between quotation marks stay."""
+    return _SPACES.sub(lambda match: " " if match["spaces"] else match[0], text).strip()
+
+
+def quoted_at(text: str, position: int) -> str | None:
     """Return a text with its quotation marks; None if it doesn't end on this line."""
     letter = text[position]
     mark = letter * 3 if letter != "`" and text.startswith(letter * 3, position) else letter
@@ -171,7 +179,7 @@ def _is_type(between: str) -> bool:
 def _to_value(expression: _Expression | None, line: int) -> SourceValue | None:
     if expression is None:
         return None
-    text = " ".join(expression.text.rstrip(",;").split())
+    text = in_one_line(expression.text.rstrip(",;"))
     if not text or _NO_VALUE.match(text) or text.endswith(_UNFINISHED):
         return None
     return SourceValue(text, line, expression.line + 1)
@@ -186,7 +194,7 @@ def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> 
         if expression is None:
             return None
         if expression.text:
-            text = " ".join(expression.text.split())
+            text = in_one_line(expression.text)
             if path.endswith(".dart") and text[0] in "{[":
                 # Named and optional parameters of Dart have brackets of their own.
                 parameters += _grouped_parameters(text[1:-1], lines, start_line)
@@ -297,7 +305,7 @@ def blank_brackets(text: str) -> str:
     depth = position = 0
     while position < len(text):
         letter = text[position]
-        if letter in _QUOTATION_MARKS and (quoted := _read_quoted(text, position)) is not None:
+        if letter in _QUOTATION_MARKS and (quoted := quoted_at(text, position)) is not None:
             out[position : position + len(quoted)] = " " * len(quoted)
             position += len(quoted)
             continue

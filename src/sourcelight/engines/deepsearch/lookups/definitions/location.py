@@ -20,6 +20,9 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _QUOTED_LINES = 12
+_SHOWN_CHARS = 120
+SPACE = "\u2423"
+"""The sign that a sentence shows for a space."""
 _SYNONYMS = {
     "function": {"method", "constructor"}, "method": {"function", "constructor", "property"},
     "type": {"class", "struct", "interface", "enum", "union", "trait", "protocol", "record", "type alias", "object"},
@@ -105,3 +108,21 @@ class ValueCandidate:
     repository: str = ""
     verb: str = "is"
     locations: list[DefinitionLocation] = field(default_factory=list)
+
+
+def describe_location(candidate: ValueCandidate, *, names_repository: bool) -> str:
+    """Return the path of a value, its repository if several are searched, its line, and the function that has it."""
+    of = f" of {code(candidate.repository)}" if names_repository else ""
+    line = f", line {candidate.evidence[0].begin_line:,}"
+    holder = candidate.locations[0].definition if candidate.locations else None
+    container = ""
+    if holder is not None and holder.kind in {"function", "method", "constructor"}:
+        container = f" (in {code(holder.name)}{f' of {code(holder.container)}' if holder.container else ''})"
+    return f"{code(candidate.path)}{of}{line}{container}"
+
+
+def shown_value(text: str) -> str:
+    """Return a value as a sentence shows it: cut, with a sign for each of several spaces in a row."""
+    # Markdown shows several spaces in a row as one.
+    text = re.sub(r" {2,}", lambda match: SPACE * len(match[0]), text)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1].rstrip()}…"

@@ -79,7 +79,9 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     values = {item.binding.value for item in best}
     # One name that has two values in two places is both.
     names = {item.binding.name for item in best}
-    is_clear = len(values) == 1 or (1 < len(values) <= MAX_NAMED and len(names) == 1 and all(map(_is_constant, best)))
+    # Parameters of a name in several functions are several things.
+    are_constants = all(_is_constant(item) and item.parameter_of is None for item in best)
+    is_clear = len(values) == 1 or (1 < len(values) <= MAX_NAMED and len(names) == 1 and are_constants)
     is_stated = is_clear and not _has_rival(question, best[0], matches)
     if question.is_default and (not is_stated or is_null(best[0].binding.value)):
         # "None" in code often means that something else sets it.
@@ -224,6 +226,8 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
         # Of several values of one name, the one in the named file or class is meant.
         best_matches = [item for item in best_matches if _is_located(question, item)] or best_matches
     for tie_break in (
+        lambda item: _count_written(question, item),
+        lambda item: _is_called_default(question, item),
         _is_constant,
         lambda item: _count_exact(question, item),
         lambda item: _is_in_named(question, item),
@@ -232,6 +236,17 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
             best_score = max(tie_break(item) for item in best_matches)
             best_matches = [item for item in best_matches if tie_break(item) == best_score]
     return best_matches
+
+
+def _count_written(question: ValueQuestion, item: BindingMatch) -> int:
+    """Count the words of a question that a name has as they are written: `env` is a short form of "environment"."""
+    parts = parts_of(item.binding.name)
+    return sum(word in parts for word in question.words)
+
+
+def _is_called_default(question: ValueQuestion, item: BindingMatch) -> int:
+    """Return 1 for a binding of what is called a default, if a question asks for one, else 0."""
+    return int(question.is_default and item.is_called_default)
 
 
 def _is_constant(item: BindingMatch) -> int:
@@ -267,7 +282,8 @@ def _is_located(question: ValueQuestion, item: BindingMatch) -> bool:
 
 def _candidate(texts: FileTexts, item: BindingMatch) -> ValueCandidate:
     binding = item.binding
-    evidence = texts.evidence(item.target, item.path, item.line, binding.end_line, "definition", 1.0, (binding.name,))
+    begin_line = binding.begin_line or item.line
+    evidence = texts.evidence(item.target, item.path, begin_line, binding.end_line, "definition", 1.0, (binding.name,))
     holders: list[DefinitionLocation] = []
     if item.parameter_of is not None:
         subject = f"The default of {code(binding.name)} of {code(item.parameter_of.name)}"

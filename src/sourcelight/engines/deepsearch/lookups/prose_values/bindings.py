@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.source.values import read_expression
+from sourcelight.engines.deepsearch.source.fallbacks import (
+    is_made_of_literals,
+    read_choice,
+    read_fallbacks,
+)
+from sourcelight.engines.deepsearch.source.option_defaults import read_described_default, read_option_defaults
+from sourcelight.engines.deepsearch.source.values import in_one_line, read_expression
 
 MAX_LINE = 600
 """Characters of a line that is read: longer ones are minified or generated."""
@@ -15,7 +21,7 @@ _NAME = r"[@$]{0,2}[A-Za-z_][\w$]*"
 _ASSIGNED = re.compile(
     rf"(?P<before>(?:(?:[A-Za-z_]\w*|@)(?:\??\.|->|::)){{0,4}})"
     rf"(?:[\"'](?P<quoted>[A-Za-z_][\w.-]{{0,60}})[\"']|(?P<name>(?<![\w$]){_NAME}))\]?"
-    r"(?:\s*:\s*[\w.<>\[\]?*&|@\\ ]{1,60}?|\[\w{0,20}\])?"
+    r"(?:(?P<type>\s*:\s*[\w.<>\[\]?*&|@\\ ]{1,60}?)|\[\w{0,20}\])?"
     r"\s*(?P<sign>:=|\\\\|=>|<-|\?=|\|\|=|//=|\?\?=|(?<![=!<>+\-*/%&|^~?:])=(?![=>~])|:(?![:=]))\s*(?=\S)"
 )
 _DEFINED = re.compile(r"\s*#\s*define\s+(?P<name>\w+)\s+(?=\S)")
@@ -36,20 +42,6 @@ _INITIALIZED = re.compile(
     r"(?:^\s*[:,]\s*|\b(?:int|long|short|char|bool|float|double|auto|size_t|std::\w+|u?int\d+_t)\s+)"
     r"(?P<name>[A-Za-z_]\w*)\s*[({]\s*(?P<value>-?\d[\w.']*|\"[^\"\\]{0,80}\"|true|false)\s*[)}]"
 )
-_LITERAL = (
-    r"(?:-?\.?\d[\w.]*(?:\s*(?:\*\*?|<<|\+|-|/)\s*\d[\w.]*){0,4}|\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|`[^`$\n]{0,120}`"
-    r"|(?i:true|false|none|nil|null|undefined)\b|:[a-z_]\w*|Infinity\b)"
-)
-LITERAL = re.compile(_LITERAL)
-_REPLACED = re.compile(
-    rf"(?:[\"':](?P<key>[A-Za-z_][\w.-]{{0,60}})[\"']?\s*[\])]?|(?<![\w$]){_NAME}(?:\.|->|\?\.)(?P<member>\w+)"
-    rf"|(?<![\w$.])(?P<name>{_NAME}))\s*(?:\|\||\?\?|\?:|\bor\b|//)\s*(?P<value>{_LITERAL})"
-)
-_FETCHED = re.compile(
-    r"\b\w{0,30}(?:[gG]et|[fF]etch|[eE]nv|[dD]efault|[oO]ption|[pP]aram|[sS]etting|[cC]onfig)\w{0,30}\s*\(\s*"
-    r"(?:[\w.$@]{1,40}\s*,\s*)?[\"':](?P<key>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
-    rf"(?P<value>{_LITERAL})\s*\)"
-)
 _NAMED_VALUE = re.compile(
     r"(?!.*[nN]ow$)(?:[A-Z]\w*(?:(?:\.|::)\w+)+|\.[a-z]\w*|[A-Z][A-Z\d_]{2,}"
     r"(?:\s*[*+/-]\s*(?:\d+|[A-Z][A-Z\d_]*))?|k[A-Z]\w*|_?[dD]efault(?:[A-Z]\w*|_\w+))"
@@ -62,6 +54,11 @@ _TYPE = re.compile(
     r"|[iuf](?:8|16|32|64|128|size)|usize|isize|char|double|long|byte|error|bytes|list|dict|tuple|set)\b"
 )
 _IF_ABSENT = re.compile(r"\s+(?:unless\s+(?:defined|exists)\b|if\s+(?:!|not\b|\w+\.nil\?)).*$")
+_TAKEN_APART = re.compile(r"\.(?:[cm]?[jt]s|[jt]sx|vue|svelte)$")
+"""Languages that take objects apart: ``const { size = 5 } = options``."""
+_PROPERTY = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s*\{\s*get;[\w ;]{0,40}\}\s*=\s*(?=\S)")
+"""A property of C# with its first value."""
+_PATTERN_LINES = 20
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _KEYWORDS = frozenset(
     [
@@ -131,6 +128,8 @@ class Binding:
         Where the name begins, from 0.
     end_line
         The last line of the value, from 1.
+    begin_line
+        The first line of an annotation that has the value; 0 if that is the line of the name.
     """
 
     name: str
@@ -138,6 +137,7 @@ class Binding:
     form: str
     column: int
     end_line: int
+    begin_line: int = 0
 
 
 def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:
@@ -156,18 +156,27 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
         for match in _ERLANG_OPTION.finditer(text):
             yield Binding(match["key"], match["value"], "fallback", match.start("key"), number)
         return
+    yield from _read_fallbacks(lines, number, path)
+    if (match := _INITIALIZED.search(text)) is not None and path.endswith((".h", ".hh", ".hpp", ".hxx", ".cpp", ".cc")):
+        yield Binding(match["name"], match["value"], "assigned", match.start("name"), number)
+    yield from _read_assigned(lines, number, path)
+    if path.endswith(".cs") and (member := _PROPERTY.search(text)) is not None:
+        yield from _read(lines, number, path, member["name"], "assigned", member.start("name"), member.end(), ";")
+
+
+def _read_fallbacks(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:
+    """Yield what a line gives to names and options that have no value."""
+    text = lines[number - 1]
     for match in _SHELL.finditer(text):
         value = _shell_value(text, match.end())
         if value:
             yield Binding(match["name"], value, "fallback", match.start("name"), number)
-    for pattern in (_REPLACED, _FETCHED):
-        for match in pattern.finditer(text):
-            name = next(group for key in ("key", "member", "name") if (group := match.groupdict().get(key)))
-            if name not in _KEYWORDS:
-                yield Binding(name, match["value"], "fallback", match.start(), number)
-    if (match := _INITIALIZED.search(text)) is not None and path.endswith((".h", ".hh", ".hpp", ".hxx", ".cpp", ".cc")):
-        yield Binding(match["name"], match["value"], "assigned", match.start("name"), number)
-    yield from _read_assigned(lines, number, path)
+    for fallback in read_fallbacks(text):
+        if fallback.name not in _KEYWORDS:
+            yield Binding(fallback.name, fallback.value, "fallback", fallback.column, number)
+    for option in read_option_defaults(lines, number, path):
+        if is_value(option.value, is_entry=False):
+            yield Binding(option.name, option.value, "fallback", option.column, option.end_line, option.begin_line)
 
 
 def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:
@@ -189,14 +198,22 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
         position = match.start("name") if match["name"] else match.start("quoted") - 1
         if any(first < position < last for first, last in quoted):
             continue  # text
-        if match["sign"] == ":" and re.search(r"\?[^?:{}]*$", text[: match.start()]) is not None:
-            continue  # the second half of a choice
+        is_entry = match["sign"] in {":", "=>"}
+        # The second half of a choice, or its first half, which looks like a type.
+        is_choice = match["sign"] == ":" and re.search(r"\?[^?:{}]*$", text[: match.start()]) is not None
+        if is_choice or (is_entry and match["type"]):
+            continue
         if name in _KEYWORDS or (match["sign"] == "<-" and not path.endswith((".R", ".r"))):
             continue
-        is_entry = match["sign"] in {":", "=>"}
         form = "entry" if is_entry else "fallback" if match["sign"] in {"?=", "||=", "//=", "??="} else "assigned"
         start = match.start("name") if match["name"] else match.start("quoted")
-        yield from _read(lines, number, path, name, form, start, match.end(), ",;")
+        if form == "assigned" and _TAKEN_APART.search(path) and _is_taken_apart(lines, number, position):
+            form = "fallback"
+        described = read_described_default(lines, number, match.end(), path)
+        if described is not None and is_value(described[0], is_entry=False):
+            yield Binding(name, described[0], "fallback", start, described[1])
+        else:
+            yield from _read(lines, number, path, name, form, start, match.end(), ",;")
 
 
 def _read(
@@ -206,10 +223,12 @@ def _read(
     expression = read_expression(lines, number - 1, end, path, stops, ends_with_line=True)
     if expression is None:
         return
-    value = " ".join(expression.text.rstrip(",;").split())
+    value = in_one_line(expression.text.rstrip(",;"))
     if path.endswith((".pm", ".pl", ".rb")) and (absent := _IF_ABSENT.search(value)) is not None:
         value, form = value[: absent.start()], "fallback"
-    if is_value(value, is_entry=form == "entry"):
+    if (choice := read_choice(value)) is not None:
+        yield Binding(choice[0], choice[1], "fallback", column, min(expression.line + 1, len(lines)))
+    elif is_value(value, is_entry=form == "entry"):
         yield Binding(name, value, form, column, min(expression.line + 1, len(lines)))
 
 
@@ -217,7 +236,7 @@ def is_value(text: str, *, is_entry: bool) -> bool:
     """Return whether a text is a value that a reader understands: a literal, a short list of them, or a constant."""
     if not text or len(text) > 160:
         return False
-    if LITERAL.fullmatch(text) is not None:
+    if is_made_of_literals(text):
         return True
     is_constant = re.fullmatch(r"(?:[\w.:]*[.:])?[A-Z][A-Z\d]*_[A-Z\d_]+", text) is not None
     if is_entry and not is_constant and _TYPE.fullmatch(text) is not None:
@@ -228,7 +247,8 @@ def is_value(text: str, *, is_entry: bool) -> bool:
         return 2 < len(text) <= _MAX_LIST and not (is_expression or has_code)
     if _NAMED_VALUE.fullmatch(text) is not None or _OF_PACKAGE.fullmatch(text) is not None:
         return True
-    return not is_entry and re.fullmatch(r"[\w.:]+(?:\s*(?:\*\*?|<<|\+|-|/)\s*[\w.:]+){1,4}", text) is not None
+    may_be_product = not is_entry or re.search(r"\d\s*\*|\*\s*\d", text) is not None
+    return may_be_product and re.fullmatch(r"[\w.:]+(?:\s*(?:\*\*?|<<|\+|-|/)\s*[\w.:]+){1,4}", text) is not None
 
 
 def is_measure(text: str) -> bool:
@@ -249,3 +269,19 @@ def _shell_value(text: str, start: int) -> str:
         if not depth:
             return text[start:position].strip("\"'")
     return ""
+
+
+def _is_taken_apart(lines: Sequence[str], number: int, column: int) -> bool:
+    """Return whether a place is in a pattern that takes an object apart, rather than in a block."""
+    depth = 0
+    for index in range(number, max(0, number - _PATTERN_LINES), -1):
+        text = without_texts(lines[index - 1][: column if index == number else MAX_LINE])
+        for position in range(len(text) - 1, -1, -1):
+            letter = text[position]
+            depth += (letter in ")]}") - (letter in "([{")
+            if depth < 0:
+                before = text[:position].rstrip()
+                return letter == "{" and (
+                    before.endswith(("(", ",", "{", "[")) or re.search(r"\b(?:const|let|var)$|\w:$", before) is not None
+                )
+    return False

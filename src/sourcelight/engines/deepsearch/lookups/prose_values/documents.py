@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQu
 
 _MAX_ROWS, _MAX_LINE, _ITEM_LINES = 8_000, 400, 8
 _VALUE = (
-    r"(?:`{1,2}(?P<ticked>[^`\n]{1,60})`{1,2}|(?P<bare>\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'"
+    r"(?:`{1,2}(?P<ticked>[^`\n]{1,60})`{1,2}|\+(?P<marked>[\w.:/-]{1,60})\+|(?P<bare>\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'"
     r"|-?\d[\w.]*(?:\s?(?:%|(?:ms|milliseconds|seconds?|minutes?|hours?|days?|bytes|characters?|KB|MB)(?!\w)))?"
     r"|(?:true|false|none|nil|null|infinity|unlimited)(?!\w)))"
 )
@@ -37,7 +37,7 @@ _ITEM = re.compile(
 _BEGINS = re.compile(rf"{_PREFIX}(?:[-+]\s|`|@param\b|:param\b|@arg\b|--\w)|^\s*\|")
 _BULLET = re.compile(r"\s*\*\s+\S")
 _MEMBER = re.compile(
-    r"\s*(?:readonly\s+|public\s+|private\s+|static\s+|export\s+)*(?P<name>[A-Za-z_]\w*)\s*[?!]?\s*[:=(]"
+    r"\s*(?:(?:readonly|public|private|static|export|pub|def|fn|func|fun|function|let|var|val|const)\s+){0,4}(?:self\.)?(?P<name>[A-Za-z_]\w*)\s*[?!]?\s*[:=(]"
 )
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
 _LOGS = re.compile(
@@ -132,7 +132,7 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
     if match is None:
         return
     groups = match.groupdict()
-    value = (groups.get("ticked") or groups.get("bare") or "").strip().rstrip(".,;")
+    value = (groups.get("ticked") or groups.get("marked") or groups.get("bare") or "").strip().rstrip(".,;")
     if not value:
         return
     start = number

@@ -27,7 +27,7 @@ _SKIPPED = re.compile(
     r"|would|to|come)|where(?!.*\bdefault))\b"
     r"|\W*what\s+(?:does|do|did)\b.*\b(?:call|calls|invoke|do|return|returns|raise|throw|inherit|extend|implement|import"
     r"|mean|test|depend)\b"
-    r"|.*\bversions?\b.*\b(?:needs?|requires?|supports?|depends?|uses?)\b"
+    r"|(?!.*\bdefault).*\bversions?\b.*\b(?:needs?|requires?|supports?|depends?|uses?)\b"
     r"|\W*(?:what|which)\s+(?:\w+\s+)?(?:extends?|implements?|inherits?|calls?|uses|imports?|throws?|raises?|overrides?|tests?"
     r"|covers?|happens|defines?|contains)\b"
     r"|.*\b(?:differences?|differ|examples?|versus|vs)\b",
@@ -50,7 +50,7 @@ _MEASURED = re.compile(
 _ASKED = re.compile(
     r"^\W*(?:and\s+|so\s+)?(?:(?:what|which|whats)(?:['\u2019]?s|\s+is|\s+are|\s+was|\s+does|\s+do|\s+will)?\s+"
     r"|(?:is|are|does|do|will)\s+(?=.*\bdefault\b)|(?:up|down)\s+to\s+(?:what|which)\s+|(?:at|on|in|with|from|to|for)"
-    r"\s+(?:what|which)\s+|where\s+(?=.*\bdefault)|(?:the\s+)?(?=default\b|max|min)|how\s+(?=long|big|large|wide|often"
+    r"\s+(?:what|which)\s+|after\s+(?=how\s)|where\s+(?=.*\bdefault)|(?:the\s+)?(?=default\b|max|min)|how\s+(?=long|big|large|wide|often"
     r"|freq|many|much|deep|high|tall|far|fast))",
     re.IGNORECASE,
 )
@@ -106,51 +106,14 @@ _MEASURES: Mapping[str, str] = {
     "big": "size length limit capacity bytes max len", "large": "size length limit capacity bytes max len",
     "wide": "width columns cols", "often": "interval frequency period freq every", "frequently": "interval frequency",
     "many": "max limit count num size attempts number maximum n nr total", "much": "max limit size length bytes amount",
-    "deep": "depth max level nesting levels", "deeply": "depth max level nesting", "high": "height max",
+    "deep": "depth max level nesting levels limit", "deeply": "depth max level nesting", "high": "height max",
     "tall": "height", "far": "distance max", "fast": "speed rate interval",
 }  # fmt: skip
-_UNITS = frozenset(
-    [
-        "ms",
-        "msec",
-        "millis",
-        "milliseconds",
-        "sec",
-        "secs",
-        "seconds",
-        "minutes",
-        "mins",
-        "hours",
-        "days",
-        "bytes",
-        "kb",
-        "mb",
-        "percent",
-        "pct",
-        "num",
-        "number",
-        "count",
-        "default",
-        "def",
-        "dflt",
-        "initial",
-        "init",
-        "value",
-        "val",
-        "config",
-        "cfg",
-        "conf",
-        "setting",
-        "settings",
-        "option",
-        "options",
-        "opt",
-        "opts",
-        "const",
-        "k",
-        "m",
-    ]
-)
+_UNITS_TEXT = """
+ms msec millis milliseconds sec secs seconds minutes mins hours days bytes kb mb percent pct num number count
+default def dflt initial init value val config cfg conf setting settings option options opt opts const k m
+"""
+_UNITS = frozenset(_UNITS_TEXT.split())
 """Parts of names that say how a value is measured or used, rather than what it is."""
 _SHORT_FORMS: Mapping[str, str] = {
     "separator": "sep delim delimiter", "delimiter": "sep delim separator", "column": "col", "directory": "dir folder",
@@ -328,6 +291,9 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
         if matching or part in _UNITS or part in question.nouns or part in _GLUE or (is_loose and part in _FRAME):
             continue
         if part in FUNCTION_WORDS or (is_loose and _is_of_repository(question, part)):
+            continue
+        # The name of a class repeats in the names of its members: `indicatorInterval` of `ProgressIndicator`.
+        if is_loose and any(part in parts_of(token) for name in question.names for token in re.findall(r"\w+", name)):
             continue
         initials = _words_with_initials(question, part)
         if initials:

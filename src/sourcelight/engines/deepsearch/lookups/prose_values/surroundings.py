@@ -12,13 +12,27 @@ from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, without_texts
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, has_word
+from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
+from sourcelight.engines.deepsearch.source.functions import enclosing_function
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MEASURE_NOUNS = frozenset({"size", "length", "duration", "interval", "period", "rate", "level", "factor"})
 _CONSTRUCTORS = frozenset({"__init__", "initialize", "constructor", "__construct", "init", "new"})
+_MAKER = re.compile(
+    r"(?:^|_)(?:new|default|init|create|alloc|make)(?:_|$)|^(?:[nN]ew|[dD]efault|[cC]reate|[mM]ake)(?=[A-Z]|$)"
+)
+"""Names of functions that make a value with what it has at first."""
+_STRUCT_LITERAL = re.compile(r"(?<!\w)(?:[a-z]\w*(?:\.|::))?[A-Z]\w*\s*\{|\b[a-z]\w*\{\s*$")
+_MERGES = re.compile(r"\.\.\.\s*\w|\bassign\(|\bmerge\w*\(")
+_OWN = re.compile(
+    r"(?i:self|this|cls|that|me|super|[a-z]|.*(?:config|conf|cfg|option|opts?|setting|default|param|args?|props)\w*)"
+)
+"""Names whose members are the function's own: the object itself, and what someone may configure."""
 _PREPARED = re.compile(r"default|dflt|setting|initial", re.IGNORECASE)
 _COMMENT_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
 _TRAILING = re.compile(r"(?://|/\*|\s#|\s--\s|\s;;?\s)(.*)")
@@ -27,7 +41,6 @@ _OWNER = re.compile(r"(?:[@$]?[A-Za-z_]\w*(?:\(\))?(?:\??\.|->|::)){1,4}$")
 """Names before a name that say whose it is."""
 _WITHOUT_OWNER = re.compile(r"\.(?:java|cs|kts?|swift|scala|dart|cc|cpp|cxx|h|hh|hpp|hxx)$")
 """Languages in which a constructor sets a field by its name alone."""
-_CONDITION = re.compile(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if)\b")
 _TYPE_HEAD = re.compile(
     r"\s*(?:@?\w+\s+){0,3}(?:struct|class|type|record|trait|interface|object|enum|union|data)\b(?!.*\bfunction\b)"
 )
@@ -50,6 +63,7 @@ class BindingMatch:
     parameter_of: Definition | None = None
     in_names_around: frozenset[str] = frozenset()
     is_prepared: bool = False
+    is_called_default: bool = False
     is_whole: bool = False
     is_named: bool = False
 
@@ -81,13 +95,23 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     # The names that hold it are meant, and not its neighbours on the line.
     owner = _OWNER.search(lines[item.line - 1][: item.binding.column])
     names.append(owner[0] if owner is not None else "")
-    item.is_prepared = _is_prepared(lines, item, names)
+    language = language_of(item.path) or ""
+    if language not in LANGUAGES:
+        names.append(enclosing_function(list(lines_of_code(lines[: item.line], language)), item.line, language))
+    # The literal that it stands in has a name, too; a body has that of its function.
+    before = re.split(r"[{\[(][^{\[(]*$", _opening_line(lines, item))[0].rstrip()
+    names.append("" if before.endswith(")") else before)
     name_text = " ".join(names)
     item.in_names_around = frozenset(word for word in question.words if has_word(name_text, word))
     owners = [name for name in question.names if not _is_last(name, item.binding.name)]
+    is_owner_asked = bool(owners or item.in_names_around)
+    item.is_prepared = _is_prepared(lines, item, names, is_owner_asked=is_owner_asked)
     if not all(_has_name(name_text, owner) for owner in owners):
         return False
     missing = [word for word in question.words if word not in item.in_name and word not in item.in_names_around]
+    if item.in_name:
+        # "How long does it wait for a reply": the verb is the measure.
+        missing = [word for word in missing if word not in question.nouns]
     if item.in_name:
         # "The allocation size" is ``INITIAL_ALLOC``, too.
         missing = [word for word in missing if word not in _MEASURE_NOUNS]
@@ -100,9 +124,13 @@ def _is_last(name: str, bound: str) -> bool:
     return re.split(r"\.|::?|->|#", name)[-1].lstrip("@$") == bound.lstrip("@$")
 
 
+_FURTHER = r"(?:Builder|Config(?:uration)?|Options?|Opts|Settings|Impl|Defaults?|Params)?"
+"""The end of the name of a class that has the values of another one."""
+
+
 def _has_name(text: str, name: str) -> bool:
     return all(
-        re.search(rf"(?<![A-Za-z\d]){re.escape(part)}(?![A-Za-z\d])", text, re.IGNORECASE) is not None
+        re.search(rf"(?<![A-Za-z\d]){re.escape(part)}{_FURTHER}(?![A-Za-z\d])", text, re.IGNORECASE) is not None
         for part in re.split(r"\.|::?|->|#", name)
         if part
     )
@@ -159,28 +187,39 @@ def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
     return False
 
 
-def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str]) -> bool:
+def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str], *, is_owner_asked: bool) -> bool:
     """Return whether a binding is what holds if no one sets another value.
 
     It is called a default or a setting, is a constant of the file or a class, or is set where the name has no value.
     """
-    bare = item.binding.name.lstrip("@$")
-    above = lines[max(0, item.line - 3) : item.line - 1]
-    is_replaced = item.binding.form == "assigned" and any(_CONDITION.match(text) and bare in text for text in above)
-    if item.parameter_of is not None or item.binding.form in {"fallback", "macro"} or is_replaced:
+    if item.parameter_of is not None or item.binding.form in {"fallback", "macro"} or _is_replaced(lines, item):
         return True
-    if _is_local(lines, item):
-        return False
     opening = _opening_line(lines, item)
+    # A member of an enum is one of several values.
+    if _is_local(lines, item) or _is_of_another(lines, item) or re.search(r"\benum\b", opening) is not None:
+        return False
+    item.is_called_default = any("default" in text.lower() for text in (item.binding.name, *names[1:], opening))
     if any(_PREPARED.search(text) is not None for text in (item.binding.name, *names, opening)):
         return True
-    if item.binding.form == "entry":
-        # A literal that takes over what someone sets has the defaults; another one has values of any kind.
-        return spreads(lines, item.line - 1) or re.search(r"\.\.\.\s*\w|\bassign\(|\bmerge\w*\(", opening) is not None
     around = next((holder for holder in item.holders if holder.kind in FUNCTIONS), None)
-    if around is not None and (around.kind == "constructor" or around.name in _CONSTRUCTORS):
+    makes = around is not None and _MAKER.search(around.name) is not None
+    if item.binding.form == "entry":
+        # A function of Rust or Go that makes a value of a type sets its fields to what holds at first; a literal that
+        # takes over what someone sets has the defaults; another one has values of any kind.
+        is_made = makes and item.path.endswith((".rs", ".go")) and _STRUCT_LITERAL.search(opening) is not None
+        return is_made or spreads(lines, item.line - 1) or _MERGES.search(opening) is not None
+    # What a function makes has no class here that says whose member it is.
+    is_constructor = around is not None and (around.kind == "constructor" or around.name in _CONSTRUCTORS)
+    if is_constructor or (makes and is_owner_asked):
         return True
     return not any(holder.kind in FUNCTIONS or holder.kind == "enum" for holder in item.holders)
+
+
+def _is_replaced(lines: Sequence[str], item: BindingMatch) -> bool:
+    """Return whether a value is set where its name has none."""
+    above = lines[max(0, item.line - 3) : item.line]
+    bare = item.binding.name.lstrip("@$")
+    return item.binding.form == "assigned" and any(asks_whether_absent(text, bare) for text in above)
 
 
 def _is_local(lines: Sequence[str], item: BindingMatch) -> bool:
@@ -198,6 +237,20 @@ def _is_local(lines: Sequence[str], item: BindingMatch) -> bool:
     is_constructor = holder.kind == "constructor" or holder.name in _CONSTRUCTORS
     is_statement = re.fullmatch(r"\s*[:,]?\s*", before) is not None
     return not (is_constructor and is_statement and _WITHOUT_OWNER.search(item.path) is not None)
+
+
+def _is_of_another(lines: Sequence[str], item: BindingMatch) -> bool:
+    """Return whether a member is set of an object that the function only uses: ``handler.AllowRedirect = false``."""
+    if item.binding.form != "assigned":
+        return False
+    owner = _OWNER.search(lines[item.line - 1][: item.binding.column])
+    if owner is None or item.binding.name.startswith("@"):
+        return False
+    last = re.split(r"\??\.|->|::", re.sub(r"[@$]|\(\)", "", owner[0]).rstrip(".>:-?"))[-1].lstrip("_")
+    if not last or last[0].isupper() or _OWN.fullmatch(last) is not None:
+        return False
+    around = " ".join([item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)])
+    return not all(has_word(around, part) for part in parts_of(last))
 
 
 def _is_in_body(lines: Sequence[str], number: int) -> bool:

@@ -1,0 +1,125 @@
+"""Literals, and expressions that replace an absent value by one: ``x || 5``, ``x ?? 5``, ``5 if x is None else x``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_MAX_CHOICE, _MAX_BODY_LINES, _MAX_LINE = 240, 400, 600
+_NAME = r"[@$]{0,2}[A-Za-z_][\w$]*"
+_LITERAL = (
+    r"(?:-?\.?\d[\w.]*(?:\s*(?:\*\*?|<<|\+|-|/)\s*\d[\w.]*){0,4}|\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|`[^`$\n]{0,120}`"
+    r"|(?i:true|false|none|nil|null|undefined)\b|:[a-z_]\w*|Infinity\b)"
+)
+LITERAL = re.compile(_LITERAL)
+_ARGUMENTS = rf"(?:\w{{1,20}}\s*[=:]\s*)?{_LITERAL}(?:\s*,\s*(?:\w{{1,20}}\s*[=:]\s*)?{_LITERAL}){{0,3}}"
+_MADE = re.compile(
+    r"(?:Some\(\s*)?"
+    rf"(?:{_LITERAL}(?:\.(?:freeze|to_string\(\)|to_owned\(\)|into\(\)|(?:mega|kilo|giga)bytes?"
+    r"|(?:milli)?seconds?|minutes?|hours?|days?|weeks?))?"
+    r"|(?:[A-Za-z_]\w*(?:::|\.)){0,3}(?:Duration|TimeSpan|timedelta|DataSize|Some|int64|int32|uint64|uint32|float64"
+    r"|float32|int|uint|String|Decimal|BigDecimal|BigInteger)(?:(?:::|\.)[A-Za-z_]\w*)?"
+    rf"\(\s*{_ARGUMENTS}\s*\))"
+    r"\s*\)?"
+)
+"""A value that literals alone make: a duration, an optional value, a number of a type."""
+_REPLACED = re.compile(
+    rf"(?:[\"':](?P<key>[A-Za-z_][\w.-]{{0,60}})[\"']?\s*[\])]?|(?<![\w$]){_NAME}(?:\.|->|\?\.)(?P<member>\w+)"
+    rf"|(?<![\w$.])(?P<name>{_NAME}))\s*(?:\|\||\?\?|\?:|\bor\b|//|%\|\|%)\s*(?P<value>{_LITERAL})"
+)
+_FETCHED = re.compile(
+    r"\b\w{0,30}(?:[gG]et|[fF]etch|[eE]nv|[dD]efault|[oO]ption|[pP]aram|[sS]etting|[cC]onfig)\w{0,30}\s*\(\s*"
+    r"(?:[\w.$@]{1,40}\s*,\s*)?[\"':](?P<key>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
+    rf"(?P<value>{_LITERAL})\s*\)"
+)
+_CHOICE = re.compile(r"(?P<condition>[^?]{1,120}?)\s\?\s(?P<yes>[^?:]{1,100}?)\s:\s(?P<no>[^?:]{1,100})")
+_CHOICE_BEHIND = re.compile(r"(?P<yes>.{1,100}?)\s+if\s+(?P<condition>.{1,120}?)\s+else\s+(?P<no>.{1,100})")
+_ABSENT = r"(?:undefined|null|nil|None|NULL|nullptr|\"undefined\"|'undefined'|0|-1|\"\"|'')"
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackValue:
+    """A name, the value that replaces an absent one, and the column of the name, from 0."""
+
+    name: str
+    value: str
+    column: int
+
+
+def is_made_of_literals(text: str) -> bool:
+    """Return whether a value is a literal, or a duration, an optional value or a number made of literals."""
+    return len(text) <= _MAX_CHOICE and _MADE.fullmatch(text) is not None and text.count("(") == text.count(")")
+
+
+def read_fallbacks(text: str) -> Iterator[FallbackValue]:
+    """Yield what a line gives to names that have no value: behind ``||``, ``??`` or ``or``, or as a second argument."""
+    for pattern in (_REPLACED, _FETCHED):
+        for match in pattern.finditer(text):
+            name = next(group for key in ("key", "member", "name") if (group := match.groupdict().get(key)))
+            yield FallbackValue(name, match["value"], match.start())
+
+
+def read_choice(expression: str) -> tuple[str, str] | None:
+    """Return the name that a conditional expression is about and the literal that replaces it; None for another one.
+
+    The condition asks whether the name has a value, one branch is the name, and the other one is the literal, as in
+    ``options.size !== undefined ? options.size : 5``. A limit, such as ``size > 10 ? 10 : size``, is none.
+    """
+    if len(expression) > _MAX_CHOICE:
+        return None
+    match = _CHOICE.fullmatch(expression) or _CHOICE_BEHIND.fullmatch(expression)
+    if match is None:
+        return None
+    for present, absent in ((match["yes"], match["no"]), (match["no"], match["yes"])):
+        option = re.fullmatch(rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}({_NAME})[!]?", present.strip())
+        if option is None or not is_made_of_literals(absent.strip()):
+            continue
+        if LITERAL.fullmatch(present.strip()) is None and _asks_for(match["condition"].strip("() "), option[1]):
+            return option[1], absent.strip()
+    return None
+
+
+def _asks_for(condition: str, name: str) -> bool:
+    """Return whether a condition only asks whether a name has a value."""
+    option = rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}{re.escape(name)}"
+    tests = (
+        rf"!?\s*{option}",
+        rf"(?:typeof\s+)?{option}\s*(?:[!=]==?|is(?:\s+not)?|>|>=|<=?)\s*{_ABSENT}",
+        rf"[\"']{re.escape(name)}[\"']\s+in\s+[\w.$]+",
+        rf"[\w.]*(?:isset|empty|defined|has|isNullOrEmpty|IsNullOrEmpty|hasOwnProperty)\(\s*[\"':]?{option}[\"']?",
+        rf"{option}\.(?:nil\?|blank\?|present\?|empty\?|isEmpty\(|is_some\(|is_none\()",
+    )
+    return any(re.fullmatch(test, condition) is not None for test in tests)
+
+
+def asks_whether_absent(line: str, name: str) -> bool:
+    """Return whether a line is a condition that holds if a name has no value, as in ``if options.size == 0 {``."""
+    if len(line) > _MAX_LINE:
+        return False
+    option = rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}[@$]{{0,2}}{re.escape(name)}(?![\w$])"
+    absent = (
+        rf"{option}\s*(?:===?|is|<=)\s*(?:{_ABSENT}|time\.Duration\(0\))(?![\w.])",
+        rf"{option}\s*<\s*1(?![\w.])",
+        rf"(?:!|\bnot)\s*\(?{option}(?!\s*(?:\.|->|\(|==))",
+        rf"\bunless\s+(?:defined\s+)?{option}",
+        rf"{option}\.(?:nil\?|blank\?|empty\?|isEmpty\b|is_none\b|is_empty\b|IsZero\b)",
+        rf"\b(?:len|empty|is_null|is\.null|missing|IsNullOrEmpty|isEmpty|isNaN|!isset|is_nil)\s*\(\s*{option}\s*\)(?:\s*==\s*0)?",
+        rf"-z\s+\"?\$\{{?{re.escape(name)}\b",
+    )
+    is_condition = re.match(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if|\[\[?|test)\b|\s*\[", line) is not None
+    return is_condition and name in line and any(re.search(test, line) is not None for test in absent)
+
+
+def replaces_absent(lines: Sequence[str], first: int, last: int, name: str) -> bool:
+    """Return whether a body (lines from 1) may give a parameter a value if its caller gives none."""
+    word = re.escape(name)
+    marks = re.compile(
+        rf"(?<![\w$]){word}\s*(?:\|\||\?\?|\?:|\bor\b|//|%\|\|%|\|\|=|\?\?=|===?|!==?|\bis\b|\?)"
+        rf"|(?:!|\bnot|\bunless|\bmissing\(|\bis\.null\(|\bempty\(|\bisset\(|-z)\s*\(?\s*[\"$@]{{0,3}}{word}(?![\w$])"
+        rf"|\bmatch\.arg\(\s*{word}\b|\.get\(\s*[\"']{word}[\"']|\$\{{{word}:?[-=]"
+    )
+    return any(
+        name in line and len(line) <= _MAX_LINE and marks.search(line) is not None
+        for line in lines[first - 1 : min(last, first + _MAX_BODY_LINES)]
+    )

@@ -1,0 +1,193 @@
+"""Defaults in the description of an option: ``default=`` of a call or a literal, a chained call, an annotation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.source.line_kinds import HASH_COMMENTS, comment_end_at
+from sourcelight.engines.deepsearch.source.values import in_one_line, quoted_at, read_expression
+
+_MAX_LINES, _MAX_CHARACTERS, _MAX_ANNOTATION_LINES, _MAX_LINE, _MAX_OPTIONS = 60, 4_000, 8, 600, 8
+_ANNOTATION_SIGNS = ("#[", "@", "[")
+_KEY = re.compile(r"[\"':]?default(?:_?[vV]alue)?(?:_t)?[\"']?\s*(?:=>|:(?!:)|=(?![=>~]))\s*(?=\S)")
+_DESCRIPTION = re.compile(
+    r"(?:[\[{]\s*$|(?:new\s+)?[A-Za-z_][\w.:]{0,60}(?:<[\w<>, ?]{0,40}>)?\(|[\[{](?=.*\bdefault))"
+)
+"""The beginning of the description of an option, behind its name: a literal, or a call."""
+_OPTION = re.compile(
+    r"(?:[\"'](?:-\w\W{1,3})?(?:--)?(?P<quoted>[A-Za-z][\w-]{0,60})(?:[ =][^\"'\n]{0,40})?[\"']"
+    r"|(?<![\w:]):(?P<symbol>[a-z]\w{0,60}))\s*,"
+)
+_LITERAL = r"(?:-?\d[\w.]*|\"[^\"\n]{0,80}\"|'[^'\n]{0,80}'|(?i:true|false))"
+_CHAINED = re.compile(rf"\.default(?:Value|_value|_value_t)?\(\s*(?P<value>{_LITERAL})\s*\)")
+_POSITIONAL = re.compile(
+    rf"\.option\(\s*[\"'](?:-\w,\s*)?--(?P<name>[A-Za-z][\w-]{{0,60}})[^\"'\n]{{0,60}}[\"']\s*,\s*"
+    rf"(?:\"[^\"\n]{{0,200}}\"|'[^'\n]{{0,200}}')\s*,\s*(?P<value>{_LITERAL})\s*\)"
+)
+"""An option of commander: its flags, its description, its default."""
+_MEMBER = re.compile(
+    r"\s*(?:@[A-Z]\w*(?:\([^()]*\))?\s+)?(?:pub(?:\([\w\s:]*\))?\s+|(?:public|private|protected|internal|static|final"
+    r"|readonly|val|var|let|const)\s+){0,4}(?:[\w.]+(?:<[\w<>?, .]{0,60}>)?(?:\[\]|\?)?\s+)?"
+    r"(?P<name>[A-Za-z_]\w*)\s*(?=[:;,{(]|$)"
+)
+_ANNOTATED = re.compile(
+    rf"\b(?:default_value(?:_t)?|defaultValue)\s*=\s*(?P<named>{_LITERAL}|[A-Z][\w:.]*)|@?\bDefaultValue\(\s*(?P<only>{_LITERAL})\s*\)"
+    r"|\$\{[\w.-]{1,80}:(?P<property>[^{}\"'\n]{1,60})\}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDefault:
+    """The default of an option: its name, the value as written, and where both stand.
+
+    Attributes
+    ----------
+    name
+        The name of the option, without dashes before it.
+    value
+        As written, in one line.
+    column
+        Where the name begins, from 0.
+    begin_line, end_line
+        The lines of name and value, from 1.
+    """
+
+    name: str
+    value: str
+    column: int
+    begin_line: int
+    end_line: int
+
+
+def read_option_defaults(lines: Sequence[str], number: int, path: str) -> Iterator[OptionDefault]:
+    """Yield the defaults of the options that a call or an annotation on a line (from 1) or above it describes."""
+    text = lines[number - 1]
+    if len(text) > _MAX_LINE:
+        return
+    for match in _POSITIONAL.finditer(text):
+        yield OptionDefault(match["name"], match["value"], match.start("name"), number, number)
+    for count, match in enumerate(_OPTION.finditer(text)):
+        if count >= _MAX_OPTIONS:
+            break
+        if match["symbol"] and re.search(r"(?:[(,]|^\s*[\w.]+!?)\s*$", text[: match.start()]) is None:
+            continue  # the value of another key
+        name = match["quoted"] or match["symbol"]
+        start = match.start("quoted") if match["quoted"] else match.start("symbol")
+        if not _is_argument(lines, number, match.start()):
+            continue
+        default = _default_within(lines, number - 1, match.end(), path, max_depth=1)
+        if default is not None:
+            yield OptionDefault(name, default[0], start, number, default[1])
+    member = _MEMBER.match(text)
+    if member is not None and (annotated := _annotation(lines, number, member.start("name"))):
+        yield OptionDefault(member["name"], annotated[0], member.start("name"), annotated[1], number)
+
+
+def read_described_default(lines: Sequence[str], number: int, column: int, path: str) -> tuple[str, int] | None:
+    """Return the default in the description that begins in a column of a line (from 1), and its line; None without one.
+
+    A description is a literal with the key ``default``, a call with such an argument, or a chain that ends in a call
+    of that name, as in ``z.number().default(5)``.
+    """
+    text = lines[number - 1]
+    opening = _DESCRIPTION.match(text, column)
+    if opening is None or len(text) > _MAX_LINE:
+        return None
+    chained = _CHAINED.search(text, opening.end())
+    if chained is not None and opening[0].endswith("("):
+        return chained["value"], number
+    bracket = column + re.search(r"[\[{(]", opening[0]).start()  # type: ignore[union-attr]  # `opening` has one
+    return _default_within(lines, number - 1, bracket + 1, path, max_depth=0)
+
+
+def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of letter
+    lines: Sequence[str], line: int, column: int, path: str, *, max_depth: int
+) -> tuple[str, int] | None:
+    """Return the value behind ``default`` in the brackets around a place (from 0), and its line, from 1."""
+    hashes = HASH_COMMENTS.search(path) is not None
+    depth, count, mark = 0, 0, ""
+    for number in range(line, min(line + _MAX_LINES, len(lines))):
+        text = lines[number]
+        position = column if number == line else 0
+        if len(text) > _MAX_LINE:
+            return None
+        if mark:
+            if mark not in text:
+                continue
+            position, mark = text.index(mark) + len(mark), ""
+        while position < len(text):
+            count += 1
+            if count > _MAX_CHARACTERS:
+                return None
+            is_word = position == 0 or not (text[position - 1].isalnum() or text[position - 1] in "_.$")
+            key = _KEY.match(text, position) if is_word and depth <= max_depth else None
+            if key is not None:
+                return _value_at(lines, number, key.end(), path)
+            comment_end = comment_end_at(text, position, hashes=hashes)
+            if comment_end > position:
+                position = comment_end
+                continue
+            letter = text[position]
+            if letter in "\"'`":
+                quoted = quoted_at(text, position)
+                if quoted is None and text.startswith(letter * 3, position):
+                    mark = letter * 3
+                    break
+                position += len(quoted) if quoted is not None else 1
+                continue
+            depth += (letter in "([{") - (letter in ")]}")
+            if depth < 0:
+                return None
+            position += 1
+        # Without brackets around it, a call of Ruby ends with its line, unless a comma is last.
+        if not mark and depth == 0 and max_depth and not text.rstrip().endswith((",", "(", "{", "\\")):
+            following = lines[number + 1].lstrip() if number + 1 < len(lines) else ""
+            if not following.startswith(("default", '"default', "'default", ":default", ")", "]", "}")):
+                return None
+    return None
+
+
+def _value_at(lines: Sequence[str], line: int, column: int, path: str) -> tuple[str, int] | None:
+    """Return the expression at a place (from 0), and its last line, from 1."""
+    expression = read_expression(lines, line, column, path, ",;", ends_with_line=True)
+    if expression is None:
+        return None
+    return in_one_line(expression.text.rstrip(",;")), min(expression.line + 1, len(lines))
+
+
+def _is_argument(lines: Sequence[str], number: int, column: int) -> bool:
+    """Return whether a place is in the brackets of a call that describes options, or behind its bare name."""
+    depth = 0
+    for index in range(number, max(0, number - 4), -1):
+        text = lines[index - 1][: column if index == number else _MAX_LINE]
+        for position in range(len(text) - 1, -1, -1):
+            letter = text[position]
+            depth += (letter in ")]}") - (letter in "([{")
+            if depth < 0:
+                return letter == "(" and re.search(r"[\w!>]\s*$", text[:position]) is not None
+        if index == number and re.match(r"\s*[a-z][\w.]{0,40}!?\s+(?=[\"':])", text + '"') is not None:
+            return True
+    return False
+
+
+def _annotation(lines: Sequence[str], number: int, column: int) -> tuple[str, int] | None:
+    """Return the default in the annotations before a member, and the line of the first one."""
+    texts = [lines[number - 1][:column]]
+    first, depth = number, 0
+    while first > 1 and number - first < _MAX_ANNOTATION_LINES:
+        above = lines[first - 2].strip()
+        depth += sum(letter in ")]}" for letter in above) - sum(letter in "([{" for letter in above)
+        is_begin = above.startswith(_ANNOTATION_SIGNS)
+        # An annotation of several lines has brackets that open above.
+        if not above or len(above) > _MAX_LINE or depth < 0 or not (is_begin or depth):
+            break
+        texts.append(lines[first - 2])
+        first -= 1
+    text = "\n".join(reversed(texts))
+    if not text.lstrip().startswith(_ANNOTATION_SIGNS):
+        return None
+    match = _ANNOTATED.search(text)
+    value = match and (match["named"] or match["only"] or match["property"])
+    return (value, first) if value else None
