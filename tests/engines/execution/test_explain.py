@@ -169,6 +169,24 @@ def test_a_parenthesis_of_an_expression_that_is_text_is_told(
 
 
 @pytest.mark.parametrize(
+    ("text", "regexp"), [(r"\\w", r"\w"), (r"handle\\b", r"handle\b"), (r"\\\\\\w|handleError", r"\\\w|handleError")]
+)
+def test_two_backslashes_between_slashes_are_told_to_be_one(engine: LocalEngine, text: str, regexp: str) -> None:
+    output = alert(run(engine, f"/{text}/"))
+    part = f"`/{text}/` is the regular expression `{regexp}`"
+    assert output is not None
+    assert part in output.description
+    assert any(part in warning.message for warning in explained(engine, f"/{text}/").warnings)
+
+
+@pytest.mark.parametrize(
+    "query", [r"/\w/", r"/a\\\w|handleError/", r"/\\\\n|handleError/", r"handleError\\w patternType:regexp"]
+)
+def test_backslashes_that_are_read_as_written_are_not_told(engine: LocalEngine, query: str) -> None:
+    assert not [warning for warning in explained(engine, query).warnings if warning.kind == "doubled-backslash"]
+
+
+@pytest.mark.parametrize(
     ("query", "pattern_type"), [("handleError(", "standard"), (r"handleError\(", "regexp"), ("(handleError)", "regexp")]
 )
 def test_a_parenthesis_that_is_read_as_written_is_not_told(engine: LocalEngine, query: str, pattern_type: str) -> None:

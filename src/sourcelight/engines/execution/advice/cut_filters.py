@@ -1,4 +1,4 @@
-"""Find filters that an unclosed parenthesis cut short or made text, and parentheses of patterns that became text.
+"""Find filters that an unclosed parenthesis cut short or made text, and signs of patterns that are read as others.
 
 The language allows both and does not mention it: a parenthesis that is never closed is text, as in ``foo(``, which is
 how people type the name of a function. In front of a filter it takes the filter with it, and inside a value it ends
@@ -21,6 +21,9 @@ from sourcelight.core.query.syntax.lexer import Lexer, RawPattern
 from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 
 _IN_GROUP = re.compile(r"\(+(-?)([A-Za-z]+):")
+_SLASHED_TEXT = re.compile(r"(?:[^\\/]+|\\.)*", re.DOTALL)
+# Two backslashes, or six, are one that escapes the next character; of three, the last escapes it already.
+_DOUBLED = re.compile(r"(?<!\\)(?:\\{4})*\\{2}(?!\\)")
 
 
 def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
@@ -65,6 +68,26 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
         kind, problem = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
         message = f"`{pattern.value}` is read as `{escaped}`: a parenthesis that {problem} is text"
         yield kind, message, f"write `{escaped}` to make that clear, or complete the group"
+
+
+def doubled_backslashes(query: Query) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, message, fix) for each regular expression between slashes with two backslashes, which are one there.
+
+    The language defines this: only after it has read the slashes, an expression is an expression.
+    """
+    if "\\\\" not in query.text or query.root is None:
+        return
+
+    for pattern in _patterns_of(query.text, query.pattern_type) or ():
+        if not pattern.slashed:
+            continue
+
+        text = match[0] if (match := _SLASHED_TEXT.match(query.text, pattern.value_start)) else ""
+        if _DOUBLED.search(text):
+            message = (
+                f"between slashes, two backslashes are one: `/{text}/` is the regular expression `{pattern.value}`"
+            )
+            yield "doubled-backslash", message, r"write four, `\\\\`, to find a backslash"
 
 
 def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:

@@ -25,8 +25,13 @@ MAX_CHARACTERS = 2_000
 
 SHOWN = frozenset({
     *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
-    *("unclosed-as-text", "predicate-as-regexp", "account", "unknown-value"),
+    *("unclosed-as-text", "doubled-backslash", "predicate-as-regexp", "account", "unknown-value"),
 })  # fmt: skip
+_READ_AS_TEXT = {
+    # That `()` is text is what its writer means, nearly always.
+    "unclosed-as-text": "A parenthesis is read as text",
+    "doubled-backslash": "Two backslashes are read as one",
+}
 
 
 def nothing_found(
@@ -83,12 +88,14 @@ def without_effect(query: Query) -> Alert | None:
 
 
 def read_as_text(query: Query) -> Alert | None:
-    """Return an alert for unclosed parentheses of regular expressions, or None."""
+    """Return an alert for unclosed parentheses and doubled backslashes of regular expressions, or None."""
     if len(query.text) > MAX_CHARACTERS:
         return None
-    # That `()` is text is what its writer means, nearly always.
-    unclosed = dict.fromkeys(advice for advice in advices.read_as_text(query) if advice.kind == "unclosed-as-text")
-    return Alert("A parenthesis is read as text", "\n".join(map(sentence, unclosed)), "info") if unclosed else None
+    readings = dict.fromkeys(advice for advice in advices.read_as_text(query) if advice.kind in _READ_AS_TEXT)
+    if not readings:
+        return None
+    title = _READ_AS_TEXT[next(iter(readings)).kind]
+    return Alert(title, "\n".join(map(sentence, readings)), "info")
 
 
 def sentence(advice: Advice) -> str:

@@ -28,7 +28,7 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.syntax.quoting import quote_value, slash_regexp
-from sourcelight.engines.execution.advice.cut_filters import cut_filters, escaped_parentheses
+from sourcelight.engines.execution.advice.cut_filters import cut_filters, doubled_backslashes, escaped_parentheses
 from sourcelight.engines.execution.commits.query import keeps_no_commits
 from sourcelight.engines.execution.plan import finds_only_repositories
 
@@ -126,8 +126,8 @@ def cut_short(query: Query) -> Iterator[Advice]:
 
 
 def read_as_text(query: Query) -> Iterator[Advice]:
-    """Yield advice about parentheses of regular expressions that are read as text."""
-    for kind, message, fix in escaped_parentheses(query):
+    """Yield advice about signs of regular expressions that are read as others: parentheses and backslashes."""
+    for kind, message, fix in (*escaped_parentheses(query), *doubled_backslashes(query)):
         yield Advice(kind, message, fix)
 
 
