@@ -23,6 +23,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence import absent_words, nearest_spelling
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
+from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.places.subject import mark_hyphenated
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
@@ -30,10 +31,11 @@ from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.question.translation import read_foreign_question
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import answer_analysis, count
 from sourcelight.engines.deepsearch.research.layout import HOW, Findings, lay_out, write_finding
-from sourcelight.engines.deepsearch.research.protocol import Draft, ResearchBudget
+from sourcelight.engines.deepsearch.research.protocol import Draft, Paragraph, ResearchBudget
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking, Scorer
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
@@ -91,14 +93,24 @@ class ExtractiveResearcher:
             return remote_draft
         started_s = time.monotonic()
         draft = Draft()
-        request = self._read(inquiry, draft, emit)
+        foreign = read_foreign_question(inquiry.words)
+        if foreign is not None and foreign.english:
+            inquiry = _as_english(inquiry, foreign.english)
+        is_unread = foreign is not None and not foreign.english
+        request = None if is_unread else self._read(inquiry, draft, emit)
         is_counted = "unit" in draft.stats
         if not is_counted or (
             request is not None and request.kind in {"who", "when"} and _wants_code(request, inquiry)
         ):
             findings = self.find(inquiry, budget or self.budget, emit)
             unread = _unread(request, inquiry)
+            if is_unread:
+                # Words of its grammar are in no file: that says nothing about what is asked.
+                findings.absent = ()
+                draft.parts.append(Paragraph(_ENGLISH_ONLY))
             lay_out(findings, inquiry, draft, lead=not is_counted, is_counted=is_counted, unread=unread)
+            if is_unread:
+                draft.confident = draft.stats["confident"] = False
             draft.followups = followups(findings.ranking, findings.defined, findings.intents)
         draft.stats["time_millis"] = round((time.monotonic() - started_s) * 1000)
         draft.stats.setdefault("tool_calls", 1)
@@ -160,6 +172,16 @@ class ExtractiveResearcher:
             emit(ResearchEvent("turn", {"tool": "commit_search", "result": f"{commits} selected"}))
         _quote(findings, work, question, budget)
         return findings
+
+
+_ENGLISH_ONLY = "Questions are read in English. This one was not understood, so its words were searched as they are."
+
+
+def _as_english(inquiry: ResearchRequest, english: str) -> ResearchRequest:
+    """Return a request for the English question that one in another language is read as; the answer says so."""
+    note = f"The question was read as “{inline(english)}”"
+    scope = replace(inquiry.scope, remaining_text=english, notes=(*inquiry.scope.notes, note))
+    return replace(inquiry, question=english, scope=scope)
 
 
 def _read_question(inquiry: ResearchRequest) -> tuple[RankQuery, QuestionIntents]:
