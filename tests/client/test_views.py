@@ -23,7 +23,7 @@ from sourcelight.testing import RepositoryBuilder
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> \x1b[31m \u202e [x](javascript:alert(1))"
 NAME = "github.com/evil/lamp"
-TAGS = {"style", "div", "b", "span", "a", "table", "tbody", "tr", "td", "mark", "details", "summary"}
+TAGS = {"style", "div", "b", "span", "a", "table", "tbody", "tr", "td", "mark", "details", "summary", "pre"}
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,25 @@ def test_files_and_commits_are_colored(tmp_path: Path) -> None:
         assert '<span class="sl-s">&quot;&lt;b&gt;&quot;</span>' in page
         assert '<span class="sl-c"># four</span>' in page
     assert '<span class="sl-s">    if three</span>' in displayed, "a string over several lines"
-    assert "<td>return 1</td>" in html
+    assert "<td><pre>return 1</pre></td>" in html
+
+
+def test_exports_keep_the_indentation_of_code(tmp_path: Path) -> None:
+    from bs4 import BeautifulSoup
+
+    from sourcelight.testing import RepositoryBuilder
+
+    builder = RepositoryBuilder(tmp_path / "deep")
+    commit = builder.commit({"a.py": "def one():\n    if True:\n\t  return   None\n"}, message="indent")
+    with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as code:
+        name = code.list_repos()["repository"][0]
+        views: list[Any] = [code.view_file(name, "a.py"), code.view_commit(name, commit), code.search("return")]
+        pages = [view._repr_mimebundle_()["text/html"] for view in views]
+    for page in pages:
+        # As nbconvert reads and writes the pages of notebooks.
+        exported = str(BeautifulSoup(page, features="html.parser"))
+        lines = [element.get_text() for element in BeautifulSoup(exported, "html.parser").find_all("pre")]
+        assert "\t  return   None" in lines
 
 
 def test_changes_of_a_notebook_are_shown_by_cells(tmp_path: Path) -> None:

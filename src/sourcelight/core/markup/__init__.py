@@ -6,10 +6,21 @@ widgets: these are in `sourcelight.display`. Start with `escaping`; `markdown` r
 
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal
 from sourcelight.core.markup.counts import capitalize, count_of, join_first, join_words, plural
-from sourcelight.core.markup.escaping import code, escape, fence_around, highlight, link, one_line, own_address, visible
+from sourcelight.core.markup.escaping import (
+    NO_MATH,
+    code,
+    escape,
+    fence_around,
+    highlight,
+    link,
+    one_line,
+    own_address,
+    visible,
+)
 from sourcelight.core.markup.markdown import to_html
 
 __all__ = [
+    "NO_MATH",
     "capitalize",
     "clean_markdown",
     "code",

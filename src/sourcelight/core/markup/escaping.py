@@ -14,6 +14,8 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
+NO_MATH = "tex2jax_ignore mathjax_ignore"
+"""Classes of HTML in which MathJax 2 and its successors don't typeset what stands between two dollar signs."""
 _BACKTICKS = re.compile("`+")
 _SCHEMES = frozenset({"http", "https"})
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sourcelight.core.batches.results import place_name
-from sourcelight.core.markup import code, count_of, escape, link, one_line, own_address, to_html, visible
+from sourcelight.core.markup import NO_MATH, code, count_of, escape, link, one_line, own_address, to_html, visible
 from sourcelight.core.markup.highlighting import code_html
 from sourcelight.display.notebook.html_pages import html_page
 from sourcelight.display.notebook.views.links import LinkResolver
@@ -26,11 +26,11 @@ _STYLE = """<style>
 padding:6px 8px !important;overflow-x:auto;background:var(--jp-cell-editor-background,rgba(127,127,127,.12)) !important;
 border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !important}
 .sl-answer pre code{background:none !important}
-.sl-c{font-style:italic;
+.sl-answer .sl-c{font-style:italic;
 color:color-mix(in srgb,var(--jp-mirror-editor-comment-color,light-dark(#3f7166,#8ab4a8)) 60%,currentColor)}
-.sl-s{color:var(--jp-mirror-editor-string-color,light-dark(#a32117,#ff9d8a))}
-.sl-n{color:var(--jp-mirror-editor-number-color,light-dark(#066,#7fd6d6))}
-.sl-k{color:var(--jp-mirror-editor-keyword-color,light-dark(#00724a,#7fd39b));font-weight:600}
+.sl-answer .sl-s{color:var(--jp-mirror-editor-string-color,light-dark(#a32117,#ff9d8a))}
+.sl-answer .sl-n{color:var(--jp-mirror-editor-number-color,light-dark(#066,#7fd6d6))}
+.sl-answer .sl-k{color:var(--jp-mirror-editor-keyword-color,light-dark(#00724a,#7fd39b));font-weight:600}
 .sl-answer code{font-family:var(--jp-code-font-family,monospace)}
 .sl-answer table{border-collapse:collapse}
 .sl-answer th,.sl-answer td{text-align:left !important;vertical-align:top;padding:2px 8px}
@@ -197,7 +197,7 @@ def answer_html(view: AnswerView) -> str:
         f'<div class="sl-head" role="status" style="--sl-color:{_COLORS.get(view.heading, "inherit")}">'
         f"<b>{escape(view.heading)}</b>{conversation_link}</div>"
     )
-    return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(view, 3, in_notebook=True)}</div>'
+    return f'{_STYLE}<div class="sl-answer {NO_MATH}">{head}{_body(view, 3, in_notebook=True)}</div>'
 
 
 def answer_page(view: AnswerView) -> str:
@@ -279,7 +279,7 @@ def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
     if note:
         blocks.append(f"<div>{_text(note)}</div>")
 
-    return f'<div class="sl-explanation tex2jax_ignore">{"".join(blocks)}</div>'
+    return f'<div class="sl-explanation {NO_MATH}">{"".join(blocks)}</div>'
 
 
 def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:

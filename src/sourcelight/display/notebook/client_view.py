@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sourcelight.core.batches.events import RepositoryOverview
-from sourcelight.core.markup import count_of, escape, link, one_line
+from sourcelight.core.markup import NO_MATH, count_of, escape, link, one_line
 from sourcelight.core.markup.counts import size_text
 from sourcelight.display.notebook.views.links import LinkResolver
 
@@ -55,7 +55,7 @@ def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview]
         '<th scope="col">ready</th>'
     )
     return (
-        f'{_STYLE}<div class="sl-client tex2jax_ignore"><b>{escape(kind)}</b> '
+        f'{_STYLE}<div class="sl-client {NO_MATH}"><b>{escape(kind)}</b> '
         f"({escape(one_line(name, 200))}): {escape(_sums(repositories))}"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more_html}</div>"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sourcelight.core.markup import escape, one_line, visible
+from sourcelight.core.markup import NO_MATH, escape, one_line, visible
 from sourcelight.display.notebook.programs import style
 from sourcelight.display.notebook.state import Phase, ProgressSnapshot
 
@@ -67,7 +67,7 @@ def _status(snapshot: ProgressSnapshot) -> Node:
     word = snapshot.activity if snapshot.phase == "running" else word
     suffix = f" of {snapshot.total:,}" if snapshot.total else ""
     fields = " \u00b7 ".join(f"{value}\u202f{name}" for name, value in snapshot.fields)
-    names = {"class": f"sl-status tex2jax_ignore sl-{snapshot.phase}", "role": "status", "aria-live": "polite"}
+    names = {"class": f"sl-status {NO_MATH} sl-{snapshot.phase}", "role": "status", "aria-live": "polite"}
     return element(
         "div",
         names,
@@ -93,7 +93,7 @@ def _notices(snapshot: ProgressSnapshot) -> Node:
     if len(snapshot.notices) > _MAX_NOTICES:
         items.append(element("li", {}, f"and {len(snapshot.notices) - _MAX_NOTICES} more"))
 
-    return element("ul", {"class": "sl-notes tex2jax_ignore", "aria-label": "Skipped work and alerts"}, *items)
+    return element("ul", {"class": f"sl-notes {NO_MATH}", "aria-label": "Skipped work and alerts"}, *items)
 
 
 def element(tag: str, attributes: dict[str, str] | None = None, *children: Node) -> Node:

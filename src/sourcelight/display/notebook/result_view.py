@@ -15,7 +15,7 @@ from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
 from sourcelight.core.completeness import LIMITED_BY_COUNT, LIMITED_BY_DISPLAY, Status
-from sourcelight.core.markup import count_of, escape, highlight, link, one_line
+from sourcelight.core.markup import NO_MATH, count_of, escape, highlight, link, one_line
 from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.notebook.html_pages import html_page
@@ -23,6 +23,7 @@ from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
 PAGE = 10
+_CR = "\r"
 _WIDTH = 120
 _EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.is_visible)
 _STANDARD_COLUMNS = frozenset({*_EMPTY, SERVICE.name})
@@ -159,6 +160,7 @@ border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-result tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
 .sl-result tbody tr:hover{background:var(--jp-layout-color2,rgba(127,127,127,.12)) !important}
 .sl-result td.sl-code,.sl-result pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4}
+.sl-result td>pre{all:unset !important}
 .sl-result td.sl-code{white-space:pre-wrap;overflow-wrap:anywhere;min-width:12em}
 .sl-result td.sl-name{overflow-wrap:break-word;min-width:0}
 .sl-result td.sl-count,.sl-result th.sl-count{text-align:right !important;font-variant-numeric:tabular-nums}
@@ -188,7 +190,7 @@ _MAX_CHUNK_LINES = 200
 def result_html(view: ResultView) -> str:
     """Return the whole view, for a cell."""
     hint = ": <code>.explore()</code> shows all of them, <code>.matches</code> is their table"
-    return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_contents(view, hint)}</div>'
+    return f'{_STYLE}<div class="sl-result {NO_MATH}">{_contents(view, hint)}</div>'
 
 
 def result_page(view: ResultView, origin: str) -> str:
@@ -297,7 +299,8 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
 def _mark(row: dict[str, Any], column: str) -> str:
     if column == "line":
         text = row_line(row)
-        return highlight(*cut_window(text.text.removesuffix("\r"), text.starts, text.ends))
+        # In `pre`, because nbconvert would drop the indentation before a mark elsewhere.
+        return f"<pre>{highlight(*cut_window(text.text.removesuffix(_CR), text.starts, text.ends))}</pre>"
     starts, ends = row["name_start"] or [], row["name_end"] or []
     return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
 

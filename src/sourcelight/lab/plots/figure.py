@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.extras import require_notebook
-from sourcelight.core.markup import escape, one_line, visible
+from sourcelight.core.markup import NO_MATH, escape, one_line, visible
 from sourcelight.display.notebook.cell_messages import short_in_cells
 from sourcelight.lab.plots.data import check_column
 from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, Theme
@@ -130,7 +130,7 @@ class Figure:
         write_figure(self.draw_dark(), dark, "png", _SCREEN_DPI)
         light_image, dark_image = (_image(png, self.description) for png in (self._repr_png_(), dark.getvalue()))
         return (
-            f'{_THEMED_STYLE}<div class="sl-figure tex2jax_ignore"><div class="sl-light">{light_image}</div>'
+            f'{_THEMED_STYLE}<div class="sl-figure {NO_MATH}"><div class="sl-light">{light_image}</div>'
             f'<div class="sl-dark" style="display:none">{dark_image}</div></div>'
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.core.markup import escape, link, one_line
+from sourcelight.core.markup import NO_MATH, escape, link, one_line
 from sourcelight.display.frames.encoders import escape_formula
 from sourcelight.lab.plots.charts import svg_element
 from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, theme_variables
@@ -58,7 +58,7 @@ def fragment(report: ReportContent) -> str:
 
 def figure_fragment(figure: Figure) -> str:
     """Return one figure as a cell's output."""
-    return f'<style>{fragment_style()}</style><div class="sl-report tex2jax_ignore">{_figure(figure)}</div>'
+    return f'<style>{fragment_style()}</style><div class="sl-report {NO_MATH}">{_figure(figure)}</div>'
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,7 +77,7 @@ def _body(report: ReportContent, top: int = 1) -> str:
     metrics = _within("ul", "sl-numbers", "".join(_metric(metric, notes) for metric in report.metrics))
     limits = _within("p", "sl-limits", escape(incomplete_text(report, notes)))
     return (
-        f'<article class="sl-report tex2jax_ignore"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
+        f'<article class="sl-report {NO_MATH}"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
         f"{lead}{limits}<dl>{parameters}</dl>{metrics}{sections}{_notes(report, notes, top + 1)}</article>"
     )
 
@@ -254,7 +254,7 @@ body{margin:0 auto;padding:1.5rem;max-width:78rem;font-family:system-ui,sans-ser
 .sl-report p,.sl-report li{orphans:3;widows:3}
 .sl-report .sl-numbers{grid-template-columns:repeat(5,1fr);gap:.4rem}.sl-report .sl-numbers li{padding:.2rem .5rem}
 .sl-report table{font-size:.8em}.sl-report th,.sl-report td{padding:.2em .4em}
-.sl-report td,.sl-report td.sl-p{min-width:4em;overflow-wrap:anywhere}.sl-report td.sl-s{overflow-wrap:normal}
+.sl-report td,.sl-report td.sl-p{min-width:4em;overflow-wrap:anywhere}
 .sl-report .sl-title,.sl-report .sl-part,.sl-report .sl-name,.sl-report .sl-above,.sl-report .sl-text,
 .sl-report figcaption,
 .sl-report thead,.sl-report tbody tr:nth-child(-n+2):not(:last-child),.sl-report .sl-list li:nth-child(-n+2)

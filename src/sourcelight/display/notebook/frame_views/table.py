@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sourcelight.core.markup import escape, one_line, visible
+from sourcelight.core.markup import NO_MATH, escape, one_line, visible
 from sourcelight.display.notebook import frame_views
 from sourcelight.display.notebook.frame_views.cells import CODE_COLUMNS, cell_html, short_commit
 from sourcelight.display.notebook.frame_views.columns import displayed_columns, shown_rows
@@ -83,7 +83,7 @@ def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]
 
     heads = "".join(f'<th scope="col"{kinds[name]}>{_head(name)}</th>' for name in names)
     return (
-        f'{_STYLE}<div class="sl-frame tex2jax_ignore"><div class="sl-scroll" role="region" tabindex="0" '
+        f'{_STYLE}<div class="sl-frame {NO_MATH}"><div class="sl-scroll" role="region" tabindex="0" '
         f'aria-label="Rows"><table><thead><tr><td></td>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
         f'<div class="sl-more">{escape(_size(frame, names))}</div></div>'
     )

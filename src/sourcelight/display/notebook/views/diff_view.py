@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.cells.compare import NotebookDiff
-from sourcelight.core.markup import count_of, escape, one_line, visible
+from sourcelight.core.markup import NO_MATH, count_of, escape, one_line, visible
 from sourcelight.core.markup.highlighting import code_html
 from sourcelight.core.query.fields import CODE
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
 from sourcelight.display.notebook.views.links import LinkResolver
-from sourcelight.display.notebook.views.marked_text import STYLE, cut_window
+from sourcelight.display.notebook.views.marked_text import STYLE, code_cell, cut_window
 
 FILES = 20
 LINES = 400
@@ -136,7 +136,7 @@ def diff_html(content: DiffContent) -> str:
         if remaining > 0
         else ""
     )
-    return f'{STYLE}<div class="sl-view tex2jax_ignore">{head}{about}{notes}{files}{more_html}</div>'
+    return f'{STYLE}<div class="sl-view {NO_MATH}">{head}{about}{notes}{files}{more_html}</div>'
 
 
 def _sums(content: DiffContent) -> str:
@@ -192,7 +192,7 @@ def _row(side: str, old: int | None, new: int | None, text: str, language: str) 
     text, _, _ = cut_window(text, (), (), longest=1_000)
     kind = f" class=sl-{side}" if side != "context" else ""
     numbers = "".join(f'<td class="sl-no">{"" if n is None else n}</td>' for n in (old, new))
-    return f'<tr{kind}>{numbers}<td class="sl-no">{_SIGNS[side]}</td><td>{code_html(text, language)}</td></tr>'
+    return f'<tr{kind}>{numbers}<td class="sl-no">{_SIGNS[side]}</td>{code_cell(code_html(text, language))}</tr>'
 
 
 def _patch(file: Mapping[str, Any], content: DiffContent) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.cells.reading import add_chunk_tokens, chunk_headings, chunks_of
-from sourcelight.core.markup import count_of, escape, highlight, one_line, visible
+from sourcelight.core.markup import NO_MATH, count_of, escape, highlight, one_line, visible
 from sourcelight.core.markup.highlighting import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
-from sourcelight.display.notebook.views.marked_text import STYLE, cut_window
+from sourcelight.display.notebook.views.marked_text import STYLE, code_cell, cut_window
 from sourcelight.display.notebook.views.notebook_view import (
     CellsPage,
     cells_page,
@@ -118,7 +118,7 @@ def file_html(content: FileContent) -> str:
             line_html = highlight_code(line, tokens[number - first], *spans)
 
         rows.append(
-            f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td><td>{line_html}</td></tr>'
+            f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td>{code_cell(line_html)}</tr>'
         )
 
     return _full_html(content, _lines_text(content), rows)
@@ -128,7 +128,7 @@ def _full_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> st
     links = content.links.file(content.repository, content.commit, content.path, content.first)
     label = escape(f"Lines of {_title(content)}")
     return (
-        f'{STYLE}<div class="sl-view tex2jax_ignore"><div class="sl-title"><b>{escape(_title(content))}</b>'
+        f'{STYLE}<div class="sl-view {NO_MATH}"><div class="sl-title"><b>{escape(_title(content))}</b>'
         f'<span class="sl-dim">{escape(lines_text)}{_commit_suffix(content.commit)}</span>{open_links(links)}</div>'
         f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">'
         f"<table><tbody>{''.join(rows)}</tbody></table></div></div>"

@@ -27,6 +27,7 @@ font-size:12px;line-height:1.5;font-family:var(--jp-code-font-family,monospace)}
 .sl-view td{padding:0 8px !important;text-align:left !important;white-space:pre-wrap !important;tab-size:4;
 overflow-wrap:anywhere;
 vertical-align:top;line-height:1.5 !important;border:none !important;max-width:none !important}
+.sl-view td>pre{all:unset !important}
 .sl-view td.sl-no + td:not(.sl-no){padding-left:14px !important}
 .sl-view td.sl-no{text-align:right !important;white-space:pre !important;overflow-wrap:normal;
 user-select:none;width:1%;font-variant-numeric:tabular-nums}
@@ -71,6 +72,15 @@ def with_breaks(html: str) -> str:
     if len(unescape(_TAG.sub("", html))) <= _UNBROKEN_CHARS:
         return f'<span class="sl-short">{html}</span>' if html else ""
     return "".join(part if part[:1] == "<" else _BREAK.sub("<wbr>", part) for part in _TAG.split(html))
+
+
+def code_cell(html: str) -> str:
+    """Return a table cell with a line of code.
+
+    Beautiful Soup, which nbconvert reads pages with, makes one space of a text of spaces between two tags, except in
+    ``pre``. Without it, an exported notebook loses the indentation before a keyword or a match.
+    """
+    return f"<td><pre>{html}</pre></td>"
 
 
 def cut_window(

@@ -10,7 +10,7 @@ from sourcelight.core.cells import UnreadableNotebook, is_jupyter
 from sourcelight.core.cells.reading import CellLine, heading_of, lines_in_order, read_lines, tokens_of
 from sourcelight.core.markup import count_of, escape, highlight, visible
 from sourcelight.core.markup.highlighting import highlight_code
-from sourcelight.display.notebook.views.marked_text import cut_window
+from sourcelight.display.notebook.views.marked_text import code_cell, cut_window
 
 _AROUND, _PAGE, _MAX_LINES = 10, 60, 400
 _MAX_LINE_CHARS = 2_000
@@ -89,7 +89,7 @@ def notebook_rows(page: CellsPage, spans: tuple[Sequence[int], Sequence[int]]) -
                 html = highlight(*cut_window(line_text, *marks, longest=_MAX_LINE_CHARS))
 
             class_attribute = ' class="sl-here"' if is_highlighted else ""
-            rows.append(f'<tr{class_attribute}><td class="sl-no">{line.number + 1}</td><td>{html}</td></tr>')
+            rows.append(f'<tr{class_attribute}><td class="sl-no">{line.number + 1}</td>{code_cell(html)}</tr>')
 
     return rows
 
