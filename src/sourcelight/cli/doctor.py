@@ -115,7 +115,9 @@ def _distributions() -> list[str]:
 
 def _cores() -> int:
     # A process may be limited to some of the cores, as in a container.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _git(problems: list[HostProblem]) -> tuple[str, str]:

@@ -45,7 +45,9 @@ def serve_command(
     sees the newest commits of branches. Stop with Ctrl-C or SIGTERM. With --cluster and --storage, serves
     the repositories of a cluster; omit PATH then.
     """
-    options = ServeOptions(path_texts(paths, "."), host, port, str(config) if config else None, worktree=worktree)
+    options = ServeOptions(
+        paths=path_texts(paths, "."), host=host, port=port, config=str(config) if config else None, worktree=worktree
+    )
     if storage or cluster:
         from sourcelight.cli.cluster import engine_opener
 

@@ -341,7 +341,15 @@ class DeepSearchAnswer:
         # A relative address leads nowhere outside of the service's own pages.
         url = self.url if "://" in self.url else ""
         links = links_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
-        return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url, links)
+        return AnswerView(
+            status=self.status,
+            title=self.title,
+            questions=self.questions,
+            turns=self._turns,
+            base_url=self._base_url,
+            url=url,
+            links=links,
+        )
 
     def __repr__(self) -> str:
         return answer_text(self._view())

@@ -386,7 +386,12 @@ def interrupted_text(client: Any, method: str) -> str:
     partial = None if method in _KEEPS_NOTHING else client.last
     if partial is None:
         return "interrupted"
-    rows = len(partial) if isinstance(partial, Sized) else partial.rows if isinstance(partial, Written) else None
+    if isinstance(partial, Sized):
+        rows = len(partial)
+    elif isinstance(partial, Written):
+        rows = partial.rows
+    else:
+        rows = None
     count = "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
     return f"interrupted; the rows so far are in {variable_of(client) or 'client'}.last{count}"
 
@@ -395,7 +400,12 @@ def note_interrupt(exc: BaseException, client: Any, state: Any) -> None:
     """Set the message of an interrupt on the cancellation of an awaited call; `state` is the call's."""
     newest = client._last  # noqa: SLF001 - one room; an awaited client
     is_search = newest is not None and newest.state is state
-    method = "search" if is_search else "" if isinstance(state, CallState) else "count"
+    if is_search:
+        method = "search"
+    elif isinstance(state, CallState):
+        method = ""
+    else:
+        method = "count"
     exc.args = (interrupted_text(client, method),)
     short_in_cells(exc)
 

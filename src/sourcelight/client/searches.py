@@ -360,4 +360,6 @@ class SearchMethods(CountMethods):
             query_text(query), pattern_type=pattern_type, timeout_s=timeout_s, default_matches=CLIENT_MATCHES
         )
         data = await self._backend.explain(request)
-        return from_tree(request, self._backend.name) if data is None else QueryExplanation(data)
+        if data is None:
+            return from_tree(request, self._backend.name)
+        return QueryExplanation(data)

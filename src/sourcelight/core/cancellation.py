@@ -157,7 +157,9 @@ def steps_with_deadline(
     takes a second. Steps run in `worker`, each when it is asked for; a late one is left behind and ends at its next
     check. They run in this thread without a time limit, while the limit is `AMPLE_S` away, or if all are `brief`.
     """
-    return parts if brief or cancellation.remaining_s is None else _timed_steps(parts, cancellation, worker)
+    if brief or cancellation.remaining_s is None:
+        return parts
+    return _timed_steps(parts, cancellation, worker)
 
 
 def _timed_steps(

@@ -103,7 +103,9 @@ def _mark(query: str, position: int | None) -> str:
     excerpt = "".join(char if char.isprintable() else "\ufffd" for char in query[start:end])
     before = "…" if start else ""
     line = f"{before}{excerpt}{'…' if end < len(query) else ''}"
-    return line if position is None else f"{line}\n{' ' * (len(before) + char_position - start)}^"
+    if position is None:
+        return line
+    return f"{line}\n{' ' * (len(before) + char_position - start)}^"
 
 
 class BadParameter(QueryError):

@@ -99,7 +99,9 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
 def former_attribute(owner: str, name: str) -> AttributeError | None:
     """Return the error for a former attribute of `owner`, a key of `FORMER_NAMES`; None if `name` never was one."""
     current = FORMER_NAMES.get(owner, {}).get(name)
-    return None if current is None else AttributeError(f"{owner}.{name} has been renamed; use {current}")
+    if current is None:
+        return None
+    return AttributeError(f"{owner}.{name} has been renamed; use {current}")
 
 
 def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:

@@ -147,13 +147,13 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
     reasons = (("shallow", shallow), ("partial clone", _is_partial_clone(settings)))
     incomplete = ", ".join(reason for reason, applies in reasons if applies)
     repository = Repository(
-        info,
-        key_of(discovered.git_common_dir),
-        "git",
-        discovered.git_dir,
-        discovered.worktree,
-        incomplete,
-        canonical_path_of(discovered.git_common_dir),
+        info=info,
+        key=key_of(discovered.git_common_dir),
+        kind="git",
+        git_dir=discovered.git_dir,
+        worktree=discovered.worktree,
+        incomplete=incomplete,
+        canonical_path=canonical_path_of(discovered.git_common_dir),
     )
     with ObjectReader(repository) as reader:
         # A commit without its tree can be opened, but every search of it would fail later, with a vaguer error.
@@ -162,14 +162,14 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
 
     warning = f"HEAD names a branch that does not exist; {branch} is searched instead" if branch else ""
     return RepositoryDescription(
-        repository,
-        folder,
-        warning,
-        home_of(discovered.git_common_dir),
-        discovered.git_common_dir,
-        os.path.realpath(folder),
-        _is_own_folder(discovered, handle),
-        sources,
+        repository=repository,
+        folder=folder,
+        warning=warning,
+        home=home_of(discovered.git_common_dir),
+        git_common_dir=discovered.git_common_dir,
+        real_folder=os.path.realpath(folder),
+        is_own_folder=_is_own_folder(discovered, handle),
+        sources=sources,
     )
 
 
@@ -211,11 +211,32 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
 
     real = os.path.realpath(folder)
     canonical_path = canonical_path_of(real)
-    draft = Repository(RepositoryInfo(name_from_folder(real)), key_of(real), "snapshot", "", real, "", canonical_path)
+    draft = Repository(
+        info=RepositoryInfo(name_from_folder(real)),
+        key=key_of(real),
+        kind="snapshot",
+        git_dir="",
+        worktree=real,
+        incomplete="",
+        canonical_path=canonical_path,
+    )
     state = current_state(draft, cancellation)
     info = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_format_time(os.stat(real).st_mtime))
     return RepositoryDescription(
-        Repository(info, draft.key, "snapshot", "", real, "", canonical_path), real, "", real, real, real
+        repository=Repository(
+            info=info,
+            key=draft.key,
+            kind="snapshot",
+            git_dir="",
+            worktree=real,
+            incomplete="",
+            canonical_path=canonical_path,
+        ),
+        folder=real,
+        warning="",
+        home=real,
+        git_common_dir=real,
+        real_folder=real,
     )
 
 

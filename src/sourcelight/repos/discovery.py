@@ -382,11 +382,10 @@ def warn_of_directories(walk: Discovery) -> list[str]:
     lookalikes = [path for path in walk.lookalikes if os.path.realpath(path) not in walk.repositories]
     if lookalikes:
         count = len(lookalikes)
-        subject = (
-            "1 directory looks like a git directory"
-            if count == 1
-            else f"{count:,} directories look like git directories"
-        )
+        if count == 1:
+            subject = "1 directory looks like a git directory"
+        else:
+            subject = f"{count:,} directories look like git directories"
         verb = "counts" if count == 1 else "count"
         warnings.append(
             f"{subject} inside a work tree, and {verb} as its files: {list_names(sorted(lookalikes))}; "

@@ -61,7 +61,9 @@ def _file_problem(path: str, limit: int) -> str:
         return ""
     if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
         return "is not a regular file"
-    return f"has {info.st_size:,} bytes; at most {limit:,} are read" if info.st_size > limit else ""
+    if info.st_size > limit:
+        return f"has {info.st_size:,} bytes; at most {limit:,} are read"
+    return ""
 
 
 def _unfit_include(configs: list[str]) -> str:
@@ -218,11 +220,9 @@ def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
         return UnusableRepository("unreadable", exc.strerror or str(exc))
 
     unsupported = _unsupported_feature(config, str(error))
-    return (
-        UnusableRepository("unsupported", unsupported)
-        if unsupported
-        else UnusableRepository("corrupt", f"git can't open it: {error}")
-    )
+    if unsupported:
+        return UnusableRepository("unsupported", unsupported)
+    return UnusableRepository("corrupt", f"git can't open it: {error}")
 
 
 def _unsupported_feature(config: str, error: str) -> str:
@@ -260,4 +260,6 @@ def mailmap_blob(git_dir: str) -> str:
     except (UnusableRepository, KeyError, ValueError, pygit2.GitError):
         return ""
 
-    return str(blob) if kind == pygit2.enums.ObjectType.BLOB and size <= MAX_MAILMAP_BYTES else ""
+    if kind == pygit2.enums.ObjectType.BLOB and size <= MAX_MAILMAP_BYTES:
+        return str(blob)
+    return ""

@@ -188,7 +188,9 @@ def _head(handle: pygit2.Repository) -> bytes:
         return _NO_HEAD
 
     if isinstance(target, str):
-        return b"ref: " + os.fsencode(target) + b"\n" if _REF_NAME.fullmatch(target) else _NO_HEAD
+        if _REF_NAME.fullmatch(target):
+            return b"ref: " + os.fsencode(target) + b"\n"
+        return _NO_HEAD
 
     return str(target).encode() + b"\n"
 

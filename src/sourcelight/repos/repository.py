@@ -114,7 +114,9 @@ def git_dir_of_file(path: str) -> str:
         return ""
 
     target = os.fsdecode(text[7:].strip())
-    return "" if not target or "\0" in target else os.path.realpath(os.path.join(os.path.dirname(path), target))
+    if not target or "\0" in target:
+        return ""
+    return os.path.realpath(os.path.join(os.path.dirname(path), target))
 
 
 def common_dir(git_dir: str) -> str:

@@ -75,7 +75,9 @@ class TrackedEntries:
         if path == self.worktree:
             return ""
         prefix = self.worktree.rstrip(os.sep) + os.sep
-        return path.removeprefix(prefix).replace(os.sep, "/") if path.startswith(prefix) else None
+        if path.startswith(prefix):
+            return path.removeprefix(prefix).replace(os.sep, "/")
+        return None
 
     def _open(self) -> bool:
         if not self._is_open:
@@ -127,7 +129,9 @@ def git_dir_of(worktree: str) -> str:
     """Return the real git directory that the ``.git`` of `worktree` is or names; empty if it is neither."""
     dot = os.path.join(worktree, ".git")
     git_dir = dot if os.path.isdir(dot) else git_dir_of_file(dot)
-    return os.path.realpath(git_dir) if git_dir and os.path.isfile(os.path.join(git_dir, "HEAD")) else ""
+    if git_dir and os.path.isfile(os.path.join(git_dir, "HEAD")):
+        return os.path.realpath(git_dir)
+    return ""
 
 
 def _fold(name: str) -> str:

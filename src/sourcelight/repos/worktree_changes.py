@@ -289,7 +289,9 @@ def _size_on_disk(path: bytes) -> int:
         info = os.stat(path)
     except OSError:
         return 0
-    return info.st_size if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) else sys.maxsize
+    if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode):
+        return info.st_size
+    return sys.maxsize
 
 
 def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:

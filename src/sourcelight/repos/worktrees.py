@@ -114,7 +114,9 @@ def worktree_tree(repository: Repository) -> CommitTree:
 
     A bare repository has no work tree; the result is an empty tree.
     """
-    return current_state(repository).tree if repository.worktree else CommitTree([], b"", [])
+    if repository.worktree:
+        return current_state(repository).tree
+    return CommitTree([], b"", [])
 
 
 class ObjectReader(StoreReader):
@@ -163,7 +165,9 @@ class ObjectReader(StoreReader):
         if content is not None or super().size(blob_id) is not None:
             return content
         state = self._current()
-        return None if state is None or (state.size(blob_id) or 0) > limit else state.read(blob_id)
+        if state is None or (state.size(blob_id) or 0) > limit:
+            return None
+        return state.read(blob_id)
 
     def size(self, blob_id: bytes) -> int | None:
         """Return the size of a file's content in bytes without reading it; None as for `read`."""
@@ -244,7 +248,13 @@ class _Hasher:
         digest = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
             digest.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
-        return WorktreeState(CommitId(digest.hexdigest()), tree, self.root, self.paths_by_blob, frozenset(self.large))
+        return WorktreeState(
+            commit=CommitId(digest.hexdigest()),
+            tree=tree,
+            root=self.root,
+            paths_by_blob=self.paths_by_blob,
+            large=frozenset(self.large),
+        )
 
 
 def _renew_lock() -> None:
@@ -302,7 +312,7 @@ def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
 
     differing = changed | deleted | new
     if commit and not differing:
-        return WorktreeState(commit, head, hasher.root, {})
+        return WorktreeState(commit=commit, tree=head, root=hasher.root, paths_by_blob={})
 
     rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in differing]
     real = os.path.realpath(hasher.root)

@@ -196,7 +196,9 @@ class RepositoryBuilder:
         target = Path(path)
         self.git("config", "uploadpack.allowFilter", "true")
         self.git("clone", "-q", *options, self.path.as_uri(), os.fspath(target.absolute()))
-        return RepositoryBuilder(target) if (target / ".git").exists() else BareBuilder(target)
+        if (target / ".git").exists():
+            return RepositoryBuilder(target)
+        return BareBuilder(target)
 
     @property
     def head(self) -> CommitId:

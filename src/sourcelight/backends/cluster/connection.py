@@ -162,7 +162,9 @@ class ClusterConnection:
             raise ConfigurationError(
                 f"there are no shards at {self.storage!r} yet: run `sourcelight index --cluster … --storage …` first"
             )
-        return self._generation if current == known_id else read_generation(self.storage, current)
+        if current == known_id:
+            return self._generation
+        return read_generation(self.storage, current)
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,14 @@ def catalog_of(generation: Generation) -> Catalog:
 def repositories_of(entries: Iterable[StoredShard]) -> list[Repository]:
     """Return the repositories of some shards; they have no directory here."""
     return [
-        Repository(entry.info, RepositoryKey(entry.shard), "git", "", "", entry.incomplete, lender_names=entry.lenders)
+        Repository(
+            info=entry.info,
+            key=RepositoryKey(entry.shard),
+            kind="git",
+            git_dir="",
+            worktree="",
+            incomplete=entry.incomplete,
+            lender_names=entry.lenders,
+        )
         for entry in entries
     ]

@@ -188,7 +188,9 @@ class ResultBatch:
     def nbytes(self) -> int:
         """About how many bytes a record batch of the rows has."""
         size: int = self.batch.nbytes
-        return size + _COLUMN_BYTES * self.batch.num_rows if isinstance(self.batch, RawMatches) else size
+        if isinstance(self.batch, RawMatches):
+            return size + _COLUMN_BYTES * self.batch.num_rows
+        return size
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,7 +273,9 @@ class ClusterSource:
             # No worker failed: the time limit passed before one could answer.
             self._late_repositories |= {name for name, attempts in skipped.items() if not attempts}
 
-        self.accounting = ShardAccounting(frozenset(names), frozenset(done - excluded), skipped, excluded)
+        self.accounting = ShardAccounting(
+            planned=frozenset(names), done=frozenset(done - excluded), skipped=skipped, excluded=excluded
+        )
 
     def _skipped_items(self, shown_names: Collection[str]) -> Iterator[Skipped]:
         gaps = self._gaps
@@ -331,7 +333,9 @@ def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown
 
 
 def _of(values: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:
-    return {name: value for name, value in values.items() if name in names} if values else {}
+    if values:
+        return {name: value for name, value in values.items() if name in names}
+    return {}
 
 
 def _repository_of(label: str, names: frozenset[str]) -> str:

@@ -233,7 +233,7 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
     """
     from sourcelight.engines.deepsearch.evidence.pins import StepResult
 
-    call = ClusterToolCall(cluster, step, {}, context)
+    call = ClusterToolCall(cluster=cluster, name=step, arguments={}, context=context)
     if step == PIN:
         return StepResult(_pin(call, request))
 

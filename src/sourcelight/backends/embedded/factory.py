@@ -59,13 +59,17 @@ def open_conversations(state: State, *, sharing: bool = True, model: str = "") -
 def cache_home() -> Path:
     """Return the directory of indexes, which can be rebuilt: ``SOURCELIGHT_HOME``, else the user's cache directory."""
     home = os.environ.get("SOURCELIGHT_HOME")
-    return Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("sourcelight"))
+    if home:
+        return Path(home).expanduser()
+    return Path(platformdirs.user_cache_dir("sourcelight"))
 
 
 def data_home() -> Path:
     """Return the directory of state, which must not be lost: ``SOURCELIGHT_HOME``, else the user's data directory."""
     home = os.environ.get("SOURCELIGHT_HOME")
-    return Path(home).expanduser() if home else Path(platformdirs.user_data_dir("sourcelight"))
+    if home:
+        return Path(home).expanduser()
+    return Path(platformdirs.user_data_dir("sourcelight"))
 
 
 def index_folder() -> Path:

@@ -79,7 +79,9 @@ class RemoteAnalyses:
 
         self._takes_scope = "deepsearch" in (description.get("takesScope") or ())
         names = description.get("analyses")
-        return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
+        if isinstance(names, list):
+            return frozenset(name for name in names if isinstance(name, str))
+        return frozenset()
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> ToolResult:
         """Answer an analysis; cancelling closes the connection, which stops the work there.

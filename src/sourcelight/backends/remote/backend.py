@@ -107,7 +107,9 @@ def without_chunks(event: Event) -> Event:
     if not isinstance(event, MatchBatch):
         return event
     chunk_columns = [name for name in _CHUNK if name in event.batch.schema.names]
-    return MatchBatch(event.batch.drop_columns(chunk_columns), event.repositories) if chunk_columns else event
+    if chunk_columns:
+        return MatchBatch(event.batch.drop_columns(chunk_columns), event.repositories)
+    return event
 
 
 # The limit of httpx2 and of `sourcelight serve`.

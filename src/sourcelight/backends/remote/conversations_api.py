@@ -229,7 +229,9 @@ def _convert_errors(ask: _Call) -> _Call:
 
 def _title(conversation: Mapping[str, Any]) -> str:
     questions = conversation.get("questions") or ()
-    return str(questions[0].get("title") or questions[0].get("question") or "") if questions else ""
+    if questions:
+        return str(questions[0].get("title") or questions[0].get("question") or "")
+    return ""
 
 
 def _status(conversation: Mapping[str, Any]) -> str:

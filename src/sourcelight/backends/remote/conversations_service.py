@@ -121,7 +121,12 @@ class ConversationsService:
         The documentation has no way from a read token to a name; the address of a conversation is in the caller's list.
         """
         text = identifier.strip()
-        name = text if _NAME.fullmatch(text) else f"{_SELF}/conversations/{text}" if text.isdecimal() else ""
+        if _NAME.fullmatch(text):
+            name = text
+        elif text.isdecimal():
+            name = f"{_SELF}/conversations/{text}"
+        else:
+            name = ""
         if name:
             return name, await self._ask("GetConversation", {"name": name})
 

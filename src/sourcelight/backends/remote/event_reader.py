@@ -193,32 +193,42 @@ class EventReader:
         last = self._progress
         if (last is None or not last.done) and not self._said_error:
             yield Skipped(
-                "no-final-progress",
-                "no final statistics",
-                "The service ended the stream without its final statistics: matches may be missing.",
-                "warn",
+                reason="no-final-progress",
+                title="no final statistics",
+                message="The service ended the stream without its final statistics: matches may be missing.",
+                severity="warn",
             )
 
         if self._unknown_types:
             types = join_words([f"`{kind}`" for kind in self._unknown_types])
             title = f"{count_of(self._unknown_types.total(), 'match')} of unknown types ({types})".replace("`", "")
-            yield Skipped("unknown-match-type", title, f"`result.other` has the matches of type {types}.", "warn")
+            yield Skipped(
+                reason="unknown-match-type",
+                title=title,
+                message=f"`result.other` has the matches of type {types}.",
+                severity="warn",
+            )
 
         yield from self._limits.report_dropped()
         for reason, count in self._other.items():
             title = f"{count_of(count, 'match')} with {reason}"
-            yield Skipped("unreadable-match", title, "`result.other` has them as they were sent.", "warn")
+            yield Skipped(
+                reason="unreadable-match",
+                title=title,
+                message="`result.other` has them as they were sent.",
+                severity="warn",
+            )
 
         arrived = self._matches.matches + self._unknown_types.total() + self._other.total()
         received = self._received_matches
         expected = min(received, self._display) if self._display >= 0 else received
         if arrived < expected and not any(item.reason == "display" for item in (last.skipped if last else ())):
             yield Skipped(
-                "matches-not-sent",
-                f"{count_of(expected - arrived, 'match')} of {expected:,} not sent",
-                f"The service counts {count_of(expected, 'match')} and sent {arrived:,}. Services omit files that are "
-                "too large for an event; search its repositories or paths one by one.",
-                "warn",
+                reason="matches-not-sent",
+                title=f"{count_of(expected - arrived, 'match')} of {expected:,} not sent",
+                message=f"The service counts {count_of(expected, 'match')} and sent {arrived:,}. "
+                "Services omit files that are too large for an event; search its repositories or paths one by one.",
+                severity="warn",
             )
 
     def _service_failed(self) -> bool:

@@ -190,7 +190,9 @@ def make_search_run(
 
 
 def _in_parts(service: Service, search: ExhaustiveSearch | None) -> Service:
-    return service if search is None else replace(service, backend=search, recover=search.undelivered_batches)
+    if search is None:
+        return service
+    return replace(service, backend=search, recover=search.undelivered_batches)
 
 
 class _ProgressSum:

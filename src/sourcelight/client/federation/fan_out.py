@@ -50,8 +50,8 @@ async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitabl
         try:
             value = await ask(service)
         except SourcelightError as exc:
-            return ServiceReply(service, None, exc, time.monotonic() - began)
-        return ServiceReply(service, value, None, time.monotonic() - began)
+            return ServiceReply(service=service, value=None, error=exc, elapsed_s=time.monotonic() - began)
+        return ServiceReply(service=service, value=value, error=None, elapsed_s=time.monotonic() - began)
 
     tasks = [asyncio.create_task(ask_one(service)) for service in services]
     try:

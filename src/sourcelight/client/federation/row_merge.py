@@ -175,7 +175,7 @@ def order_parts(
             service.append(np.full(int(is_new.sum()), number, np.int64))
 
     if not distinct:
-        return OrderedRows([], [0] * len(names), [0] * len(names), duplicates)
+        return OrderedRows(batches=[], matches=[0] * len(names), rows=[0] * len(names), duplicates=duplicates)
 
     service_index, file_index = np.concatenate(service), np.concatenate(file)
     table = conform(distinct)
@@ -257,7 +257,7 @@ def _is_sorted(keys: Sequence[Int64Array]) -> bool:
 
 def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
     services = len(duplicates)
-    ordered = OrderedRows([], [0] * services, [0] * services, duplicates)
+    ordered = OrderedRows(batches=[], matches=[0] * services, rows=[0] * services, duplicates=duplicates)
     remaining = limit
     for batch in table.to_batches(max_chunksize=_MAX_BATCH_ROWS):
         limited = batch if remaining is None else first_matches(batch, remaining)

@@ -154,7 +154,13 @@ class FederatedTools:
             notices.append(f"Only repositories of {service.name} were searched: the other services don't support this.")
             complete = complete and tool is GO_TO_DEFINITION and bool(answer.table.num_rows)
 
-        return ToolResult(answer.columns, add_service(answer.table, service.name), attributes, complete, tuple(notices))
+        return ToolResult(
+            columns=answer.columns,
+            table=add_service(answer.table, service.name),
+            attributes=attributes,
+            complete=complete,
+            notices=tuple(notices),
+        )
 
     async def _list_repositories(self, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         service_arguments = {"query": arguments.get("query", "")}
@@ -174,7 +180,13 @@ class FederatedTools:
             many = f"{attributes['total']:,} repositories have this in their name"
             notices.append(f"{many}; pass end_cursor as after for more.")
 
-        return ToolResult("repository_list", page.table, attributes, complete and not page.is_cut, tuple(notices))
+        return ToolResult(
+            columns="repository_list",
+            table=page.table,
+            attributes=attributes,
+            complete=complete and not page.is_cut,
+            notices=tuple(notices),
+        )
 
     async def _call_services(
         self, tool: Tool[Any], arguments: WireArguments, merge: Merge, observer: CallObserver | None
@@ -218,7 +230,11 @@ class FederatedTools:
 
         attributes["services"] = _states(replies, table, duplicates)
         return ToolResult(
-            replied[0][1].columns, table, attributes, complete and not is_truncated, tuple(dict.fromkeys(notices))
+            columns=replied[0][1].columns,
+            table=table,
+            attributes=attributes,
+            complete=complete and not is_truncated,
+            notices=tuple(dict.fromkeys(notices)),
         )
 
     async def _ask(
@@ -305,7 +321,13 @@ def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
     tables = [add_service(answer.table, reply.service.name) for reply, answer in answers(replies)]
     notices, _ = _notices(replies)
     table = pa.concat_tables(tables).unify_dictionaries()
-    return ToolResult(UNPARSED, table, {"services": _states(replies, table, {})}, False, tuple(notices))
+    return ToolResult(
+        columns=UNPARSED,
+        table=table,
+        attributes={"services": _states(replies, table, {})},
+        complete=False,
+        notices=tuple(notices),
+    )
 
 
 def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -370,4 +392,6 @@ def _both(first: Any, second: Any, *, total: bool = False) -> Any:
     if isinstance(first, list) and isinstance(second, list):
         return [*first, *(value for value in second if value not in first)]
 
-    return first + second if total and isinstance(first, int) and isinstance(second, int) else first
+    if total and isinstance(first, int) and isinstance(second, int):
+        return first + second
+    return first

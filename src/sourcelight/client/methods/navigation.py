@@ -62,7 +62,9 @@ class DependencyGraph:
         return f"DependencyGraph({count_of(count, 'repository')}, {edges})"
 
     def _repr_html_(self) -> str:
-        return frame_html(self.edges, links_of) if is_answer(self.edges) else visible(self.edges.to_html())
+        if is_answer(self.edges):
+            return frame_html(self.edges, links_of)
+        return visible(self.edges.to_html())
 
     def to_networkx(self) -> Any:
         """Make a ``networkx.MultiDiGraph`` of it, keyed by module.

@@ -344,24 +344,37 @@ class _PartQueue:
     def _progress(self, *, done: bool) -> Progress:
         repositories = len({key[1] for key in self._yielded_keys})
         elapsed = round(1000 * (time.monotonic() - self._started_s))
-        return Progress(done, self._matches, elapsed, repositories, tuple(self._left_out()) if done else ())
+        return Progress(
+            done=done,
+            match_count=self._matches,
+            duration_ms=elapsed,
+            repositories_count=repositories,
+            skipped=tuple(self._left_out()) if done else (),
+        )
 
     def _left_out(self) -> Iterator[Skipped]:
         yield from self._skipped.values()
         for part, answer in self._incomplete[:_MAX_NAMED]:
             reasons = "; ".join(answer.reasons)
-            yield Skipped("part-incomplete", f"{part.label}: {reasons}", "This part can't be split further.", "warn")
+            yield Skipped(
+                reason="part-incomplete",
+                title=f"{part.label}: {reasons}",
+                message="This part can't be split further.",
+                severity="warn",
+            )
 
         if unnamed := self._incomplete[_MAX_NAMED:]:
             names = "\n".join(f"- `{part.label}`" for part, _ in unnamed)
-            yield Skipped("part-incomplete", f"{len(unnamed):,} more parts", names, "warn")
+            yield Skipped(
+                reason="part-incomplete", title=f"{len(unnamed):,} more parts", message=names, severity="warn"
+            )
 
         if self._pending:
             names = "\n".join(f"- `{part.label}`" for part in list(self._pending)[:_MAX_NAMED])
             title = (
                 f"{count_of(len(self._pending), 'part')} not requested after {count_of(self._request_count, 'request')}"
             )
-            yield Skipped("request-limit", title, names, "warn")
+            yield Skipped(reason="request-limit", title=title, message=names, severity="warn")
 
     def _report_progress(self) -> None:
         under_way = sum(answer.matches for _, answer in self._running.values())

@@ -145,17 +145,17 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
 
 def line_column(frame: DataFrame) -> str:
     """Return the column that holds a row's line: ``line_number``, or ``start_line`` of chunks and citations."""
-    return "line_number" if "line_number" in frame.columns or "start_line" not in frame.columns else "start_line"
+    if "line_number" in frame.columns or "start_line" not in frame.columns:
+        return "line_number"
+    return "start_line"
 
 
 def _lines(matches: DataFrame) -> DataFrame:
     """Return the rows that are lines of files at a commit."""
     is_located = matches[line_column(matches)].notna() & matches["path"].notna()
-    return (
-        matches[is_located & matches["type"].isin(["content", "symbol"])]
-        if "type" in matches.columns
-        else matches[is_located]
-    )
+    if "type" in matches.columns:
+        return matches[is_located & matches["type"].isin(["content", "symbol"])]
+    return matches[is_located]
 
 
 def _row_keys(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
@@ -225,7 +225,7 @@ async def _ask(
             finally:
                 done += 1
                 if observer is not None:
-                    observer(ToolProgress("files", done, len(files), file[0]))
+                    observer(ToolProgress(stage="files", done=done, total=len(files), detail=file[0]))
 
             notices.extend(answer.notices if not answer.complete else ())
             return answer

@@ -114,7 +114,7 @@ class SearchResult:
 
     @property
     def _parts(self) -> ResultParts:
-        return ResultParts(self._batches, self._infos, self._source, self._asked_at)
+        return ResultParts(batches=self._batches, infos=self._infos, source=self._source, asked_at=self._asked_at)
 
     @property
     def _served(self) -> bool:
@@ -196,7 +196,14 @@ class SearchResult:
         in ``columns_of("services")``.
         """
         service_status = ServiceStatus(
-            self.backend, self.backend, self.status, self.reasons, self.match_count, len(self), 0, self._elapsed_s
+            name=self.backend,
+            endpoint=self.backend,
+            status=self.status,
+            reasons=self.reasons,
+            matches=self.match_count,
+            rows=len(self),
+            duplicates=0,
+            elapsed_s=self._elapsed_s,
         )
         return self._with_source(frames.services_frame(self._services or (service_status,)))
 
@@ -412,7 +419,7 @@ class SearchResult:
         hosts = {fact.name: fact.url for fact in self._infos if fact.url}
         if self._services:
             addresses = {service.name: service.endpoint for service in self._services if "://" in service.endpoint}
-            return LinkResolver("", hosts, folder_of, addresses)
+            return LinkResolver(base_url="", hosts=hosts, folder_of=folder_of, services=addresses)
         base_url = self.backend if "://" in self.backend else ""
         return LinkResolver(base_url, hosts, folder_of)
 

@@ -101,7 +101,9 @@ def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: AnyArray | None 
     counts = np.fromiter(map(len, rows), np.int32, len(rows))
     flat = np.array(list(chain.from_iterable(chain.from_iterable(rows))), np.int32)
     starts, ends = lists(counts, flat[0::2], flat[1::2])
-    return (starts, ends) if take is None else (starts.take(pa.array(take)), ends.take(pa.array(take)))
+    if take is None:
+        return (starts, ends)
+    return (starts.take(pa.array(take)), ends.take(pa.array(take)))
 
 
 def int32(values: Any) -> Array:
@@ -274,4 +276,6 @@ class CodePoints:
 
     def byte(self, point: Int64Array) -> Int64Array:
         """Return the byte at which each of the code points `point` starts; the inverse of `before`."""
-        return point if self.ascii else point + np.searchsorted(self._reached, point, side="right")
+        if self.ascii:
+            return point
+        return point + np.searchsorted(self._reached, point, side="right")

@@ -70,7 +70,9 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
         elif in_hunk and line[:1] in _SIDES and not (end_numbers == (old, new) and _is_header(lines, position)):
             side = _SIDES[line[:1]]
             if position in positions:
-                diff_lines[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)
+                diff_lines[position] = DiffLine(
+                    path=path, side=side, number=old if side == "removed" else new, text=line[1:], shift=1
+                )
             old += side != "added"
             new += side != "removed"
         elif (header := _GIT_HEADER.match(line)) is not None:
@@ -85,7 +87,7 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
             if path == "/dev/null":
                 path, shift = _unescape_name(names[1]), 0
             if position in positions:
-                diff_lines[position] = DiffLine(path, "", 0, "", shift)
+                diff_lines[position] = DiffLine(path=path, side="", number=0, text="", shift=shift)
 
     return diff_lines
 

@@ -81,7 +81,7 @@ class Hunk:
         # A side without lines is numbered by the line before it.
         old -= not any(line.startswith(_OLD) for line in lines)
         new -= not any(line.startswith(_NEW) for line in lines)
-        return Hunk(old, new, f"{self.section} {section}".strip(), lines)
+        return Hunk(old_start=old, new_start=new, section=f"{self.section} {section}".strip(), lines=lines)
 
     def _first_lines(self) -> tuple[int, int]:
         return self.old_start + (not self.old_lines), self.new_start + (not self.new_lines)

@@ -45,11 +45,15 @@ class MatchRows:
 
     def slice(self, start: int, end: int) -> MatchRows:
         """Return rows from `start` to `end`."""
-        return self if (start, end) == (0, len(self)) else MatchRows(self.batch.slice(start, end - start))
+        if (start, end) == (0, len(self)):
+            return self
+        return MatchRows(self.batch.slice(start, end - start))
 
     def column(self, name: str) -> Any:
         """Return a column; null in every row if the batch has it not."""
-        return self.batch.column(name) if name in self else pa.nulls(len(self), pa.string())
+        if name in self:
+            return self.batch.column(name)
+        return pa.nulls(len(self), pa.string())
 
     def codes(self, name: str) -> Int64Array:
         """Return a number for each row that is the same only for the same text; -1 for null."""
@@ -248,7 +252,9 @@ _CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))
 def match_count(batch: Any) -> int:
     """Return the number of matches of a batch: ranges of content rows, and one for each other row."""
     index = batch.schema.get_field_index("match_count")
-    return int(pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else int(batch.num_rows)
+    if index >= 0:
+        return int(pc.sum(batch.column(index)).as_py() or 0)
+    return int(batch.num_rows)
 
 
 def first_matches(batch: Any, limit: int) -> Any:

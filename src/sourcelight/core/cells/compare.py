@@ -69,7 +69,9 @@ class ChangedText:
             return f"{heading}, added"
         if self.new is None:
             return f"{heading}, removed"
-        return heading if self.old.cell == self.new.cell else f"{heading}, was cell {self.old.cell}"
+        if self.old.cell == self.new.cell:
+            return heading
+        return f"{heading}, was cell {self.old.cell}"
 
 
 class NotebookDiff(NamedTuple):
@@ -197,9 +199,9 @@ class _Alignment:
         for tag, old_start, old_end, new_start, new_end in self._opcodes(old, new):
             if tag != "equal":
                 for number in range(old_start, old_end):
-                    yield ComparedLine("removed", number + 1, None, old[number])
+                    yield ComparedLine(side="removed", old=number + 1, new=None, text=old[number])
                 for number in range(new_start, new_end):
-                    yield ComparedLine("added", None, number + 1, new[number])
+                    yield ComparedLine(side="added", old=None, new=number + 1, text=new[number])
                 continue
 
             # Context follows the change before, and precedes the change after.
@@ -209,9 +211,11 @@ class _Alignment:
             for number in range(old_start, old_end):
                 if head_end <= number < tail_start:
                     if number == head_end:
-                        yield ComparedLine("gap", None, None, "")
+                        yield ComparedLine(side="gap", old=None, new=None, text="")
                     continue
-                yield ComparedLine("context", number + 1, new_start + number - old_start + 1, old[number])
+                yield ComparedLine(
+                    side="context", old=number + 1, new=new_start + number - old_start + 1, text=old[number]
+                )
 
     def _opcodes(self, old: Sequence[object], new: Sequence[object]) -> Iterator[tuple[str, int, int, int, int]]:
         """Yield opcodes that turn `old` into `new`, as `difflib` has them, in bounded time."""

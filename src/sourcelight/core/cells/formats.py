@@ -71,7 +71,9 @@ def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocu
     if not has_cells(path):
         if is_script(path):
             return _with_weight(scripts.read_script(data, language_of(path)))
-        return _with_weight(markdown.read_markdown(data)) if has_marker(path, data) else CellDocument()
+        if has_marker(path, data):
+            return _with_weight(markdown.read_markdown(data))
+        return CellDocument()
 
     if len(data) > MAX_BYTES:
         raise UnreadableNotebook(f"it has more than {MAX_BYTES // 1024**2} MB")

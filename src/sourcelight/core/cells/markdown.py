@@ -223,7 +223,7 @@ class _JupytextReader:
             kind = RAW if region[1] == b"raw" else MARKDOWN
             end = self._first_match(end_mark, first + 1)
             return (
-                _MarkdownCell(kind, self._main, first + 1, end),
+                _MarkdownCell(kind=kind, language=self._main, first=first + 1, end=end),
                 min(end + 1, len(self._lines)),
                 end < len(self._lines),
             )
@@ -234,24 +234,26 @@ class _JupytextReader:
             end = self._first_match(re.compile(b"```" + marks), first + 1)
             active = _ACTIVE.search(options)
             kind = RAW if (active is not None and b"ipynb" not in active[1]) or not language else CODE
-            cell = _MarkdownCell(kind, _language_of(language) or self._main, first + 1, end)
+            cell = _MarkdownCell(kind=kind, language=_language_of(language) or self._main, first=first + 1, end=end)
             return cell, min(end + 1, len(self._lines)), end < len(self._lines)
 
         inactive = _CODE_FENCE.match(line)
         if inactive is not None and not self._all_fences:
             # Displayed code is a separate cell if a cell begins with it.
             end = min(self._first_match(re.compile(b"```" + inactive[1]), first + 1) + 1, len(self._lines))
-            return _MarkdownCell(MARKDOWN, self._main, first, end), end, False
+            return _MarkdownCell(kind=MARKDOWN, language=self._main, first=first, end=end), end, False
 
         end, after, is_explicit = self._text_end(first)
-        return _MarkdownCell(MARKDOWN, self._main, first, end), after, is_explicit
+        return _MarkdownCell(kind=MARKDOWN, language=self._main, first=first, end=end), after, is_explicit
 
     def _code_fence(self, line: bytes) -> tuple[bytes, bytes, bytes] | None:
         """Return the marks beyond three, the language and the options of a fence that opens a cell."""
         if self._all_fences:
             name, _, options = line[3:].strip().partition(b" ")
             is_fence = line.startswith(b"```") and not line.startswith(b"```{")
-            return (b"", name if _language_of(name) else b"", options) if is_fence else None
+            if is_fence:
+                return (b"", name if _language_of(name) else b"", options)
+            return None
 
         match = _CODE_FENCE.match(line)
         if match is None or _NO_CELL.search(match[3] or b""):

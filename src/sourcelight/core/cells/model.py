@@ -87,12 +87,16 @@ class CellText:
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
         """The fragments of the file that make up the text."""
-        return self.source_map if isinstance(self.source_map, tuple) else self.source_map.fragments(self.line_starts)
+        if isinstance(self.source_map, tuple):
+            return self.source_map
+        return self.source_map.fragments(self.line_starts)
 
     @property
     def file_start(self) -> int:
         """The first byte of the file that belongs to the text."""
-        return self.source_map[0].start if isinstance(self.source_map, tuple) else self.source_map.first
+        if isinstance(self.source_map, tuple):
+            return self.source_map[0].start
+        return self.source_map.first
 
     @property
     def weight(self) -> int:

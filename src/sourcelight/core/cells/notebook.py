@@ -61,7 +61,9 @@ def read_notebook(data: bytes, *, with_outputs: bool = True) -> CellDocument:
         return _read_quickly(data, with_outputs=with_outputs)
     except UnknownPlaces:
         document = read_slowly(data)
-        return document if with_outputs else dataclasses.replace(document, texts=document.sources)
+        if with_outputs:
+            return document
+        return dataclasses.replace(document, texts=document.sources)
 
 
 def quick_text(data: bytes, kinds: frozenset[str]) -> bytes | None:
@@ -137,7 +139,7 @@ def read_slowly(data: bytes) -> CellDocument:
         # Keys are sorted in most notebooks, so outputs come before their source.
         texts += sorted(of_cell, key=lambda text: text.file_start)
 
-    return CellDocument(tuple(texts), language, len(cells), malformed)
+    return CellDocument(texts=tuple(texts), language=language, cells=len(cells), malformed=malformed)
 
 
 def _kind_of(cell: dict[str, Any]) -> str:
@@ -387,7 +389,9 @@ class _NotebookFile:
 
     def text(self, node: JsonNode | None) -> bytes:
         """Return the text of a string; empty for anything else."""
-        return unescape(self.data[node.start : node.end]) if isinstance(node, JsonString) else b""
+        if isinstance(node, JsonString):
+            return unescape(self.data[node.start : node.end])
+        return b""
 
     def kernel_language(self, metadata: JsonNode | None) -> str:
         """Return the display name of the kernel's language; empty for none, or an unknown one."""

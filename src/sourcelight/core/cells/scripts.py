@@ -39,7 +39,12 @@ def read_script(data: bytes, language: str) -> CellDocument:
 
     for marker, end in zip(markers, [*(m.start() for m in markers[1:]), len(data)], strict=True):
         kind_match = _KIND.search(marker[0])
-        kind = CODE if kind_match is None else RAW if kind_match[1] == b"raw" else MARKDOWN
+        if kind_match is None:
+            kind = CODE
+        elif kind_match[1] == b"raw":
+            kind = RAW
+        else:
+            kind = MARKDOWN
         cells.add(kind, language, min(marker.end() + 1, len(data)), end)
 
     return CellDocument(tuple(cells.texts), language, cells.count)
@@ -110,5 +115,9 @@ class CellBuilder:
         self._line += self._data.count(b"\n", self._position, start)
         self._position = start
         if end > start:
-            fragment = Fragment(start, end, self._line, 0, is_json=False)
-            self.texts.append(CellText(self.count, kind, language, self._data[start:end], (fragment,)))
+            fragment = Fragment(start=start, end=end, line=self._line, offset=0, is_json=False)
+            self.texts.append(
+                CellText(
+                    cell=self.count, kind=kind, language=language, text=self._data[start:end], source_map=(fragment,)
+                )
+            )

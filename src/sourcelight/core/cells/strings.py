@@ -91,7 +91,9 @@ class LineStrings:
 
     def _in_runs(self, positions: Int32Array) -> Int32Array:
         position_runs = [positions[run.start : run.stop] for run in self.runs]
-        return position_runs[0] if len(position_runs) == 1 else np.concatenate(position_runs)
+        if len(position_runs) == 1:
+            return position_runs[0]
+        return np.concatenate(position_runs)
 
 
 class StringRun(NamedTuple):

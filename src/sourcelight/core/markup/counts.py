@@ -75,7 +75,12 @@ def join_lines(text: str) -> str:
     """
     result = ""
     for line in filter(None, map(str.strip, text.splitlines())):
-        separator = " " if result.endswith(":") else ", " if line.startswith("- ") else "; "
+        if result.endswith(":"):
+            separator = " "
+        elif line.startswith("- "):
+            separator = ", "
+        else:
+            separator = "; "
         result = f"{result}{separator}{line.removeprefix('- ')}" if result else line
     return result
 
@@ -131,7 +136,8 @@ def estimate_tokens(text: str) -> int:
     piece_count = len(_PIECE.findall(remaining))
 
     # An emoji is up to three tokens, an ideograph up to two.
-    rare = (
-        0 if remaining.isascii() else 2 * len(_BEYOND_BMP.findall(remaining)) + len(_EAST_ASIAN.findall(remaining)) // 2
-    )
+    if remaining.isascii():
+        rare = 0
+    else:
+        rare = 2 * len(_BEYOND_BMP.findall(remaining)) + len(_EAST_ASIAN.findall(remaining)) // 2
     return piece_count + rare + math.ceil(hex_digits * _TOKENS_PER_HEX_DIGIT)

@@ -92,7 +92,9 @@ def to_html(
     has_tables = all(line.count("|") <= _MAX_CELLS for line in text.split("\n"))
     tokens = _parser(has_tables=has_tables).parse(text)
     writer = _HtmlWriter(resolve, top, show_link)
-    return writer.blocks(tokens) if open_lines <= 0 else writer.collapse(tokens, text, open_lines, collapsed_titles)
+    if open_lines <= 0:
+        return writer.blocks(tokens)
+    return writer.collapse(tokens, text, open_lines, collapsed_titles)
 
 
 def inline_html(text: str, resolve: Resolve, show_link: ShowLink | None = None) -> str:
@@ -184,7 +186,9 @@ class _HtmlWriter:
         if opening.type != "paragraph_open" or opening.hidden:
             return html
         # `<details>` is a block element, and HTML ends a `<p>` before any block.
-        return f'<div class="sl-paragraph">{html}</div>\n' if "<details" in html else f"<p>{html}</p>\n"
+        if "<details" in html:
+            return f'<div class="sl-paragraph">{html}</div>\n'
+        return f"<p>{html}</p>\n"
 
     def inline(self, tokens: Sequence[Token]) -> str:
         parts: list[str] = []

@@ -176,7 +176,9 @@ class CompiledPattern:
         passes = byte_ranges if self.multi_line else join_near(byte_ranges)
         if self.literal is not None:
             offsets = find_in_all(buffers, self.literal, passes)
-            return offsets if passes is byte_ranges else offsets_within(offsets, byte_ranges)
+            if passes is byte_ranges:
+                return offsets
+            return offsets_within(offsets, byte_ranges)
 
         # Nearly every line would match: all are reported, without RE2.
         if self._engines.nullable or (self._engines.runs is not None and self._engines.runs.everywhere):

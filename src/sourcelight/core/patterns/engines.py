@@ -105,4 +105,6 @@ def _parse(text: str, kind: PatternKind, source: bytes, *, case_sensitive: bool,
 def _with_flags(flags: str, source: bytes | None) -> bytes | None:
     if source is None:
         return None
-    return b"(?" + flags.encode() + b":" + source + b")" if flags else b"(?:" + source + b")"
+    if flags:
+        return b"(?" + flags.encode() + b":" + source + b")"
+    return b"(?:" + source + b")"

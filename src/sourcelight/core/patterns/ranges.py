@@ -35,7 +35,9 @@ class BufferList:
     @classmethod
     def of(cls, buffer: Any) -> BufferList:
         """Return a `BufferList` unchanged, or one of a single text, addressed from 0."""
-        return buffer if isinstance(buffer, cls) else cls([memoryview(buffer)], np.zeros(1, dtype=np.int64))
+        if isinstance(buffer, cls):
+            return buffer
+        return cls([memoryview(buffer)], np.zeros(1, dtype=np.int64))
 
     def slices(self, ranges: Int64Array) -> list[memoryview]:
         """Return the bytes of ranges, clipped to their texts."""
@@ -370,7 +372,9 @@ def every_line(buffers: BufferList, ranges: Int64Array) -> Int64Array:
         offsets.append(np.flatnonzero(raw == 10) + start)
         if end > start and raw[-1] != 10:
             offsets.append(np.array([end - 1]))
-    return np.concatenate(offsets).astype(np.int64) if offsets else np.empty(0, dtype=np.int64)
+    if offsets:
+        return np.concatenate(offsets).astype(np.int64)
+    return np.empty(0, dtype=np.int64)
 
 
 def disjoint_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -41,11 +41,11 @@ class _KnownTexts:
 
 def _exactly(texts: Iterable[bytes]) -> _KnownTexts:
     distinct = frozenset(texts)
-    return _KnownTexts(distinct, distinct, distinct, ALWAYS)
+    return _KnownTexts(exact=distinct, heads=distinct, tails=distinct, between=ALWAYS)
 
 
 _NO_TEXT = _exactly((b"",))
-_ANY_TEXT = _KnownTexts(None, _EMPTY_TEXT, _EMPTY_TEXT, ALWAYS)
+_ANY_TEXT = _KnownTexts(exact=None, heads=_EMPTY_TEXT, tails=_EMPTY_TEXT, between=ALWAYS)
 
 
 def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
@@ -155,7 +155,7 @@ def _texts_of_repeat(node: Repeat, *, fold_case: bool) -> _KnownTexts:
         return texts
 
     # More copies may follow, so nothing is exact; a match still starts and ends with a copy, and holds all of `texts`.
-    return _KnownTexts(None, texts.heads, texts.tails, texts.required_tree())
+    return _KnownTexts(exact=None, heads=texts.heads, tails=texts.tails, between=texts.required_tree())
 
 
 def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
@@ -185,7 +185,7 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
     if right.exact is not None:
         tails = seam if seam is not None else right.exact
 
-    return _KnownTexts(None, heads, tails, all_of((left.between, right.between, between)))
+    return _KnownTexts(exact=None, heads=heads, tails=tails, between=all_of((left.between, right.between, between)))
 
 
 def _cross(left: Texts, right: Texts) -> Texts | None:
@@ -207,9 +207,9 @@ def _either(branches: list[_KnownTexts]) -> _KnownTexts:
     heads = frozenset().union(*(branch.heads for branch in branches))
     tails = frozenset().union(*(branch.tails for branch in branches))
     return _KnownTexts(
-        None,
+        exact=None,
         # Too many heads: the empty text claims nothing, and replaces them.
-        heads if len(heads) <= MAX_TEXTS else _EMPTY_TEXT,
-        tails if len(tails) <= MAX_TEXTS else _EMPTY_TEXT,
-        any_of(branch.required_tree() for branch in branches),
+        heads=heads if len(heads) <= MAX_TEXTS else _EMPTY_TEXT,
+        tails=tails if len(tails) <= MAX_TEXTS else _EMPTY_TEXT,
+        between=any_of(branch.required_tree() for branch in branches),
     )

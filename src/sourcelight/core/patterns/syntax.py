@@ -380,9 +380,10 @@ class _SyntaxReader:
 
         # `\pL` has one letter, `\p{Greek}` a name in braces.
         if char in "pP":
-            self.position = (
-                self.source.index("}", self.position) + 1 if self.source[self.position] == "{" else self.position + 1
-            )
+            if self.source[self.position] == "{":
+                self.position = self.source.index("}", self.position) + 1
+            else:
+                self.position = self.position + 1
             return (char_class(self.source[start : self.position], fold=self.fold),)
 
         if char == "C":

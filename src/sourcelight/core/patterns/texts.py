@@ -118,7 +118,9 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
     counts = [len(prefilter.find(buffers, sample)) for prefilter in choices]
     min_count = min(counts)
     sample_bytes = int((sample[:, 1] - sample[:, 0]).sum())
-    return choices[counts.index(min_count)] if min_count * MIN_BYTES_PER_MATCH <= sample_bytes else None
+    if min_count * MIN_BYTES_PER_MATCH <= sample_bytes:
+        return choices[counts.index(min_count)]
+    return None
 
 
 def _required_texts(tree: RequiredTree) -> list[tuple[bytes, ...]]:

@@ -248,7 +248,12 @@ def _check_select(value: str, _now: datetime) -> tuple[str, str] | None:
         if not isinstance(allowed, Mapping) or part not in allowed:
             names = sorted(allowed) if isinstance(allowed, Mapping) else []
             near = difflib.get_close_matches(part, names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"possible: {', '.join(names)}" if names else ""
+            if near:
+                hint = f"did you mean {near[0]}?"
+            elif names:
+                hint = f"possible: {', '.join(names)}"
+            else:
+                hint = ""
             return f"invalid field {quote_text(part)} on select path {quote_text(value)}", hint
         allowed = allowed[part]
 
@@ -295,7 +300,9 @@ def _check_regexp(value: str, _now: datetime) -> tuple[str, str] | None:
     from sourcelight.core.query.regexps import regexp_problem
 
     problem = regexp_problem(value)
-    return (problem, "put a backslash before literal special characters") if problem else None
+    if problem:
+        return (problem, "put a backslash before literal special characters")
+    return None
 
 
 _REPO_PREDICATES = (

@@ -29,10 +29,10 @@ def _read(table: str) -> dict[str, ProgrammingLanguage]:
     for line in table.strip().splitlines():
         name, aliases, extensions, filenames = (part.strip() for part in line.split("|"))
         languages[name] = ProgrammingLanguage(
-            name,
-            tuple(aliases.lower().split()),
-            tuple(f".{extension}" for extension in extensions.lower().split()),
-            tuple(filenames.lower().split()),
+            name=name,
+            aliases=tuple(aliases.lower().split()),
+            extensions=tuple(f".{extension}" for extension in extensions.lower().split()),
+            filenames=tuple(filenames.lower().split()),
         )
 
     return languages

@@ -69,7 +69,7 @@ def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
     """
     effective, root = read_tree(text, pattern_type)
     # Only the result is validated: `author:`, for example, is invalid until `type:commit` is added.
-    combined = add_filter(Query(text, effective, root, ()), addition)
+    combined = add_filter(Query(text=text, pattern_type=effective, root=root, plan=()), addition)
     parse(combined, pattern_type)
     return combined
 
@@ -189,7 +189,12 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
     QueryError
         The query has several alternatives, or no text means that.
     """
-    args = query.root.args if isinstance(query.root, And) else () if query.root is None else (query.root,)
+    if isinstance(query.root, And):
+        args = query.root.args
+    elif query.root is None:
+        args = ()
+    else:
+        args = (query.root,)
     selected = [arg for arg in args if isinstance(arg, Filter) and arg.name == name and not arg.negated]
     remaining = [arg for arg in args if arg not in selected]
     if not selected or len(query.plan) > 1:

@@ -84,7 +84,9 @@ def _parse_cached(text: str, pattern_type: str | None, version: str) -> Query:
     parts = split_words(text)
     shape = None if parts is None else parse_shape(parts[0], len(parts[1]), pattern_type, version)
     # If the shape has an error, the text itself is parsed: its error must quote the words and not the stand-ins.
-    return _parse(text, pattern_type, version, None) if parts is None or shape is None else fill(shape, text, parts[1])
+    if parts is None or shape is None:
+        return _parse(text, pattern_type, version, None)
+    return fill(shape, text, parts[1])
 
 
 @functools.lru_cache(maxsize=64)
@@ -101,7 +103,7 @@ def _parse(text: str, pattern_type: str | None, version: str, now: datetime | No
     effective = effective_pattern_type(text, pattern_type, version=version)
     root, normalizer = _normalize(text, effective)
     if root is None:
-        return Query(text, effective, None, ())
+        return Query(text=text, pattern_type=effective, root=None, plan=())
 
     plan = alternatives(root, text, effective)
     validator = Validator(text, normalizer, now or current_time())

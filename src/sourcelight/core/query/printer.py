@@ -115,7 +115,9 @@ def _named_pattern_type(node: Node) -> str | None:
     """Return the pattern type that a ``patternType:`` of the tree names, the first one if there are several."""
     if isinstance(node, And | Or):
         return next((name for arg in node.args if (name := _named_pattern_type(arg)) is not None), None)
-    return effective_type(node.value) if isinstance(node, Filter) and node.name == "patterntype" else None
+    if isinstance(node, Filter) and node.name == "patterntype":
+        return effective_type(node.value)
+    return None
 
 
 def _reads_as(text: str, requested_types: Sequence[str], effective: str, expected: Any) -> bool:
@@ -238,7 +240,9 @@ class _TreeWriter:
             return ""
 
         first, blank, remaining = literal.value.partition(" ")
-        return " ".join([_guard_not(first), *map(self.write, filters), remaining]) if blank else ""
+        if blank:
+            return " ".join([_guard_not(first), *map(self.write, filters), remaining])
+        return ""
 
     def _operand(self, node: Node, parent: And | Or, depth: int) -> str:
         """Return the text of an operand, in parentheses if it is a group of its own."""
@@ -251,7 +255,9 @@ class _TreeWriter:
         if binds_anyway and not self._layout.explicit:
             return text
 
-        return f"({_EMPTY_FILTER} {text})" if self._layout.groups is _Groups.MARKED else f"({text})"
+        if self._layout.groups is _Groups.MARKED:
+            return f"({_EMPTY_FILTER} {text})"
+        return f"({text})"
 
     # Patterns
 
@@ -264,11 +270,13 @@ class _TreeWriter:
     def _literal(self, node: Pattern) -> str:
         if self._type in _UNQUOTED_TYPES:
             first, blank, remaining = node.value.partition(" ")
-            return (
-                f"{_guard_not(first)}{blank}{remaining}" if self._layout.filters is _FilterPlace.INSIDE else node.value
-            )
+            if self._layout.filters is _FilterPlace.INSIDE:
+                return f"{_guard_not(first)}{blank}{remaining}"
+            return node.value
         is_bare = self._type == "keyword" and not node.quoted and quote_pattern(node.value) == node.value
-        return node.value if is_bare else in_quotes(node.value, few_escapes=self._layout.few_escapes)
+        if is_bare:
+            return node.value
+        return in_quotes(node.value, few_escapes=self._layout.few_escapes)
 
     def _regexp(self, value: str) -> str:
         is_bare = self._type == "regexp" and not self._layout.explicit and escape_bare_parens(value) == value
@@ -336,7 +344,9 @@ def _arguments(node: Predicate) -> str:
     if node.name == "has.file":
         return " ".join(f"{key}:{quote_value(str(args[key]))}" for key in ("path", "content") if key in args)
     if node.name == "at.time":
-        return str(args["time"]) if args.get("rev") == "HEAD" else f"{args['time']}, {args['rev']}"
+        if args.get("rev") == "HEAD":
+            return str(args["time"])
+        return f"{args['time']}, {args['rev']}"
     if node.name == "has.meta":
         return _metadata(args)
 

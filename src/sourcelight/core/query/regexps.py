@@ -70,7 +70,9 @@ def _re2_reason(text: str) -> str | None:
         re2.compile(text, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "not a regular expression"
-        return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        if isinstance(reason, bytes):
+            return reason.decode("utf-8", "replace")
+        return str(reason)
     except UnicodeEncodeError:
         return "invalid UTF-8"
 

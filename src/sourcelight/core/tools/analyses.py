@@ -318,11 +318,11 @@ class IdentitySuggestionsArguments(Arguments, frozen=True):
 
 
 CONTRIBUTORS = Tool(
-    "contributors",
-    ContributorsArguments,
-    "contributors",
-    Scope.REPOSITORIES,
-    McpText(
+    name="contributors",
+    arguments=ContributorsArguments,
+    columns="contributors",
+    scope=Scope.REPOSITORIES,
+    mcp=McpText(
         "List contributors",
         "List who wrote commits of repositories, most first: commits, lines, files, first and last date. Use it for "
         "who knows a repository; get_contributor_repos starts from a person, blame from a file. Example: after 1 year "
@@ -332,19 +332,25 @@ CONTRIBUTORS = Tool(
     merge=Merge(contributors, exclusive=True),
 )
 CHURN = Tool(
-    "churn",
-    ChurnArguments,
-    "churn",
-    Scope.REPOSITORIES,
+    name="churn",
+    arguments=ChurnArguments,
+    columns="churn",
+    scope=Scope.REPOSITORIES,
     merge=Merge(churn, exclusive=True, reword=by_author, restore=without_author),
 )
-PICKAXE = Tool("pickaxe", PickaxeArguments, "pickaxe", Scope.REPOSITORIES, merge=Merge(pickaxe, exclusive=True))
+PICKAXE = Tool(
+    name="pickaxe",
+    arguments=PickaxeArguments,
+    columns="pickaxe",
+    scope=Scope.REPOSITORIES,
+    merge=Merge(pickaxe, exclusive=True),
+)
 HOTSPOTS = Tool(
-    "hotspots",
-    HotspotsArguments,
-    "hotspots",
-    Scope.REPOSITORIES,
-    McpText(
+    name="hotspots",
+    arguments=HotspotsArguments,
+    columns="hotspots",
+    scope=Scope.REPOSITORIES,
+    mcp=McpText(
         "Find hotspots",
         "List the files that change most and are long, with commits, authors, lines. Use it for where work and bugs "
         "go; commit_search with files has the commits. Example: after 6 months ago, limit 20.",
@@ -352,22 +358,32 @@ HOTSPOTS = Tool(
     ),
     merge=Merge(hotspots, exclusive=True),
 )
-COUPLING = Tool("coupling", CouplingArguments, "coupling", Scope.REPOSITORIES, merge=Merge(coupling, exclusive=True))
+COUPLING = Tool(
+    name="coupling",
+    arguments=CouplingArguments,
+    columns="coupling",
+    scope=Scope.REPOSITORIES,
+    merge=Merge(coupling, exclusive=True),
+)
 COMMITS_BEHIND = Tool(
-    "commits_behind",
-    CommitsBehindArguments,
-    "commits",
-    Scope.REPOSITORIES,
+    name="commits_behind",
+    arguments=CommitsBehindArguments,
+    columns="commits",
+    scope=Scope.REPOSITORIES,
     merge=Merge(commits, exclusive=True),
 )
 IDENTITIES = Tool(
-    "identities", IdentitiesArguments, "identities", Scope.REPOSITORIES, merge=Merge(identities, exclusive=True)
+    name="identities",
+    arguments=IdentitiesArguments,
+    columns="identities",
+    scope=Scope.REPOSITORIES,
+    merge=Merge(identities, exclusive=True),
 )
 IDENTITY_SUGGESTIONS = Tool(
-    "identity_suggestions",
-    IdentitySuggestionsArguments,
-    "identity_suggestions",
-    Scope.REPOSITORIES,
+    name="identity_suggestions",
+    arguments=IdentitySuggestionsArguments,
+    columns="identity_suggestions",
+    scope=Scope.REPOSITORIES,
     merge=Merge(identity_suggestions, exclusive=True, loss=SEPARATE_SERVICES),
 )
 

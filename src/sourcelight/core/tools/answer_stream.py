@@ -123,7 +123,9 @@ def _values(column: Any, *, with_dictionary: bool) -> Any:
             array = array.cast(array.type.value_type).dictionary_encode()
             with_dictionary = True
         codes = {"codes": _to_values(array.indices)}
-        return codes | {"values": array.dictionary.to_pylist()} if with_dictionary else codes
+        if with_dictionary:
+            return codes | {"values": array.dictionary.to_pylist()}
+        return codes
 
     return _to_values(array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array)
 
@@ -152,7 +154,9 @@ def _encodable(value: Any) -> Any:
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
         return {_encodable(str(name)): _encodable(item) for name, item in value.items()}
-    return [_encodable(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value
 
 
 class AnswerReader:
@@ -196,7 +200,9 @@ class AnswerReader:
             raise self._error(data)
         if event.name == "progress":
             stage, detail = self._line(data.get("stage")), self._line(data.get("detail"))
-            return ToolProgress(stage, _count(data.get("done")), _count(data.get("total")), detail)
+            return ToolProgress(
+                stage=stage, done=_count(data.get("done")), total=_count(data.get("total")), detail=detail
+            )
 
         if event.name == "rows":
             self._batches.append(self._batch(data.get("columns")))
@@ -223,7 +229,9 @@ class AnswerReader:
     def _fact(self, value: Any) -> Any:
         if isinstance(value, list):
             return [self._line(item) for item in value[:_MAX_NOTICES]]
-        return value if value is None or (isinstance(value, int) and not isinstance(value, bool)) else self._line(value)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        return self._line(value)
 
     def _batch(self, columns: Any) -> Any:
         """Return the rows of an event as a record batch of the tool's columns."""
@@ -252,7 +260,9 @@ class AnswerReader:
         import pyarrow as pa
 
         if not pa.types.is_dictionary(kind):
-            return _to_array(values, pa.int64()).cast(kind) if pa.types.is_timestamp(kind) else _to_array(values, kind)
+            if pa.types.is_timestamp(kind):
+                return _to_array(values, pa.int64()).cast(kind)
+            return _to_array(values, kind)
         if not isinstance(values, Mapping):
             raise TypeError("expected codes and values")
 
@@ -278,11 +288,11 @@ class AnswerReader:
         expected = COLUMNS[self._tool.columns]
         schema = pa.schema([pa.field(column.name, arrow_type(column.type)) for column in expected])
         return ToolResult(
-            self._tool.columns,
-            pa.Table.from_batches(self._batches, schema),
-            {name: value for name, value in attributes.items() if name not in _RESERVED},
-            bool(complete),
-            restore_rules([self._line(notice) for notice in notices], data.get("rules"))[:_MAX_NOTICES],
+            columns=self._tool.columns,
+            table=pa.Table.from_batches(self._batches, schema),
+            attributes={name: value for name, value in attributes.items() if name not in _RESERVED},
+            complete=bool(complete),
+            notices=restore_rules([self._line(notice) for notice in notices], data.get("rules"))[:_MAX_NOTICES],
         )
 
 

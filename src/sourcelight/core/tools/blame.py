@@ -168,11 +168,11 @@ class SurvivalArguments(Arguments, frozen=True):
 
 
 BLAME = Tool(
-    "blame",
-    BlameArguments,
-    "blame_lines",
-    Scope.REPOSITORY,
-    McpText(
+    name="blame",
+    arguments=BlameArguments,
+    columns="blame_lines",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Blame lines",
         "Show which commit introduced each line of a file, when and by whom, as git blame does. Use it for who wrote "
         "the current lines; history_of has earlier changes. Example: path src/app.py, "
@@ -180,8 +180,8 @@ BLAME = Tool(
         suite="all",
     ),
 )
-OWNERSHIP = Tool("ownership", OwnershipArguments, "ownership", Scope.REPOSITORY)
-BUS_FACTOR = Tool("bus_factor", BusFactorArguments, "bus_factor", Scope.REPOSITORY)
-SURVIVAL = Tool("survival", SurvivalArguments, "survival", Scope.REPOSITORY)
+OWNERSHIP = Tool(name="ownership", arguments=OwnershipArguments, columns="ownership", scope=Scope.REPOSITORY)
+BUS_FACTOR = Tool(name="bus_factor", arguments=BusFactorArguments, columns="bus_factor", scope=Scope.REPOSITORY)
+SURVIVAL = Tool(name="survival", arguments=SurvivalArguments, columns="survival", scope=Scope.REPOSITORY)
 
 TOOLS: tuple[Tool[Any], ...] = (BLAME, OWNERSHIP, BUS_FACTOR, SURVIVAL)

@@ -121,7 +121,9 @@ def _array_of(value: Any, kind: Any, rows: int) -> Any:
 
     is_dictionary = pa.types.is_dictionary(kind)
     if isinstance(value, list):
-        return pa.array(value, pa.string()).dictionary_encode().cast(kind) if is_dictionary else pa.array(value, kind)
+        if is_dictionary:
+            return pa.array(value, pa.string()).dictionary_encode().cast(kind)
+        return pa.array(value, kind)
     if value is None:
         return pa.nulls(rows, kind)
     if is_dictionary:

@@ -29,7 +29,9 @@ def table_of_batches(batches: Iterable[Any]) -> Any:
 
     schema = chunk_schema()
     parts = [_columns(batch, schema) for batch in batches if batch.num_rows]
-    return pa.Table.from_batches(parts, schema).unify_dictionaries() if parts else schema.empty_table()
+    if parts:
+        return pa.Table.from_batches(parts, schema).unify_dictionaries()
+    return schema.empty_table()
 
 
 def chunk_heads(rows: MatchRows) -> Int64Array:

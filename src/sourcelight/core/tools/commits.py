@@ -265,11 +265,11 @@ class CommitDetailsArguments(Arguments, frozen=True):
 
 
 COMMIT_SEARCH = Tool(
-    "commit_search",
-    CommitSearchArguments,
-    "commits",
-    Scope.REPOSITORIES,
-    McpText(
+    name="commit_search",
+    arguments=CommitSearchArguments,
+    columns="commits",
+    scope=Scope.REPOSITORIES,
+    mcp=McpText(
         "Search commits",
         "Find commits by message, author (parts of name or address), text in changed lines (contentTerms), files and "
         "date; newest first. Values of a list are alternatives, lists must all hold. Use it for when and why; "
@@ -280,11 +280,11 @@ COMMIT_SEARCH = Tool(
     mcp_maximum={"count": 100},
 )
 DIFF_SEARCH = Tool(
-    "diff_search",
-    DiffSearchArguments,
-    "diff_lines",
-    Scope.REPOSITORIES,
-    McpText(
+    name="diff_search",
+    arguments=DiffSearchArguments,
+    columns="diff_lines",
+    scope=Scope.REPOSITORIES,
+    mcp=McpText(
         "Search changed lines",
         "Find added or removed lines with a text, with their hunks, newest commit first; not messages, not merges. "
         "Use it for when code appeared or disappeared (added or removed: one side); keyword_search has the current "
@@ -294,11 +294,11 @@ DIFF_SEARCH = Tool(
     mcp_maximum={"count": 50},
 )
 COMPARE_REVISIONS = Tool(
-    "compare_revisions",
-    CompareRevisionsArguments,
-    "file_diffs",
-    Scope.REPOSITORY,
-    McpText(
+    name="compare_revisions",
+    arguments=CompareRevisionsArguments,
+    columns="file_diffs",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Compare two revisions",
         "Show the differences between two revisions, like git diff; stat: only files and numbers of lines. Use it for "
         "a commit (base <commit>~1) or releases (stat first); commit_search finds commits. Example: base v1.0, head "
@@ -307,11 +307,11 @@ COMPARE_REVISIONS = Tool(
     mcp_maximum={"first": 100},
 )
 GET_CONTRIBUTOR_REPOS = Tool(
-    "get_contributor_repos",
-    GetContributorReposArguments,
-    "contributor_repositories",
-    Scope.REPOSITORIES,
-    McpText(
+    name="get_contributor_repos",
+    arguments=GetContributorReposArguments,
+    columns="contributor_repositories",
+    scope=Scope.REPOSITORIES,
+    mcp=McpText(
         "Find where someone contributes",
         "List repositories with commits of a person: how many, first and last date. Parts of a name or address, in "
         "any case. Use it for what a person knows; commit_search lists the commits. Example: author ada.",
@@ -320,8 +320,10 @@ GET_CONTRIBUTOR_REPOS = Tool(
     merge=Merge(contributor_repositories),
     mcp_maximum={"limit": 100, "authors": 5},
 )
-LAST_CHANGES = Tool("last_changes", LastChangesArguments, "last_changes", Scope.REPOSITORY)
-COMMIT_DETAILS = Tool("commit_details", CommitDetailsArguments, "file_diffs", Scope.REPOSITORY)
+LAST_CHANGES = Tool(name="last_changes", arguments=LastChangesArguments, columns="last_changes", scope=Scope.REPOSITORY)
+COMMIT_DETAILS = Tool(
+    name="commit_details", arguments=CommitDetailsArguments, columns="file_diffs", scope=Scope.REPOSITORY
+)
 
 TOOLS: tuple[Tool[Any], ...] = (
     COMMIT_SEARCH,

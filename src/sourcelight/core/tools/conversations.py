@@ -115,11 +115,11 @@ class DeepSearchListArguments(Arguments, frozen=True):
 
 
 DEEPSEARCH = Tool(
-    "deepsearch",
-    DeepSearchArguments,
-    "conversation",
-    Scope.CONVERSATION,
-    McpText(
+    name="deepsearch",
+    arguments=DeepSearchArguments,
+    columns="conversation",
+    scope=Scope.CONVERSATION,
+    mcp=McpText(
         "Ask about the code",
         "Ask a question in plain language; several searches research it, and the answer has links. It opens a "
         "conversation and takes seconds to minutes: an unfinished answer is read later with deepsearch_read. Use it "
@@ -129,19 +129,25 @@ DEEPSEARCH = Tool(
     ),
 )
 DEEPSEARCH_READ = Tool(
-    "deepsearch_read",
-    DeepSearchReadArguments,
-    "conversation",
-    Scope.CONVERSATION,
-    McpText(
+    name="deepsearch_read",
+    arguments=DeepSearchReadArguments,
+    columns="conversation",
+    scope=Scope.CONVERSATION,
+    mcp=McpText(
         "Read a deep search conversation",
         "Read questions, answers and sources of a deepsearch conversation. Use it for an unfinished answer; not to "
         "ask. Example: identifier as returned by deepsearch.",
     ),
 )
-DEEPSEARCH_FOLLOW_UP = Tool("deepsearch_follow_up", DeepSearchFollowUpArguments, "conversation", Scope.CONVERSATION)
-DEEPSEARCH_CHANGE = Tool("deepsearch_change", DeepSearchChangeArguments, "conversation", Scope.CONVERSATION)
-DEEPSEARCH_LIST = Tool("deepsearch_list", DeepSearchListArguments, "conversations", Scope.CONVERSATION)
+DEEPSEARCH_FOLLOW_UP = Tool(
+    name="deepsearch_follow_up", arguments=DeepSearchFollowUpArguments, columns="conversation", scope=Scope.CONVERSATION
+)
+DEEPSEARCH_CHANGE = Tool(
+    name="deepsearch_change", arguments=DeepSearchChangeArguments, columns="conversation", scope=Scope.CONVERSATION
+)
+DEEPSEARCH_LIST = Tool(
+    name="deepsearch_list", arguments=DeepSearchListArguments, columns="conversations", scope=Scope.CONVERSATION
+)
 
 TOOLS: tuple[Tool[Any], ...] = (
     DEEPSEARCH,

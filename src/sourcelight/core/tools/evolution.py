@@ -127,14 +127,14 @@ class SymbolHistoryArguments(Arguments, frozen=True):
     limit: Annotated[Limit | None, Meta(description="Maximum number of changes, newest first; none: all.")] = None
 
 
-PATH_HISTORY = Tool("path_history", PathHistoryArguments, "path_history", Scope.REPOSITORY)
+PATH_HISTORY = Tool(name="path_history", arguments=PathHistoryArguments, columns="path_history", scope=Scope.REPOSITORY)
 
 SYMBOL_HISTORY = Tool(
-    "symbol_history",
-    SymbolHistoryArguments,
-    "symbol_history",
-    Scope.REPOSITORY,
-    McpText(
+    name="symbol_history",
+    arguments=SymbolHistoryArguments,
+    columns="symbol_history",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Follow a definition",
         "List the commits that changed a function or class, also through moves between files and new names. Use it for "
         "who changed it, when and why; history_of is for any text. Example: symbol Client.send, limit 20.",
@@ -143,11 +143,11 @@ SYMBOL_HISTORY = Tool(
 )
 
 API_CHANGES = Tool(
-    "api_changes",
-    ApiChangesArguments,
-    "api_changes",
-    Scope.REPOSITORY,
-    McpText(
+    name="api_changes",
+    arguments=ApiChangesArguments,
+    columns="api_changes",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Compare public interfaces",
         "List public symbols of Go, Java, Python or TypeScript that were added, removed, moved or got another "
         "signature between two revisions. Use it for what breaks callers; compare_revisions has the diff. Example: "

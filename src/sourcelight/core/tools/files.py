@@ -158,11 +158,11 @@ class NlsSearchArguments(Arguments, frozen=True):
 
 
 READ_FILE = Tool(
-    "read_file",
-    ReadFileArguments,
-    "file_lines",
-    Scope.REPOSITORY,
-    McpText(
+    name="read_file",
+    arguments=ReadFileArguments,
+    columns="file_lines",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Read a file",
         "Read a text file, or its lines startLine to endLine, with line numbers; above 131,072 bytes only by lines. "
         "Use it when the path is known; keyword_search finds text. Example: path "
@@ -171,11 +171,11 @@ READ_FILE = Tool(
     immediate=True,
 )
 LIST_FILES = Tool(
-    "list_files",
-    ListFilesArguments,
-    "files",
-    Scope.REPOSITORY,
-    McpText(
+    name="list_files",
+    arguments=ListFilesArguments,
+    columns="files",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "List a directory",
         "List one directory: directories first (they end with /), then files, not recursive. Use it to look around; "
         "keyword_search with file: finds files by name. Example: path src.",
@@ -183,11 +183,11 @@ LIST_FILES = Tool(
     immediate=True,
 )
 LIST_REPOS = Tool(
-    "list_repos",
-    ListReposArguments,
-    "repository_list",
-    Scope.CATALOG,
-    McpText(
+    name="list_repos",
+    arguments=ListReposArguments,
+    columns="repository_list",
+    scope=Scope.CATALOG,
+    mcp=McpText(
         "List repositories",
         "List repositories whose name contains a text (in any case, no regex; empty: all). Use it first: other tools "
         "need exact names. Not for files. Example: query owner/.",
@@ -201,11 +201,11 @@ _FILTERS = (
 )
 
 KEYWORD_SEARCH = Tool(
-    "keyword_search",
-    KeywordSearchArguments,
-    "found_chunks",
-    Scope.SEARCH,
-    McpText(
+    name="keyword_search",
+    arguments=KeywordSearchArguments,
+    columns="found_chunks",
+    scope=Scope.SEARCH,
+    mcp=McpText(
         "Find exact text",
         'Find files with all terms of a query in text or path, in any case. "Quoted text", /regex/, AND, OR, '
         f"parentheses. {_FILTERS} Use it when words of the code are known; nls_search takes descriptions. Example: "
@@ -214,11 +214,11 @@ KEYWORD_SEARCH = Tool(
     merge=Merge(found_chunks),
 )
 NLS_SEARCH = Tool(
-    "nls_search",
-    NlsSearchArguments,
-    "found_chunks",
-    Scope.RANKING,
-    McpText(
+    name="nls_search",
+    arguments=NlsSearchArguments,
+    columns="found_chunks",
+    scope=Scope.RANKING,
+    mcp=McpText(
         "Find code by a description",
         f"Find code by a description; words match in all forms, and some may be missing. {_FILTERS} Use it when the "
         "names in the code are unknown; a small limit gives complete places. keyword_search takes exact text. Example: "

@@ -153,11 +153,11 @@ class VerifyArguments(Arguments, frozen=True):
 
 
 COUNT = Tool(
-    "count",
-    CountArguments,
-    "counts",
-    Scope.SEARCH,
-    McpText(
+    name="count",
+    arguments=CountArguments,
+    columns="counts",
+    scope=Scope.SEARCH,
+    mcp=McpText(
         "Count matches",
         "Count all matches of a keyword_search query: one number, or by repository, language or path, and whether it "
         "is complete. Use it for how many and in which; keyword_search shows 15 files. Not for commits. Example: query "
@@ -166,11 +166,11 @@ COUNT = Tool(
     ),
 )
 EXPLAIN = Tool(
-    "explain",
-    ExplainArguments,
-    "query_parts",
-    Scope.SEARCH,
-    McpText(
+    name="explain",
+    arguments=ExplainArguments,
+    columns="query_parts",
+    scope=Scope.SEARCH,
+    mcp=McpText(
         "Explain a query",
         "Show how a keyword_search query is read, what each filter leaves, and likely mistakes. Use it when a query "
         "finds nothing or too much; not to search. Example: query 'repo:nme foo OR bar'.",
@@ -178,11 +178,11 @@ EXPLAIN = Tool(
     ),
 )
 LIST_REFS = Tool(
-    "list_refs",
-    ListRefsArguments,
-    "refs",
-    Scope.REPOSITORY,
-    McpText(
+    name="list_refs",
+    arguments=ListRefsArguments,
+    columns="refs",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "List branches and tags",
         "List branches and tags, newest first, with commit, date, subject. Use it for which releases there are; not "
         "for commits (commit_search). Example: kind tag, query v2.",
@@ -190,11 +190,11 @@ LIST_REFS = Tool(
     ),
 )
 HISTORY_OF = Tool(
-    "history_of",
-    HistoryOfArguments,
-    "text_history",
-    Scope.REPOSITORY,
-    McpText(
+    name="history_of",
+    arguments=HistoryOfArguments,
+    columns="text_history",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Follow a text or lines through history",
         "List the commits that added or removed a text (moves don't count), or, given path and startLine, changed "
         "lines of a file; newest first. Use it for when something changed and by whom; diff_search shows the lines, "
@@ -204,11 +204,11 @@ HISTORY_OF = Tool(
 )
 
 VERIFY = Tool(
-    "verify",
-    VerifyArguments,
-    "citations",
-    Scope.ACROSS,
-    McpText(
+    name="verify",
+    arguments=VerifyArguments,
+    columns="citations",
+    scope=Scope.ACROSS,
+    mcp=McpText(
         "Verify citations",
         "Check citations of code in Markdown: links, path:12, path:3-9, path#L3-L9, code blocks beside one. Each is "
         "verified, moved (to where) or rejected (why). Use it on an answer before you give it; not to find code. "

@@ -241,11 +241,11 @@ class CallGraphArguments(Arguments, frozen=True):
 
 
 GO_TO_DEFINITION = Tool(
-    "go_to_definition",
-    GoToDefinitionArguments,
-    "definitions",
-    Scope.SYMBOL,
-    McpText(
+    name="go_to_definition",
+    arguments=GoToDefinitionArguments,
+    columns="definitions",
+    scope=Scope.SYMBOL,
+    mcp=McpText(
         "Go to a definition",
         "Find where a symbol is defined, in any repository. Give the file that uses it and its plain name; line makes "
         "it exact. At most ten candidates, with code and how each was found: scip, scope, import, type are sure, name "
@@ -255,11 +255,11 @@ GO_TO_DEFINITION = Tool(
     reads="repositories",
 )
 FIND_REFERENCES = Tool(
-    "find_references",
-    FindReferencesArguments,
-    "references",
-    Scope.SYMBOL,
-    McpText(
+    name="find_references",
+    arguments=FindReferencesArguments,
+    columns="references",
+    scope=Scope.SYMBOL,
+    mcp=McpText(
         "Find references",
         "Find all uses of a symbol, in its repository and those that import it; not mere namesakes. Give the file "
         "that defines it (go_to_definition finds that) and its plain name. Use it before a change. Example: "
@@ -267,13 +267,13 @@ FIND_REFERENCES = Tool(
     ),
     reads="repositories",
 )
-SYMBOLS = Tool("symbols", SymbolsArguments, "symbols", Scope.REPOSITORY, reads="path")
+SYMBOLS = Tool(name="symbols", arguments=SymbolsArguments, columns="symbols", scope=Scope.REPOSITORY, reads="path")
 OUTLINE = Tool(
-    "outline",
-    OutlineArguments,
-    "symbols",
-    Scope.REPOSITORY,
-    McpText(
+    name="outline",
+    arguments=OutlineArguments,
+    columns="symbols",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Outline a file",
         "List the definitions of a file, nested, with lines and signatures, no code. Use it before read_file on a "
         "long file; repo_map is for a repository. Example: path src/app.py.",
@@ -281,13 +281,13 @@ OUTLINE = Tool(
     ),
     reads="path",
 )
-IMPORTS = Tool("imports", ImportsArguments, "imports", Scope.ACROSS, reads="path")
+IMPORTS = Tool(name="imports", arguments=ImportsArguments, columns="imports", scope=Scope.ACROSS, reads="path")
 DEPENDENCY_GRAPH = Tool(
-    "dependency_graph",
-    DependencyGraphArguments,
-    "dependencies",
-    Scope.ACROSS,
-    McpText(
+    name="dependency_graph",
+    arguments=DependencyGraphArguments,
+    columns="dependencies",
+    scope=Scope.ACROSS,
+    mcp=McpText(
         "Show dependencies between repositories",
         "List which repositories import which others, or external packages, and in how many files. Use it for who "
         "depends on a library; find_references finds the places. Example: repos [github.com/owner/name], external "
@@ -298,11 +298,11 @@ DEPENDENCY_GRAPH = Tool(
     reads="repositories",
 )
 REPO_MAP = Tool(
-    "repo_map",
-    RepoMapArguments,
-    "repository_map",
-    Scope.REPOSITORY,
-    McpText(
+    name="repo_map",
+    arguments=RepoMapArguments,
+    columns="repository_map",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Map a repository",
         "Show the most used definitions of a repository: signatures below files, with lines. Use it first in an "
         "unknown repository; outline is for a file. Example: budget_lines 100.",
@@ -311,11 +311,11 @@ REPO_MAP = Tool(
     reads="repositories",
 )
 CALLERS = Tool(
-    "callers",
-    CallGraphArguments,
-    "calls",
-    Scope.SYMBOL,
-    McpText(
+    name="callers",
+    arguments=CallGraphArguments,
+    columns="calls",
+    scope=Scope.SYMBOL,
+    mcp=McpText(
         "Find callers",
         "List the functions that call a function, with each call's line; depth 2 adds who calls these. Give the file "
         "that defines it. Use it for what a change reaches; find_references has imports and other uses too. Example: "
@@ -325,11 +325,11 @@ CALLERS = Tool(
     reads="repositories",
 )
 CALLEES = Tool(
-    "callees",
-    CallGraphArguments,
-    "calls",
-    Scope.SYMBOL,
-    McpText(
+    name="callees",
+    arguments=CallGraphArguments,
+    columns="calls",
+    scope=Scope.SYMBOL,
+    mcp=McpText(
         "Find callees",
         "List the functions that a function calls, and where each is defined; depth 2 adds what these call. Give the "
         "file that defines it. Use it to trace code without reading it; callers goes the other way. Example: "

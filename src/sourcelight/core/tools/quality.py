@@ -136,11 +136,11 @@ class RelatedTestsArguments(Arguments, frozen=True):
 
 
 COMPLEXITY = Tool(
-    "complexity",
-    ComplexityArguments,
-    "complexity",
-    Scope.REPOSITORY,
-    McpText(
+    name="complexity",
+    arguments=ComplexityArguments,
+    columns="complexity",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Measure complexity",
         "List functions or files, the most complex first, with lines, cyclomatic and cognitive complexity. Use it for "
         "what is hard to read; hotspots is for what changes most. Example: path src, by function, limit 20.",
@@ -148,14 +148,16 @@ COMPLEXITY = Tool(
     ),
 )
 
-COMPLEXITY_TREND = Tool("complexity_trend", ComplexityTrendArguments, "complexity_trend", Scope.REPOSITORY)
+COMPLEXITY_TREND = Tool(
+    name="complexity_trend", arguments=ComplexityTrendArguments, columns="complexity_trend", scope=Scope.REPOSITORY
+)
 
 RELATED_TESTS = Tool(
-    "related_tests",
-    RelatedTestsArguments,
-    "related_tests",
-    Scope.REPOSITORY,
-    McpText(
+    name="related_tests",
+    arguments=RelatedTestsArguments,
+    columns="related_tests",
+    scope=Scope.REPOSITORY,
+    mcp=McpText(
         "Find the tests of a file",
         "List the tests that import or use a file, or changed with it. Use it before a change; find_references is for "
         "one name. Example: path src/app.py.",

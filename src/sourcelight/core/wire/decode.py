@@ -135,10 +135,10 @@ def _chunk_match(value: Json) -> ChunkMatch:
     ranges = _ranges(o, "ranges") if isinstance(o.get("ranges"), list) else (Range(start, start),)
     return ChunkMatch(
         # Documented as `context`, sent as `content`: either will do.
-        _text(o, "content") or _text(o, "context"),
-        start,
-        ranges,
-        _flag(o, "contentTruncated"),
+        content=_text(o, "content") or _text(o, "context"),
+        content_start=start,
+        ranges=ranges,
+        content_truncated=_flag(o, "contentTruncated"),
     )
 
 
@@ -274,7 +274,13 @@ def _filter(value: Json) -> SuggestedFilter:
     o = _object(value)
     # Older services have `limitHit`, which means the opposite.
     exhaustive = _flag(o, "exhaustive") if "exhaustive" in o else o.get("limitHit") is False
-    return SuggestedFilter(_text(o, "value"), _text(o, "label"), _int(o, "count"), exhaustive, _text(o, "kind"))
+    return SuggestedFilter(
+        value=_text(o, "value"),
+        label=_text(o, "label"),
+        count=_int(o, "count"),
+        exhaustive=exhaustive,
+        kind=_text(o, "kind"),
+    )
 
 
 def _alert(value: Json) -> Alert:

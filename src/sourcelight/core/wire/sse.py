@@ -128,7 +128,9 @@ class SseDecoder:
         if self._after_return and portion.startswith(b"\n"):
             portion = portion[1:]
         self._after_return = portion.endswith(b"\r")
-        return portion.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in portion else portion
+        if b"\r" in portion:
+            return portion.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return portion
 
     def _grow(self, size: int, *, keep: bool = True) -> None:
         if self._size + size > self._max_bytes:

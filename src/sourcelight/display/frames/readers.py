@@ -144,4 +144,6 @@ def _loose(column: Column) -> Any:
     """Return the type that a column has in JSON."""
     import pyarrow as pa
 
-    return pa.string() if column.type.startswith("dict") or column.type == "timestamp" else arrow_type(column.type)
+    if column.type.startswith("dict") or column.type == "timestamp":
+        return pa.string()
+    return arrow_type(column.type)

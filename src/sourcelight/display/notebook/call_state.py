@@ -294,4 +294,6 @@ class AskState(CallState):
 
         notices = (*address_line, *steps, *moment.notices)
         moment = replace(moment, title=self.title, notices=notices, activity="Researching")
-        return moment if moment.total else replace(moment, done=len(self.turns), unit="steps")
+        if moment.total:
+            return moment
+        return replace(moment, done=len(self.turns), unit="steps")

@@ -65,7 +65,9 @@ def error_lines(exc: BaseException) -> list[str]:
 
     calls = list(_calls(exc, shell, green, reset))
     first = f"{name}: {one_line(message.partition(chr(10))[0], _FIRST_CHARS)}" if message else name
-    return [first, "", *calls, *notes, "(%tb Verbose shows all frames)", last] if calls else [*notes, last]
+    if calls:
+        return [first, "", *calls, *notes, "(%tb Verbose shows all frames)", last]
+    return [*notes, last]
 
 
 def current_shell() -> Any:

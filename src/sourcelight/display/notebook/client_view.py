@@ -34,7 +34,9 @@ def client_text(kind: str, name: str, repositories: Sequence[RepositoryOverview]
     repositories
         What it holds; None when only the service knows.
     """
-    return f"{kind}({name})" if repositories is None else f"{kind}({name}: {_sums(repositories)})"
+    if repositories is None:
+        return f"{kind}({name})"
+    return f"{kind}({name}: {_sums(repositories)})"
 
 
 def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None, resolver: LinkResolver) -> str:
@@ -46,9 +48,10 @@ def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview]
     visible = repositories[:_ROWS]
     rows = "".join(_row(repository, resolver) for repository in visible)
     remaining = len(repositories) - len(visible)
-    more_html = (
-        f'<div class="sl-dim">and {remaining:,} more: <code>list_repos()</code> lists all</div>' if remaining else ""
-    )
+    if remaining:
+        more_html = f'<div class="sl-dim">and {remaining:,} more: <code>list_repos()</code> lists all</div>'
+    else:
+        more_html = ""
     heads = (
         '<th scope="col">repository</th><th scope="col">commit</th><th scope="col" class="sl-number">files</th>'
         '<th scope="col" class="sl-number">text</th><th scope="col" class="sl-number">indexes</th>'

@@ -164,7 +164,9 @@ def _surface(on_stop: Callable[[], None] | None, *, lines: bool) -> Surface | No
     """Return the display to draw on; with `lines`, lines of text if there is no other."""
     if html_pages.in_notebook() and progress_setting() != "lines":
         return _widget(on_stop)
-    return LineSurface() if lines or progress_setting() == "lines" or _is_terminal() else None
+    if lines or progress_setting() == "lines" or _is_terminal():
+        return LineSurface()
+    return None
 
 
 def _is_terminal() -> bool:

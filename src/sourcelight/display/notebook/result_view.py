@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
-from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
+from sourcelight.core.cells.json_lines import ShownLine, context_lines, has_json_line, row_line
 from sourcelight.core.completeness import LIMITED_BY_COUNT, LIMITED_BY_DISPLAY, Status
 from sourcelight.core.markup import NO_MATH, count_of, escape, highlight, link, one_line
 from sourcelight.core.markup.counts import join_lines
@@ -350,11 +350,12 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         matched_row = matched_rows.get(number)
         # A truncated line may end within its JSON string, which can't be parsed then.
         is_json = matched_row is not None and has_json_line(matched_row) and not rows[0]["truncated"]
-        line = (
-            row_line(matched_row)
-            if matched_row and is_json
-            else (text, *((matched_row["start"] or [], matched_row["end"] or []) if matched_row else ([], [])))
-        )
+        if matched_row is None:
+            line = ShownLine(text, [], [])
+        elif is_json:
+            line = row_line(matched_row)
+        else:
+            line = ShownLine(text, matched_row["start"] or [], matched_row["end"] or [])
         code_html = highlight(*cut_window(*line))
         yield f'<span class="sl-number">{number:>{width}}{":" if matched_row else "-"}</span> {code_html}\n'
 

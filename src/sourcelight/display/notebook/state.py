@@ -342,7 +342,11 @@ class IndexState:
         """Return a snapshot to draw."""
         latest = self._latest
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
-        index = latest if isinstance(latest, IndexProgress) else IndexProgress(0, 0, 0, 0)
+        index = (
+            latest
+            if isinstance(latest, IndexProgress)
+            else IndexProgress(repositories_done=0, repositories_total=0, files=0, text_bytes=0)
+        )
         done, total = index.repositories_done, index.repositories_total
         step_text = index.repository
         fields = [("s", f"{elapsed:.1f}")]

@@ -77,7 +77,12 @@ class LocalSource:
     def __post_init__(self) -> None:
         task = self.task
         request, histories = task.request, self.repositories.histories
-        self.commits = CommitSearch(histories, task.cancellation, request.diff_previews, request.cells)
+        self.commits = CommitSearch(
+            updater=histories,
+            cancellation=task.cancellation,
+            with_previews=request.diff_previews,
+            with_cells=request.cells,
+        )
         self.scoper = ScopeResolver(self.repositories, task.viewer, task.cancellation)
 
     def prepare(self) -> Iterator[Skipped]:
@@ -156,7 +161,9 @@ class LocalSource:
     def under_way(self) -> Sequence[Skipped]:
         """Mention the first indexing while this search reads files that aren't indexed yet."""
         indexing = self.repositories.indexing
-        return (indexing.item(),) if self._pending and self._reads_unindexed and indexing.is_running else ()
+        if self._pending and self._reads_unindexed and indexing.is_running:
+            return (indexing.item(),)
+        return ()
 
     def make_pipeline(
         self,

@@ -126,7 +126,11 @@ class ResultPipeline:
             (target.repository.info.name, target.revision): target for plan in searching for target in plan.targets
         }
         definitions = RankedDefinitions(
-            self.store, target_of_file, self.request_definitions, self.cancellation, self.note
+            store=self.store,
+            targets=target_of_file,
+            request=self.request_definitions,
+            cancellation=self.cancellation,
+            note=self.note,
         )
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
@@ -306,10 +310,10 @@ class ResultPipeline:
 
                 if owning is None:
                     selected = selector.apply(filtered_batch)
+                elif target is not None and filtered_batch.num_rows:
+                    selected = owning.of(filtered_batch, target)
                 else:
-                    selected = (
-                        owning.of(filtered_batch, target) if target is not None and filtered_batch.num_rows else None
-                    )
+                    selected = None
 
                 if selected is not None:
                     yield selected

@@ -107,7 +107,9 @@ def is_brief(plan: Plan) -> bool:
 
 def unmade_plan(scope: Scope) -> Plan:
     """Return a plan without compiled patterns, which only names the repositories that are not searched."""
-    return Plan(scope.alternative, scope.selection, scope.targets, None, ())
+    return Plan(
+        alternative=scope.alternative, selection=scope.selection, targets=scope.targets, text=None, repository_hits=()
+    )
 
 
 def make_plan(scope: Scope) -> Plan:
@@ -131,9 +133,9 @@ def make_plan(scope: Scope) -> Plan:
         name_matches = repository_hits(alternative, scope.targets)
 
     commits = asked_of(alternative)
-    history_commits = (
-        () if commits is None else history_commits_of(scope.targets, lambda r: scope.without.get(r.key, ()))
-    )
+    history_commits: tuple[HistoryCommit, ...] = ()
+    if commits is not None:
+        history_commits = history_commits_of(scope.targets, lambda r: scope.without.get(r.key, ()))
     return Plan(alternative, scope.selection, scope.targets, text, name_matches, symbols, commits, history_commits)
 
 

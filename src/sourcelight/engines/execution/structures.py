@@ -106,10 +106,10 @@ def structure_pattern(pattern: Pattern, alternative: Alternative) -> StructurePa
         )
 
     return StructurePattern(
-        pattern.value,
-        tuple((name, readings[name].texts) for name in usable),
-        tuple((name, problem) for name, problem in problems.items() if problem),
-        languages[0] if is_named else "",
+        text=pattern.value,
+        texts=tuple((name, readings[name].texts) for name in usable),
+        problems=tuple((name, problem) for name, problem in problems.items() if problem),
+        language=languages[0] if is_named else "",
     )
 
 

@@ -33,7 +33,9 @@ class _PathNames:
     directories: frozenset[bytes] = frozenset()
 
     def __or__(self, other: _PathNames) -> _PathNames:
-        return self if self == other else _PathNames(self.files | other.files, self.directories | other.directories)
+        if self == other:
+            return self
+        return _PathNames(self.files | other.files, self.directories | other.directories)
 
 
 def follow_directory(

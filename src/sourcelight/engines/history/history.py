@@ -230,10 +230,10 @@ class History:
 
         segments = self.segments
         return SegmentBases(
-            starts(segment.commits for segment in segments),
-            starts(segment.changes for segment in segments),
-            starts(segment.rows for segment in segments),
-            starts(segment.blocks for segment in segments),
+            commits=starts(segment.commits for segment in segments),
+            changes=starts(segment.changes for segment in segments),
+            rows=starts(segment.rows for segment in segments),
+            blocks=starts(segment.blocks for segment in segments),
         )
 
     @cached_property
@@ -439,7 +439,9 @@ def _concatenate(arrays: Sequence[AnyArray], dtype: Any) -> AnyArray:
     # One segment is the common case: its mapped array is used directly, without a copy.
     if len(arrays) == 1:
         only = arrays[0]
-        return only.view(dtype) if only.dtype.itemsize == np.dtype(dtype).itemsize else only.astype(dtype)
+        if only.dtype.itemsize == np.dtype(dtype).itemsize:
+            return only.view(dtype)
+        return only.astype(dtype)
     return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype, copy=False)
 
 

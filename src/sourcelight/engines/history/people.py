@@ -84,9 +84,10 @@ def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
         A line is invalid; the message has it.
     """
     mailmap = Mailmap()
-    text_lines = (
-        lines.splitlines() if isinstance(lines, str) else [field for text in lines for field in text.splitlines()]
-    )
+    if isinstance(lines, str):
+        text_lines = lines.splitlines()
+    else:
+        text_lines = [field for text in lines for field in text.splitlines()]
     for line in text_lines:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -191,7 +192,9 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
         members.sort(key=lambda position: _proper_first(people[position]))
         proper = people[members[0]]
         suggestions += [
-            IdentitySuggestion(number, people[position], proper, groups.reasons.get(position, ""))
+            IdentitySuggestion(
+                group=number, usage=people[position], proper=proper, reason=groups.reasons.get(position, "")
+            )
             for position in members
         ]
 

@@ -92,7 +92,9 @@ def _member(
 
 def _modifiers(node: Node, data: bytes) -> set[str]:
     modifiers = next((child for child in node.children if child.type == "modifiers"), None)
-    return set() if modifiers is None else {text_of(child, data) for child in modifiers.children}
+    if modifiers is None:
+        return set()
+    return {text_of(child, data) for child in modifiers.children}
 
 
 def _is_public(node: Node, data: bytes) -> bool:

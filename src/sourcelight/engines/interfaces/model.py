@@ -87,7 +87,9 @@ def parse(language: str, data: bytes) -> tuple[Node | None, str]:
 
 def text_of(node: Node | None, data: bytes) -> str:
     """Return the text of a node; empty for none."""
-    return "" if node is None else data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    if node is None:
+        return ""
+    return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def line_of(node: Node) -> int:

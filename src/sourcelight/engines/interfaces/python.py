@@ -91,7 +91,13 @@ def read(path: str, root: Node, data: bytes) -> Module:
     bases: dict[str, Sequence[str]] = {}
     symbols = list(_members(module_of(path), "", root, data, 0, bases))
     aliases = dict(_aliases(root, data, 0))
-    return Module(symbols, list(_imports(root, data, 0)), _export_names(root, data), bases, aliases)
+    return Module(
+        symbols=symbols,
+        imports=list(_imports(root, data, 0)),
+        exports=_export_names(root, data),
+        bases=bases,
+        aliases=aliases,
+    )
 
 
 def is_public(name: str) -> bool:
@@ -113,12 +119,18 @@ def _imports(node: Node, data: bytes, depth: int) -> Iterator[ImportedName]:
         elif child.type == "import_from_statement":
             source = "".join(text_of(child.child_by_field_name("module_name"), data).split())
             if any(part.type == "wildcard_import" for part in child.named_children):
-                yield ImportedName("*", source, "*", line_of(child), is_export=True)
+                yield ImportedName(name="*", module=source, target="*", line=line_of(child), is_export=True)
             for item in child.children_by_field_name("name"):
                 target = text_of(item.child_by_field_name("name") or item, data)
                 alias = item.child_by_field_name("alias")
                 name = target if alias is None else text_of(alias, data)
-                yield ImportedName(name, source, target, line_of(item), is_export=alias is not None and name == target)
+                yield ImportedName(
+                    name=name,
+                    module=source,
+                    target=target,
+                    line=line_of(item),
+                    is_export=alias is not None and name == target,
+                )
 
 
 def _aliases(node: Node, data: bytes, depth: int) -> Iterator[tuple[str, str]]:
@@ -202,7 +214,12 @@ def _function(module: str, container: str, node: Node, decorators: list[str], da
         return
     marks = "".join(f"@{decorator} " for decorator in decorators if decorator in _DECORATORS)
     signature = marks + one_line(before_body(node, data)).rstrip(":").rstrip()
-    kind = "property" if {"property", "cached_property"} & set(decorators) else "method" if container else "function"
+    if {"property", "cached_property"} & set(decorators):
+        kind = "property"
+    elif container:
+        kind = "method"
+    else:
+        kind = "function"
     yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, signature, line_of(name))
 
 
@@ -218,11 +235,10 @@ def _class(
     yield PublicSymbol(module, qualified, "class", signature, line_of(name))
     superclasses = node.child_by_field_name("superclasses")
     name_types = {"identifier", "attribute", "subscript"}
-    parents = (
-        []
-        if superclasses is None
-        else [text_of(base, data) for base in superclasses.named_children if base.type in name_types]
-    )
+    if superclasses is None:
+        parents = []
+    else:
+        parents = [text_of(base, data) for base in superclasses.named_children if base.type in name_types]
     bases[qualified] = [parent.partition("[")[0] for parent in parents]
     if body is not None:
         yield from _members(module, f"{qualified}.", body, data, depth + 1, bases)

@@ -143,7 +143,9 @@ class PythonExports:
             target = self._module(definition.path).aliases.get(definition.name)
             if target is None or len(items) != 1:
                 is_alias = definition != _Definition(path, name)
-                return definition if is_alias and items and items[0].kind in {"class", "function"} else None
+                if is_alias and items and items[0].kind in {"class", "function"}:
+                    return definition
+                return None
             definition = self._resolve(definition.path, target) if target != definition.name else None
 
         return None
@@ -212,7 +214,9 @@ class PythonExports:
 
     def _resolve(self, path: str, name: str) -> _Definition | None:
         """Return the definition behind a name of a module."""
-        return _Definition(path, name) if name in self._symbols_of(path) else self._follow_import(path, name)
+        if name in self._symbols_of(path):
+            return _Definition(path, name)
+        return self._follow_import(path, name)
 
     def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """Return a definition and its members under the name that a module exports it by."""

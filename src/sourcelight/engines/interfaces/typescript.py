@@ -126,7 +126,9 @@ def _declaration(statement: Node) -> Node:
     """Return the declaration of a statement, without `export` and `declare`."""
     exported = statement.child_by_field_name("declaration") if statement.type == "export_statement" else None
     node = statement if exported is None else exported
-    return node.named_children[0] if node.type == "ambient_declaration" and node.named_children else node
+    if node.type == "ambient_declaration" and node.named_children:
+        return node.named_children[0]
+    return node
 
 
 def _names(node: Node, data: bytes) -> list[str]:

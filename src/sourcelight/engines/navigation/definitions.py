@@ -80,13 +80,13 @@ def resolve_in_file(
     in_scope.sort(key=lambda pair: -pair[0])
     return [
         ResolvedDefinition(
-            document,
-            definition.offset,
-            definition.offset + len(name),
-            definition.kind,
-            "scope",
-            SAME_FILE_SCORE,
-            "declared in an enclosing scope of the file",
+            document=document,
+            start=definition.offset,
+            end=definition.offset + len(name),
+            kind=definition.kind,
+            rule="scope",
+            score=SAME_FILE_SCORE,
+            reason="declared in an enclosing scope of the file",
         )
         for _, definition in in_scope
     ]
@@ -202,7 +202,15 @@ def resolve_by_rank(
 
     reason = f"first occurrence; {document.language or 'this kind of file'} has no grammar here"
     return [
-        ResolvedDefinition(document, occurrence_in_text.start, occurrence_in_text.end, "string", "text", 0.1, reason)
+        ResolvedDefinition(
+            document=document,
+            start=occurrence_in_text.start,
+            end=occurrence_in_text.end,
+            kind="string",
+            rule="text",
+            score=0.1,
+            reason=reason,
+        )
     ]
 
 
@@ -343,11 +351,9 @@ def _share_score(definition: ResolvedDefinition, votes: dict[object, list[float]
     """Multiply the score of one of several candidates by its share of the votes."""
     total = sum(sum(weights) for weights in votes.values())
     votes_for_it = sum(votes.get(definition.key, [0.0]))
-    return (
-        definition
-        if not votes_for_it or not total
-        else replace(definition, score=round(definition.score * votes_for_it / total, 3))
-    )
+    if not votes_for_it or not total:
+        return definition
+    return replace(definition, score=round(definition.score * votes_for_it / total, 3))
 
 
 def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:

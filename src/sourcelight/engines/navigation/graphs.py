@@ -84,7 +84,13 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                     return
 
                 yield CallSite(
-                    level, caller, call.document, call.occurrence, search.definitions[0], call.rule, call.score
+                    depth=level,
+                    caller=caller,
+                    document=call.document,
+                    occurrence=call.occurrence,
+                    callee=search.definitions[0],
+                    rule=call.rule,
+                    score=call.score,
                 )
                 # `seen` also ends recursion: a function that calls itself is followed once.
                 if caller is None or level >= depth or (caller.document.key, caller.start) in seen:
@@ -134,7 +140,13 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
 
             body = body_of(definition, workspace)
             yield CallSite(
-                level, caller, caller.document, occurrence, body or definition, definition.rule, definition.score
+                depth=level,
+                caller=caller,
+                document=caller.document,
+                occurrence=occurrence,
+                callee=body or definition,
+                rule=definition.rule,
+                score=definition.score,
             )
             if (
                 body is None
@@ -172,7 +184,9 @@ def _note_left_out(count: int, workspace: Workspace) -> None:
 
 def _implementation(definition: ResolvedDefinition, workspace: Workspace) -> ResolvedDefinition:
     resolver = resolver_of(definition.document.language)
-    return definition if resolver is None else resolver.implementation(definition, workspace)
+    if resolver is None:
+        return definition
+    return resolver.implementation(definition, workspace)
 
 
 def _query_of(definition: NamedDefinition) -> SymbolQuery:
@@ -360,7 +374,14 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
                 counts[key] += 1
 
         edges = [
-            Edge(project.name, target, module, external, len(files[target, module, external]), count)
+            Edge(
+                source=project.name,
+                target=target,
+                module=module,
+                external=external,
+                files=len(files[target, module, external]),
+                imports=count,
+            )
             for (target, module, external), count in counts.items()
         ]
         yield sorted(edges, key=lambda edge: (edge.external, -edge.imports, edge.target, edge.module))

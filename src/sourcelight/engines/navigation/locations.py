@@ -135,7 +135,13 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
         name = text[start:end].decode(errors="replace")
         is_cut = end_byte - start_byte < line_end - line_start
         locations.append(
-            SourceLocation(number, len(before), len(before) + len(name), line.decode(errors="replace"), is_cut)
+            SourceLocation(
+                line_number=number,
+                start=len(before),
+                end=len(before) + len(name),
+                line=line.decode(errors="replace"),
+                is_truncated=is_cut,
+            )
         )
 
     return locations
@@ -238,7 +244,9 @@ def _docstring(text: str) -> str:
     if match is None:
         return ""
     lines = match[2].strip().splitlines()
-    return "\n".join([lines[0].strip(), *(line.strip() for line in lines[1:])]) if lines else ""
+    if lines:
+        return "\n".join([lines[0].strip(), *(line.strip() for line in lines[1:])])
+    return ""
 
 
 def signature_end(text: str) -> int:

@@ -155,15 +155,15 @@ def _table_definitions(project: Project, shard: int, table: SymbolTable, name: b
                 continue
 
             yield NamedDefinition(
-                project.document_at(number),
-                start,
-                start + len(name),
-                KINDS[int(table.kind[row])],
-                container.decode(errors="replace"),
-                int(table.line[row]),
-                int(table.begin_line[row]),
-                int(table.end_line[row]),
-                bool(table.flags[row]),
+                document=project.document_at(number),
+                start=start,
+                end=start + len(name),
+                kind=KINDS[int(table.kind[row])],
+                container=container.decode(errors="replace"),
+                line=int(table.line[row]),
+                begin_line=int(table.begin_line[row]),
+                end_line=int(table.end_line[row]),
+                declaration=bool(table.flags[row]),
             )
 
     for notebook in notebooks.values():
@@ -214,9 +214,10 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
         return [] if code is None else list(code.definitions.definitions())
 
     entry = _table_with(document, workspace)
-    file_definitions = (
-        definitions(document.language, document.text) if entry is None else entry[0].definitions(entry[1])
-    )
+    if entry is None:
+        file_definitions = definitions(document.language, document.text)
+    else:
+        file_definitions = entry[0].definitions(entry[1])
     return list(file_definitions.definitions())
 
 
@@ -226,7 +227,9 @@ def imports_of(document: Document, workspace: Workspace) -> list[Import]:
         code = document.code
         return [] if code is None else code.definitions.imports
     entry = _table_with(document, workspace)
-    return imports(document.language, document.text) if entry is None else entry[0].imports(entry[1])
+    if entry is None:
+        return imports(document.language, document.text)
+    return entry[0].imports(entry[1])
 
 
 def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, int] | None:
@@ -237,7 +240,9 @@ def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, 
     tables = tables_of(document.project, workspace)
     shard, table_document = int(snapshot.view.shard[document.number]), int(snapshot.view.document[document.number])
     table = tables[shard] if shard < len(tables) else None
-    return None if table is None or not table.doc_language[table_document] else (table, table_document)
+    if table is None or not table.doc_language[table_document]:
+        return None
+    return (table, table_document)
 
 
 def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] | None:

@@ -56,13 +56,13 @@ def rank_definitions(
     reason = f"{'the only definition' if count == 1 else f'best of {count} definitions'} of that name"
     return [
         ResolvedDefinition(
-            candidate.document,
-            candidate.start,
-            candidate.end,
-            candidate.kind,
-            "name",
-            _score_of_rank(count, rank),
-            reason,
+            document=candidate.document,
+            start=candidate.start,
+            end=candidate.end,
+            kind=candidate.kind,
+            rule="name",
+            score=_score_of_rank(count, rank),
+            reason=reason,
         )
         for rank, candidate in enumerate(ordered[:limit])
     ]

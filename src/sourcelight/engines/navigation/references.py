@@ -138,7 +138,9 @@ class References:
 
     def _overridden(self, definition: ResolvedDefinition) -> Sequence[ResolvedDefinition]:
         language = resolver_of(definition.document.language)
-        return language.overridden(definition, self.workspace) if language is not None else ()
+        if language is not None:
+            return language.overridden(definition, self.workspace)
+        return ()
 
     def _match(self, answer: ResolvedDefinition) -> ResolvedDefinition | None:
         """Return an answer if it is one of the definitions, or implements or overrides the same member."""

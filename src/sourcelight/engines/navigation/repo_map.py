@@ -69,7 +69,7 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
     for number in sorted(selected):
         document = project.document_at(number)
         text = LineTable(document.text)
-        lines.append(MapLine(document, None, document.shown_path, weights[number]))
+        lines.append(MapLine(document=document, definition=None, text=document.shown_path, score=weights[number]))
         for definition, score in sorted(selected[number], key=lambda pair: pair[0].offset):
             signature = (
                 signature_of(text.between(definition.line, definition.end_line), definition.kind) or definition.name

@@ -237,7 +237,7 @@ class ProjectCache:
         except SearchIndexError:
             with ObjectReader(target.repository) as reader:
                 tree = reader.tree(target.commit)
-            return Project(target, tree.paths, None, tree.blob_ids)
+            return Project(target=target, paths=tree.paths, snapshot=None, _blob_ids=tree.blob_ids)
 
         view = snapshot.view
         # Copied: a mapped view would be unusable once the index is replaced, while a project lives as long as its cache

@@ -180,7 +180,12 @@ def _parse(shard: Shard, document: int, language: str) -> _Names:
     columns = parsed.rows.astype(np.int64)
     start = columns[:, COLUMNS.index("offset")]
     lengths = np.fromiter(map(len, parsed.names), np.int64, len(parsed))
-    return _Names(np.array([len(parsed)], dtype=np.int64), start, start + lengths, columns[:, COLUMNS.index("kind")])
+    return _Names(
+        lengths=np.array([len(parsed)], dtype=np.int64),
+        start=start,
+        end=start + lengths,
+        kind=columns[:, COLUMNS.index("kind")],
+    )
 
 
 def _find_files(view: CommitView, paths: Sequence[str]) -> tuple[Int64Array, Int64Array]:
@@ -227,5 +232,5 @@ def is_missing(store: IndexStore, target: Target, path: str) -> bool:
     return store.open(target)[0].reason_of(path) == REASONS[_MISSING_CODE]
 
 
-_NO_NAMES = _Names(_empty(), _empty(), _empty(), _empty())
-_NO_DEFINITIONS = _Names(np.zeros(1, dtype=np.int64), _empty(), _empty(), _empty())
+_NO_NAMES = _Names(lengths=_empty(), start=_empty(), end=_empty(), kind=_empty())
+_NO_DEFINITIONS = _Names(lengths=np.zeros(1, dtype=np.int64), start=_empty(), end=_empty(), kind=_empty())

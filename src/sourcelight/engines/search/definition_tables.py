@@ -122,4 +122,6 @@ def count_large_notebooks(view: CommitView, mask: BoolArray | None = None) -> in
 def pending_count(view: CommitView, shard: int, table: SymbolTable | None, mask: BoolArray | None = None) -> int:
     """Count the files of a view under the mask, in one shard, whose definitions have not been parsed yet."""
     documents, _ = _documents_with_grammar(view, shard, mask)
-    return len(documents) if table is None else int(np.count_nonzero(table.doc_language[documents] == 0))
+    if table is None:
+        return len(documents)
+    return int(np.count_nonzero(table.doc_language[documents] == 0))

@@ -327,7 +327,7 @@ def prepare(query: TextQuery) -> PreparedQuery:
     while isinstance(tree, And | Or) and len(tree.args) == 1:
         tree = tree.args[0]
 
-    return PreparedQuery(query, tuple(numbers), frozenset(visible), tree)
+    return PreparedQuery(query=query, terms=tuple(numbers), visible=frozenset(visible), tree=tree)
 
 
 def _may_match(node: Boolean[int], may_hold: Callable[[int], bool]) -> bool:

@@ -92,7 +92,12 @@ class OpenedTargets:
         """Repository and revision of each target."""
         if len(self._locations) != len(self.targets):
             self._locations = tuple(
-                RepositoryRevision(target.repository.info.name, target.repository.info.id, target.revision, commit)
+                RepositoryRevision(
+                    repository=target.repository.info.name,
+                    repository_id=target.repository.info.id,
+                    revision=target.revision,
+                    commit=commit,
+                )
                 for target, commit in zip(self.targets, self.commits, strict=True)
             )
         return self._locations

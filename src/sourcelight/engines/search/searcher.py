@@ -194,7 +194,13 @@ class SearchLoop:
         """Evaluate batch after batch; files without content come first in path order, and last otherwise."""
         in_path_order = self.options.in_path_order
         name_only = search.name_only_matches()
-        name_only_matches = FileMatches(NO_SPANS, FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), name_only, 0)
+        name_only_matches = FileMatches(
+            spans=NO_SPANS,
+            content_files=FileNumbers(_EMPTY),
+            documents=DocumentNumbers(_EMPTY),
+            path_files=name_only,
+            finished_up_to=0,
+        )
         if in_path_order and len(name_only):
             yield name_only_matches
 
@@ -245,11 +251,8 @@ class _FinishedRepositories:
             return
 
         skipped = self._search.corpus.skipped_counts(self._search.selection)
-        missing_files = (
-            self._search.corpus.missing_files(self._search.selection)
-            if any("missing" in counts for counts in skipped)
-            else ()
-        )
+        has_missing = any("missing" in counts for counts in skipped)
+        missing_files = self._search.corpus.missing_files(self._search.selection) if has_missing else ()
         for index in range(self._reported, end):
             name = targets[index].repository.name
             pending.done.append(name)
@@ -374,9 +377,10 @@ class MatchCounts:
 
         keys, key_index = self._keys(corpus, targets, files)
         file_counts = np.bincount(key_index, minlength=len(keys)).tolist()
-        match_sums = (
-            file_counts if matches is None else np.bincount(key_index, weights=matches, minlength=len(keys)).tolist()
-        )
+        if matches is None:
+            match_sums = file_counts
+        else:
+            match_sums = np.bincount(key_index, weights=matches, minlength=len(keys)).tolist()
         for key, file_count, match_sum in zip(keys, file_counts, match_sums, strict=True):
             total = self._totals.setdefault(key, [0, 0])
             total[0] += int(match_sum)

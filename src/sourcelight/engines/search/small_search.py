@@ -168,7 +168,13 @@ class SmallSearch:
             order = np.argsort(files, kind="stable")
             files, documents = files[order], documents[order]
 
-        return FileMatches(spans, FileNumbers(files), DocumentNumbers(documents), _NO_FILES, self.corpus.files)
+        return FileMatches(
+            spans=spans,
+            content_files=FileNumbers(files),
+            documents=DocumentNumbers(documents),
+            path_files=_NO_FILES,
+            finished_up_to=self.corpus.files,
+        )
 
     def _copies(self, documents: DocumentNumbers) -> Int64Array:
         """Return the number of selected files with each document as their content."""
@@ -192,7 +198,15 @@ class SmallSearch:
         collector = MatchCollector(source, _OPTIONS)
 
         # Files without content match by their paths; they wait there for those before them.
-        collector.add(FileMatches(NO_SPANS, _NO_FILES, DocumentNumbers(_EMPTY), name_only, 0))
+        collector.add(
+            FileMatches(
+                spans=NO_SPANS,
+                content_files=_NO_FILES,
+                documents=DocumentNumbers(_EMPTY),
+                path_files=name_only,
+                finished_up_to=0,
+            )
+        )
         rows, max_copies = len(name_only), 1
         for batch in search.batches(BatchSizer(2 * self.limits.units)):
             matches = search.evaluate(batch)

@@ -195,7 +195,9 @@ class _TextJob:
 
                 limit = self.store.max_file_size
                 sizes = (reader.size(blob_id) or 0 for blob_id in new_blobs)
-                return tree if sum(size for size in sizes if size <= limit) <= max_bytes else None
+                if sum(size for size in sizes if size <= limit) <= max_bytes:
+                    return tree
+                return None
         except RepositoryError:
             raise
         except (SourcelightError, OSError, ValueError):

@@ -92,7 +92,9 @@ def reason_of(error: Exception) -> str:
         return "not enough memory"
     if isinstance(error, OSError) and error.strerror:
         is_full = error.errno in _FULL  # no place of this machine is named: callers read it
-        return f"no room left on the disk ({error.strerror})" if is_full else error.strerror
+        if is_full:
+            return f"no room left on the disk ({error.strerror})"
+        return error.strerror
 
     return f"{type(error).__name__}: {error}"
 

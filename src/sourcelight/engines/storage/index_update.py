@@ -187,12 +187,12 @@ class IndexUpdate(Generic[J]):
         finished = [name for name, count in self._remaining.items() if not count and name not in self._failures]
         files, size = self._totals()
         return IndexReport(
-            tuple(name for name in self._built if name in finished),
-            tuple(name for name in finished if name not in self._built),
-            self._failures,
-            files,
-            size,
-            not is_complete,
+            built=tuple(name for name in self._built if name in finished),
+            current=tuple(name for name in finished if name not in self._built),
+            failures=self._failures,
+            files=files,
+            text_bytes=size,
+            cancelled=not is_complete,
         )
 
     def _on_event(self, job: J, event: Event) -> None:
@@ -216,7 +216,15 @@ class IndexUpdate(Generic[J]):
             names = {*self._remaining, *self._failures}
             unfinished = sum(1 for count in self._remaining.values() if count)
             files, size = self._totals()
-            self._on_progress(IndexProgress(len(names) - unfinished, len(names), files, size, repository))
+            self._on_progress(
+                IndexProgress(
+                    repositories_done=len(names) - unfinished,
+                    repositories_total=len(names),
+                    files=files,
+                    text_bytes=size,
+                    repository=repository,
+                )
+            )
 
     def _totals(self) -> Counts:
         return sum(files for files, _ in self._counts.values()), sum(size for _, size in self._counts.values())

@@ -140,7 +140,9 @@ def _content_name(kind: Kind, table: bytes) -> str:
 
 def _bytes_of(array: AnyArray) -> memoryview:
     contiguous: Any = np.ascontiguousarray(array)
-    return memoryview(contiguous.reshape(-1)).cast("B") if array.nbytes else memoryview(b"")
+    if array.nbytes:
+        return memoryview(contiguous.reshape(-1)).cast("B")
+    return memoryview(b"")
 
 
 class SectionFile:

@@ -107,7 +107,12 @@ def expando_of(language: str) -> str:
     In most grammars no name begins with ``$``. Source: ``impl_lang_expando!`` in `crates/language/src/lib.rs` of
     ast-grep/ast-grep.
     """
-    return "$" if language in _PLAIN else "\N{LINEAR B SYLLABLE B008 A}" if language in _LINEAR_B else "\N{MICRO SIGN}"
+    if language in _PLAIN:
+        return "$"
+    if language in _LINEAR_B:
+        return "\N{LINEAR B SYLLABLE B008 A}"
+
+    return "\N{MICRO SIGN}"
 
 
 def check_installed() -> None:

@@ -103,16 +103,16 @@ class FileDefinitions:
             offset, line, begin_line, end_line, parent, kind, flags = row
             column = -1 if data is None else offset - (data.rfind(b"\n", 0, offset) + 1)
             yield Definition(
-                name.decode(errors="replace"),
-                KINDS[kind],
-                container.decode(errors="replace"),
-                offset,
-                line,
-                begin_line,
-                end_line,
-                parent - 1,
-                bool(flags & DECLARATION),
-                column,
+                name=name.decode(errors="replace"),
+                kind=KINDS[kind],
+                container=container.decode(errors="replace"),
+                offset=offset,
+                line=line,
+                begin_line=begin_line,
+                end_line=end_line,
+                parent=parent - 1,
+                declaration=bool(flags & DECLARATION),
+                column=column,
             )
 
 
@@ -366,7 +366,9 @@ def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Or
 
         holder = stack[-1]
         if captured in _UNTITLED:
-            named_holder = _Holder(end, captured, 0, name) if captured == "scope" else _nearest_named(stack)
+            named_holder = (
+                _Holder(end=end, kind=captured, position=0, name=name) if captured == "scope" else _nearest_named(stack)
+            )
             stack.append(_Holder(end, captured, named_holder.position, named_holder.name))
             continue
 
@@ -427,4 +429,4 @@ def _to_rows(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefin
     rows[:, 4] = parents
     rows[:, 5] = kinds
     rows[:, 6] = flags
-    return FileDefinitions(list(names), list(containers), rows, incomplete)
+    return FileDefinitions(names=list(names), containers=list(containers), rows=rows, incomplete=incomplete)

@@ -218,11 +218,13 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
     rows = rows[order]
     rows[:, _PARENT] = new_places[rows[:, _PARENT]]
     return FileDefinitions(
-        [names[number] for number in order.tolist()],
-        [containers[number] for number in order.tolist()],
-        rows,
-        next((part.incomplete for part in parts if part.incomplete), ""),
-        sorted((statement for part in parts for statement in part.imports), key=lambda statement: statement.line),
+        names=[names[number] for number in order.tolist()],
+        containers=[containers[number] for number in order.tolist()],
+        rows=rows,
+        incomplete=next((part.incomplete for part in parts if part.incomplete), ""),
+        imports=sorted(
+            (statement for part in parts for statement in part.imports), key=lambda statement: statement.line
+        ),
     )
 
 

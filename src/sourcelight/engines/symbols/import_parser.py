@@ -80,7 +80,9 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
                 # Tables separate texts by newlines, so a text with one would shift all texts after it.
                 and b"\n" not in module + member + alias
             ):
-                imports.append(Import(_to_text(module), _to_text(member), _to_text(alias), line))
+                imports.append(
+                    Import(module=_to_text(module), member=_to_text(member), alias=_to_text(alias), line=line)
+                )
 
     return imports
 
@@ -169,7 +171,9 @@ def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:
 
 
 def _last(node: Node | None, data: bytes) -> bytes:
-    return _text(node.named_children[-1], data) if node is not None and node.named_children else b""
+    if node is not None and node.named_children:
+        return _text(node.named_children[-1], data)
+    return b""
 
 
 _SPACES = re.compile(rb"\s+")

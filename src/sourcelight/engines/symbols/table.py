@@ -390,7 +390,13 @@ class SymbolTable:
         columns: Sequence[Array] = [getattr(self, column)[start:end] for column in COLUMNS]
         rows = np.stack([column.astype(np.uint32) for column in columns], axis=1)
         names, containers = self.texts(self.name[start:end]), self.texts(self.container[start:end])
-        return FileDefinitions(names, containers, rows, self.state(document), self.imports(document))
+        return FileDefinitions(
+            names=names,
+            containers=containers,
+            rows=rows,
+            incomplete=self.state(document),
+            imports=self.imports(document),
+        )
 
     @functools.cached_property
     def importing(self) -> BoolArray:
@@ -417,7 +423,12 @@ class SymbolTable:
         )
         columns = (self.import_module[start:end], self.import_member[start:end], self._import_line[start:end])
         return [
-            Import(self.import_text(module), self.import_text(member), self.import_text(aliases.get(row, 0)), line)
+            Import(
+                module=self.import_text(module),
+                member=self.import_text(member),
+                alias=self.import_text(aliases.get(row, 0)),
+                line=line,
+            )
             for row, module, member, line in zip(
                 range(start, end), *(column.tolist() for column in columns), strict=True
             )

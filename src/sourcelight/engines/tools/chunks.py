@@ -113,7 +113,7 @@ class _ChunkResult:
     def report(self, event: Progress) -> None:
         """Report progress, and record skipped work."""
         if self.context.observer is not None:
-            self.context.observer(ToolProgress("searching", event.match_count, 0, "matches"))
+            self.context.observer(ToolProgress(stage="searching", done=event.match_count, total=0, detail="matches"))
         if event.done:
             limiting = [item for item in event.skipped if is_limiting(item)]
             self.notices += [_one_line(item) for item in limiting]
@@ -127,7 +127,13 @@ class _ChunkResult:
     def all_as_table(self, text: str) -> ToolResult:
         """Return all chunks as a table, built from columns because there may be a million."""
         table = table_of_batches(self.batches)
-        return ToolResult("found_chunks", table, {"query": text}, self.is_complete, tuple(dict.fromkeys(self.notices)))
+        return ToolResult(
+            columns="found_chunks",
+            table=table,
+            attributes={"query": text},
+            complete=self.is_complete,
+            notices=tuple(dict.fromkeys(self.notices)),
+        )
 
 
 def _with_cell_text(batch: Any) -> Any:
@@ -206,14 +212,14 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
                 terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
 
         yield ResultChunk(
-            repository,
-            revision,
-            commit,
-            path,
-            int(firsts[start]),
-            text,
-            int(counts[start:end].sum()),
-            len(terms),
+            repository=repository,
+            revision=revision,
+            commit=commit,
+            path=path,
+            first_line=int(firsts[start]),
+            text=text,
+            matches=int(counts[start:end].sum()),
+            terms=len(terms),
             match_starts=match_starts,
         )
 
@@ -276,11 +282,11 @@ def shortened_answer(
     attributes = {"query": query, "matches": sum(chunk.matches or 0 for chunk in best_chunks), "files": files}
     is_cut = left_out > 0 or any(chunk.truncated for chunk in best_chunks)
     return ToolResult(
-        "found_chunks",
-        table_of_chunks(best_chunks),
-        attributes,
-        is_complete and not is_cut,
-        tuple(dict.fromkeys(messages)),
+        columns="found_chunks",
+        table=table_of_chunks(best_chunks),
+        attributes=attributes,
+        complete=is_complete and not is_cut,
+        notices=tuple(dict.fromkeys(messages)),
     )
 
 

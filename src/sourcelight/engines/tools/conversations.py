@@ -90,7 +90,9 @@ def _with_places(value: Any, context: ToolContext) -> Any:
     if isinstance(value, list | tuple):
         return [_with_places(item, context) for item in value]
 
-    return _LINK.sub(lambda link: f"]({place_text(link[1])})", value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _LINK.sub(lambda link: f"]({place_text(link[1])})", value)
+    return value
 
 
 def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -215,7 +215,13 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
     }
 
     # A reader of pages stops at the page without a next one, so that page is complete even if others came before it.
-    return ToolResult("files", table, attributes, not notices and (context.served or not start), notices)
+    return ToolResult(
+        columns="files",
+        table=table,
+        attributes=attributes,
+        complete=not notices and (context.served or not start),
+        notices=notices,
+    )
 
 
 def _position(cursor: str | None, commit: str, total: int) -> int:

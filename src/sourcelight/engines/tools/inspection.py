@@ -95,7 +95,13 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         **total,
         "commits": {name: sorted(oids) for name, oids in sorted(commits.items())},
     }
-    return ToolResult("counts", result, attributes, is_complete, tuple(dict.fromkeys(notices)))
+    return ToolResult(
+        columns="counts",
+        table=result,
+        attributes=attributes,
+        complete=is_complete,
+        notices=tuple(dict.fromkeys(notices)),
+    )
 
 
 def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> tuple[_Counts, dict[str, set[str]]]:
@@ -169,7 +175,7 @@ def _follow(
                     files.setdefault(key, set()).add(file_index)
             elif isinstance(event, Progress):
                 if context.observer is not None:
-                    context.observer(ToolProgress("counting", event.match_count, 0, "matches"))
+                    context.observer(ToolProgress(stage="counting", done=event.match_count, total=0, detail="matches"))
                 if event.done:
                     limiting = [item for item in event.skipped if is_limiting(item)]
                     notices += [" ".join(item.message.split()) or item.title for item in limiting]
@@ -245,12 +251,16 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
     # Clients of ours show it as they do embedded; the text for models is made of the rows.
     attributes["explanation"] = explanation.to_dict()
     missing = {name for meaning in explanation.alternatives for name in meaning.without_index}
-    notices = (
-        (f"The index of {count_of(len(missing), 'repository')} is not complete yet; files are not counted.",)
-        if missing
-        else ()
+    notices: tuple[str, ...] = ()
+    if missing:
+        notices = (f"The index of {count_of(len(missing), 'repository')} is not complete yet; files are not counted.",)
+    return ToolResult(
+        columns="query_parts",
+        table=table_of("query_parts", len(rows), **columns),
+        attributes=attributes,
+        complete=not missing,
+        notices=notices,
     )
-    return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), attributes, not missing, notices)
 
 
 def _part_line(row: Row) -> str:
@@ -304,7 +314,7 @@ def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult
     table = tables.table("refs", values, len(rows))
     notices = (f"The newest {len(rows):,} of {total:,} refs are shown.",) if len(rows) < total else ()
     attributes = {"repository": repository.name, "total": total}
-    return ToolResult("refs", table, attributes, len(rows) == total, notices)
+    return ToolResult(columns="refs", table=table, attributes=attributes, complete=len(rows) == total, notices=notices)
 
 
 def _commit_of(handle: Any, commit: str) -> tuple[int, str]:

@@ -98,7 +98,7 @@ def symbol_query_of(
     if not symbol or "\n" in symbol:
         raise ToolError(f"{tool}: {arguments.symbol!r} is not the name of a symbol", tool=tool, argument="symbol")
 
-    return SymbolQuery(document, symbol, line, column)
+    return SymbolQuery(document=document, name=symbol, line_number=line, column=column)
 
 
 def notices_of(workspace: Workspace) -> tuple[str, ...]:
@@ -132,7 +132,11 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     notices = notices_of(workspace)
     complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult(
-        "definitions", table("definitions", rows), _answer_attributes(query, arguments), complete, notices
+        columns="definitions",
+        table=table("definitions", rows),
+        attributes=_answer_attributes(query, arguments),
+        complete=complete,
+        notices=notices,
     )
 
 
@@ -176,7 +180,9 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
 
 def _cell_of(row: Mapping[str, Any]) -> dict[str, int]:
     """Return the keys of a payload that locate a name in a notebook; none for other files."""
-    return {} if row["cell"] is None else {"cell": row["cell"], "cellLine": row["cell_line"]}
+    if row["cell"] is None:
+        return {}
+    return {"cell": row["cell"], "cellLine": row["cell_line"]}
 
 
 def _is_among(line: str, number: int, first: int, lines: Sequence[str]) -> bool:
@@ -221,7 +227,9 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
         "left_out": cached.left_out,
     }
     complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
-    return ToolResult("references", table, attributes, complete, notices_of(workspace))
+    return ToolResult(
+        columns="references", table=table, attributes=attributes, complete=complete, notices=notices_of(workspace)
+    )
 
 
 def _references(
@@ -267,7 +275,13 @@ def _references(
     # Rows are kept as found, likeliest first, because a limit takes that prefix; `order` is for display: own repository
     # first. `sorted` is stable, so rows of a file keep their order.
     order = np.array(sorted(range(len(rows)), key=order_keys.__getitem__), dtype=np.int64)
-    references = CachedReferences(table("references", rows), order, len(search.definitions), search.left_out, {})
+    references = CachedReferences(
+        table=table("references", rows),
+        order=order,
+        definitions=len(search.definitions),
+        left_out=search.left_out,
+        notices={},
+    )
     return references, complete and search.complete
 
 
@@ -298,7 +312,9 @@ class _ReferenceReporter:
     def _report(self, rows: Any, count: int) -> None:
         assert self._observer is not None  # noqa: S101 - narrows for the type checker
         self.reported += rows.num_rows
-        self._observer(ToolProgress("finding references", self._files, 0, f"{count:,} found", rows))
+        self._observer(
+            ToolProgress(stage="finding references", done=self._files, total=0, detail=f"{count:,} found", rows=rows)
+        )
 
 
 def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:

@@ -57,7 +57,7 @@ class _StageReporter:
         observer = self._context.observer
         if observer is not None and time.monotonic() - self._last > _REPORT_EVERY_S:
             self._last = time.monotonic()
-            observer(ToolProgress(self._stage, done, self._total, detail))
+            observer(ToolProgress(stage=self._stage, done=done, total=self._total, detail=detail))
 
 
 def project_of(repo: str, revision: str | None, context: ToolContext, workspace: Workspace) -> Project:
@@ -129,7 +129,13 @@ def _answer(
 
     # Other notices, such as about unlikely places left out, describe the method, not missing rows.
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
-    return ToolResult(columns, table(columns, rows), attributes, complete, notices_of(workspace))
+    return ToolResult(
+        columns=columns,
+        table=table(columns, rows),
+        attributes=attributes,
+        complete=complete,
+        notices=notices_of(workspace),
+    )
 
 
 def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:

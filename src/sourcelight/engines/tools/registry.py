@@ -55,7 +55,9 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
     context.engine.refresh(context.cancellation)
     result = context.engine.run_tool(handler_of(tool), parsed, context)
     missing = (*missing_contents(tool, result, arguments, context), *_replaced_objects(result, arguments, context))
-    return replace(result, notices=(*result.notices, *missing), complete=False) if missing else result
+    if missing:
+        return replace(result, notices=(*result.notices, *missing), complete=False)
+    return result
 
 
 _ALL_PAGES = PageRequest()

@@ -65,7 +65,13 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
         "has_previous_page": start > 0,
         "has_next_page": has_next_page,
     }
-    return ToolResult("repository_list", table, info, not has_next_page and not start, notices)
+    return ToolResult(
+        columns="repository_list",
+        table=table,
+        attributes=info,
+        complete=not has_next_page and not start,
+        notices=notices,
+    )
 
 
 def encode_cursor(name: str) -> str:

@@ -136,7 +136,13 @@ def _answer(
         "searched_files": ranking.searched_files,
         "unknown": list(ranking.unknown),
     }
-    return ToolResult("found_chunks", table_of_chunks(chunks), attributes, is_complete, tuple(notices))
+    return ToolResult(
+        columns="found_chunks",
+        table=table_of_chunks(chunks),
+        attributes=attributes,
+        complete=is_complete,
+        notices=tuple(notices),
+    )
 
 
 def _notices(ranking: Ranking) -> list[str]:
@@ -176,13 +182,13 @@ def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
         text = stripped.rstrip("\n")
 
     return ResultChunk(
-        target.repository.name,
-        target.revision,
-        target.commit,
-        ranked.path,
-        first_line if text else 0,
-        text,
-        None,
+        repository=target.repository.name,
+        revision=target.revision,
+        commit=target.commit,
+        path=ranked.path,
+        first_line=first_line if text else 0,
+        text=text,
+        matches=None,
         score=ranked.score,
     )
 

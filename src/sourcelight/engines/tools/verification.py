@@ -121,13 +121,23 @@ def _parse_word(text: str, number: int) -> CodeReference | None:
     remaining = text[: end.start()] if end else text
     match = _PLACE.fullmatch(remaining)
     if match is not None:
-        return CodeReference(number, text, match["path"], first, last, match["repo"], match["commit"])
+        return CodeReference(
+            text_line=number,
+            text=text,
+            path=match["path"],
+            first=first,
+            last=last,
+            repository=match["repo"],
+            revision=match["commit"],
+        )
 
     # The path needs an extension or a slash: `12:30` and `host:80` aren't files.
     is_path = _PATH.fullmatch(remaining) is not None and (
         "/" in remaining or _EXTENSION.search(remaining[-12:]) is not None
     )
-    return CodeReference(number, text, remaining, first, last) if end and is_path and remaining.strip("/.") else None
+    if end and is_path and remaining.strip("/."):
+        return CodeReference(text_line=number, text=text, path=remaining, first=first, last=last)
+    return None
 
 
 def _range(first: str | None, last: str | None) -> tuple[int, int]:
@@ -153,12 +163,28 @@ def _parse_url(url: str, number: int) -> CodeReference | None:
 
     # GitLab's addresses look alike, but have lines behind a `#`, and always a revision.
     if ours is not None and (ours["revision"] or not parts.fragment or forge is None):
-        return CodeReference(number, url, ours["path"], first, last, ours["name"], ours["revision"] or "")
+        return CodeReference(
+            text_line=number,
+            text=url,
+            path=ours["path"],
+            first=first,
+            last=last,
+            repository=ours["name"],
+            revision=ours["revision"] or "",
+        )
     if forge is None:
         return None
 
     name = f"{parts.hostname}/{forge['name']}"
-    return CodeReference(number, url, forge["path"], first, last, name, forge["revision"])
+    return CodeReference(
+        text_line=number,
+        text=url,
+        path=forge["path"],
+        first=first,
+        last=last,
+        repository=name,
+        revision=forge["revision"],
+    )
 
 
 @dataclass(slots=True)
@@ -326,7 +352,13 @@ def _verify(arguments: VerifyArguments, context: ToolContext) -> ToolResult:
     statuses = [row["status"] for row in rows]
     attributes = {status: statuses.count(status) for status in ("verified", "moved", "rejected")}
     complete = len(references) <= MAX_CITATIONS
-    return ToolResult("citations", table_of("citations", len(rows), **columns), attributes, complete, notices)
+    return ToolResult(
+        columns="citations",
+        table=table_of("citations", len(rows), **columns),
+        attributes=attributes,
+        complete=complete,
+        notices=notices,
+    )
 
 
 def _line(row: Row) -> str:

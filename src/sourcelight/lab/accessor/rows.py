@@ -72,9 +72,10 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def _best_link(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
-    commit_links = (
-        resolver.commit(row["repository"] or "", row["commit"]) if not row.get("path") and row.get("commit") else ()
-    )
+    if not row.get("path") and row.get("commit"):
+        commit_links = resolver.commit(row["repository"] or "", row["commit"])
+    else:
+        commit_links = ()
     for link in (*resolver.of(row), *commit_links):
         if kind in {None, link.kind}:
             return link.href, link.kind
@@ -171,7 +172,9 @@ async def _watch(
             raise
 
         notices = tuple(frame.attrs.get("notices", ()))
-        state.finish(ToolResult("", _RowCount(rows), {}, not notices, notices))
+        state.finish(
+            ToolResult(columns="", table=_RowCount(rows), attributes={}, complete=not notices, notices=notices)
+        )
 
     return frame
 
@@ -197,14 +200,14 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
     line = int(location.get("line_number") or location.get("start_line") or 0)
     texts = lines["line"].astype("object").tolist()
     content = FileContent(
-        location["repository"],
-        commit,
-        location["path"],
-        texts,
-        line,
-        line,
-        _displayed_spans(frame.iloc[position].to_dict(), _spans(frame, position)),
-        resolver_for(backend),
+        repository=location["repository"],
+        commit=commit,
+        path=location["path"],
+        lines=texts,
+        first=line,
+        last=line,
+        spans=_displayed_spans(frame.iloc[position].to_dict(), _spans(frame, position)),
+        links=resolver_for(backend),
     )
     return FileView(content, lines)
 

@@ -187,4 +187,6 @@ def replace_variables(text: str, names: Sequence[str], variables: Mapping[str, o
         if f"{{{name}}}" not in text:
             raise ToolError(f"%{magic}: --var {name} is set, but {{{name}}} doesn't occur", tool=magic, argument="var")
     alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.sub(rf"\{{({alternatives})\}}", lambda match: str(variables[match[1]]), text) if names else text
+    if names:
+        return re.sub(rf"\{{({alternatives})\}}", lambda match: str(variables[match[1]]), text)
+    return text

@@ -64,14 +64,12 @@ class Completer:
         cell = _CELL.match(before)
         if cell:
             if cell["body"] is None:
-                return (
-                    self._in_magic(cell["magic"], cell["line"].lstrip()) if cell["line"][:1].isspace() else _nothing()
-                )
-            return (
-                self._in_query(cell["body"].split("\n")[-1], self._completions())
-                if cell["magic"] != "ask"
-                else _nothing()
-            )
+                if cell["line"][:1].isspace():
+                    return self._in_magic(cell["magic"], cell["line"].lstrip())
+                return _nothing()
+            if cell["magic"] != "ask":
+                return self._in_query(cell["body"].split("\n")[-1], self._completions())
+            return _nothing()
 
         magic = _LINE.match(lines[line][:column])
         if magic:
@@ -95,7 +93,9 @@ class Completer:
                 [Completion(v, "value") for v in self._choices(context.option) if v.startswith(context.text)],
             )
 
-        return self._in_query(context.text, self._completions()) if magic != "ask" else _nothing()
+        if magic != "ask":
+            return self._in_query(context.text, self._completions())
+        return _nothing()
 
     def _in_command(self, text: str) -> dict[str, Any]:
         command, blank, remaining = text.partition(" ")

@@ -234,7 +234,9 @@ def encode_literal(text: str, quote: str, *, raw: bool) -> str | None:
     if raw:
         return None if quote in text or text.endswith("\\") else text
     escaped = text.replace("\\", "\\\\")
-    return escaped if len(quote) == 3 and quote not in escaped else escaped.replace(quote[0], f"\\{quote[0]}")
+    if len(quote) == 3 and quote not in escaped:
+        return escaped
+    return escaped.replace(quote[0], f"\\{quote[0]}")
 
 
 _LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|commits|ask)\s+(?P<rest>\S.*\?)\s*$")

@@ -108,7 +108,7 @@ def bars(
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
-    return Figure("bars", words, f"Bars of {data.unit} by {by}: {summary}.", draw)
+    return Figure(name="bars", title=words, description=f"Bars of {data.unit} by {by}: {summary}.", draw=draw)
 
 
 @follows_theme
@@ -189,7 +189,12 @@ def ownership(
         return figure
 
     summary = f"{heads[0]} has the largest share" if heads else "there are none"
-    return Figure("ownership", words, f"Bars of {column} divided by author: {summary} of all {unit}.", draw)
+    return Figure(
+        name="ownership",
+        title=words,
+        description=f"Bars of {column} divided by author: {summary} of all {unit}.",
+        draw=draw,
+    )
 
 
 def _bar_column(frame: Any, by: str | None) -> str | None:
@@ -228,7 +233,7 @@ def _author_bars(
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
-    return Figure("ownership", words, f"Bars of {unit} by author: {summary}.", draw)
+    return Figure(name="ownership", title=words, description=f"Bars of {unit} by author: {summary}.", draw=draw)
 
 
 class _Layer(NamedTuple):

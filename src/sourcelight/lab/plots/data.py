@@ -68,11 +68,18 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
     else:
         amounts = pd.Series(1, index=frame.index)
         names = set(frame.columns)
-        unit = "lines" if {"line", "line_number"} <= names else "commits" if {"commit", "subject"} <= names else "rows"
+        if {"line", "line_number"} <= names:
+            unit = "lines"
+        elif {"commit", "subject"} <= names:
+            unit = "commits"
+        else:
+            unit = "rows"
 
     query = next((f.attrs["query"] for f in frames if isinstance(f.attrs.get("query"), str)), "")
     limits = sentences(_repeats_text(frame, unit), *dict.fromkeys(map(_limits_text, frames)))
-    return PlotData(frame, amounts.astype("float64"), unit, f"Of {query}" if query else "", limits)
+    return PlotData(
+        frame=frame, amounts=amounts.astype("float64"), unit=unit, query=f"Of {query}" if query else "", limits=limits
+    )
 
 
 def _frame_of(source: Any) -> DataFrame:

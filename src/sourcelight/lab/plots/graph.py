@@ -84,7 +84,12 @@ def dependencies(
         axes.set_axis_off()
         return figure
 
-    return Figure("dependencies", heading, f"Names around a circle with arrows between them: {counts}.", draw)
+    return Figure(
+        name="dependencies",
+        title=heading,
+        description=f"Names around a circle with arrows between them: {counts}.",
+        draw=draw,
+    )
 
 
 def _imports_between(edges: Any) -> Any:

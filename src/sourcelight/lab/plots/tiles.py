@@ -103,7 +103,9 @@ def treemap(
         return figure
 
     summary = f"{largest.index[0][1]} has the largest number" if len(largest) else "there are none"
-    return Figure("treemap", words, f"Tiles of directories by their {data.unit}: {summary}.", draw)
+    return Figure(
+        name="treemap", title=words, description=f"Tiles of directories by their {data.unit}: {summary}.", draw=draw
+    )
 
 
 def _totals(data: PlotData, depth: int) -> tuple[Any, Any]:
@@ -134,7 +136,9 @@ def _directory(path: str, depth: int) -> str:
     """Return the directory of a path, at most so deep; ``/*`` for files at the top, as in tables."""
     names = path.strip("/").split("/")
     directories = names if path.endswith("/") else names[:-1]
-    return "/".join(directories[:depth]) + "/" if directories and directories != [""] else _TOP
+    if directories and directories != [""]:
+        return "/".join(directories[:depth]) + "/"
+    return _TOP
 
 
 def _tiles(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iterator[_Tile]:
@@ -145,7 +149,7 @@ def _tiles(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iterat
     for (name, amount), tile in zip(members, squarify([amount for _, amount in members], inner), strict=True):
         text = name.removeprefix(group) or name
         label = _fit_label(tile[2], text.rstrip("/") or text) if tile[3] > _LINE_HEIGHT + 0.4 else ""
-        yield _Tile(tile, label, format_number(amount), amount / max_amount)
+        yield _Tile(box=tile, label=label, number=format_number(amount), strength=amount / max_amount)
 
 
 def _draw_group(axes: Any, colors: Theme, color: str, heading: str, box: Box, tiles: Sequence[_Tile]) -> None:
@@ -167,7 +171,9 @@ def _draw_group(axes: Any, colors: Theme, color: str, heading: str, box: Box, ti
 
 def _heading(box: Box, group: str) -> str:
     """Return the name of a group as its heading; empty if there is no space for a heading."""
-    return _fit_label(box[2], group, _HEADING_PT, "bold") if box[3] > 2 * _HEADING_HEIGHT else ""
+    if box[3] > 2 * _HEADING_HEIGHT:
+        return _fit_label(box[2], group, _HEADING_PT, "bold")
+    return ""
 
 
 def _fit_label(width: float, label: str, size_pt: float = _LABEL_PT, weight: str = "normal") -> str:

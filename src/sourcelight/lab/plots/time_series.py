@@ -120,7 +120,9 @@ def over_time(
         style_axes(axes, colors, grid="y", series=len(bars.series) if by else 0)
         return figure
 
-    return Figure("over_time", words, f"Stacked bars of {data.unit} by {bars.period}: {counts}.", draw)
+    return Figure(
+        name="over_time", title=words, description=f"Stacked bars of {data.unit} by {bars.period}: {counts}.", draw=draw
+    )
 
 
 def date_column(data: PlotData, date: str | None) -> str:
@@ -145,7 +147,9 @@ def is_plausible(dates: Any) -> Any:
 
 def _undated_text(has_date: Any) -> str:
     count = int((~has_date).sum())
-    return f"Not shown: {count_of(count, 'row')} without a date, or dated at the beginning of 1970" if count else ""
+    if count:
+        return f"Not shown: {count_of(count, 'row')} without a date, or dated at the beginning of 1970"
+    return ""
 
 
 class _PeriodBars(NamedTuple):
@@ -171,7 +175,12 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
     periods = pd.period_range(steps.min(), steps.max(), freq=frequency)
     amounts = data.amounts[has_date]
     if by is None:
-        return _PeriodBars(name, periods, {"": amounts.groupby(steps).sum().reindex(periods, fill_value=0.0)}, False)
+        return _PeriodBars(
+            period=name,
+            periods=periods,
+            series={"": amounts.groupby(steps).sum().reindex(periods, fill_value=0.0)},
+            has_rest=False,
+        )
 
     groups = text_column(data.frame, by)[has_date]
     totals = amounts.groupby(groups).sum()
@@ -183,7 +192,7 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
         other_amounts = amounts[in_rest].groupby(steps[in_rest]).sum()
         series[others_label(len(other_groups))] = other_amounts.reindex(periods, fill_value=0.0)
 
-    return _PeriodBars(name, periods, series, bool(other_groups))
+    return _PeriodBars(period=name, periods=periods, series=series, has_rest=bool(other_groups))
 
 
 def _period_of(frame: Any, column: str, period: str | None) -> str | None:
@@ -291,7 +300,7 @@ def calendar(
         return figure
 
     summary = f"the busiest day is {totals.idxmax():%Y-%m-%d}" if len(totals) else "there are none"
-    return Figure("calendar", heading, f"A calendar of {counts}; {summary}.", draw)
+    return Figure(name="calendar", title=heading, description=f"A calendar of {counts}; {summary}.", draw=draw)
 
 
 def _draw_days(axes: Any, colors: Theme, years: Sequence[int], totals: Any, bounds: Sequence[float]) -> None:

@@ -164,14 +164,14 @@ def _make(code: Client, stages: ReportProgress, request: ChangeRequest, by: str,
     # The table of public symbols has its own rule.
     answers = [*data.answers, None if api is None else without_rules(api, "languages")]
     return Report(
-        title,
-        parameters,
-        tuple(metrics(data.diffs, commits, people, log, before)),
-        tuple(section for section in sections if section.tables or section.figures or section.lists),
-        {"commits": commits, "changes": data.diffs} | ({} if before is None else {"before": before}),
-        _unique([*missing_parts, *_rules(request, data), *notices_of([*answers, before])]),
-        _unique([*missing_parts, *limited_notices([*answers, earlier, before])]),
-        tuple(write_introduction(_ends(request, data), data.diffs, commits, people, log, api, before)),
+        title=title,
+        parameters=parameters,
+        metrics=tuple(metrics(data.diffs, commits, people, log, before)),
+        sections=tuple(section for section in sections if section.tables or section.figures or section.lists),
+        sources={"commits": commits, "changes": data.diffs} | ({} if before is None else {"before": before}),
+        notices=_unique([*missing_parts, *_rules(request, data), *notices_of([*answers, before])]),
+        limits=_unique([*missing_parts, *limited_notices([*answers, earlier, before])]),
+        lead=tuple(write_introduction(_ends(request, data), data.diffs, commits, people, log, api, before)),
     )
 
 
@@ -181,14 +181,14 @@ def _empty_report(
     """Return a report that has only the reason why nothing differs."""
     commits = commits_frame(data.commits, by or "month")
     return Report(
-        title,
-        parameters,
-        empty_metrics(commits),
-        (),
-        {"commits": commits, "changes": data.diffs},
-        _unique([*_rules(request, data), *notices_of(data.answers)]),
-        tuple(limited_notices(data.answers)),
-        (_reason(request, data),),
+        title=title,
+        parameters=parameters,
+        metrics=empty_metrics(commits),
+        sections=(),
+        sources={"commits": commits, "changes": data.diffs},
+        notices=_unique([*_rules(request, data), *notices_of(data.answers)]),
+        limits=tuple(limited_notices(data.answers)),
+        lead=(_reason(request, data),),
     )
 
 
@@ -220,7 +220,9 @@ def _time_section(commits: Frame, period: str, base_date: Any) -> Section:
     table, figure = activity(commits, period, _span(commits, base_date))
     hours, clock_figure = clock(commits)
     figures = (figure, clock_figure, change_sizes(commits))
-    return Section("Time", "Commits over time, and by weekday and hour.", (table, hours), figures)
+    return Section(
+        title="Time", text="Commits over time, and by weekday and hour.", tables=(table, hours), figures=figures
+    )
 
 
 def _unique(notices: list[str]) -> tuple[str, ...]:

@@ -216,14 +216,14 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
         is_full_history=request.after is None,
     )
     return Report(
-        _title(title, data.names),
-        _parameters(request, all_commits, data.names, data.newest),
-        tuple(metrics(data.commits, data.people, data.changed_lines, data.owners, request, data.comparison)),
-        tuple(section for section in sections if section.tables or section.figures),
-        data.sources,
-        tuple(dict.fromkeys([*notices, *notices_of(answers)])),
-        tuple(dict.fromkeys([*data.missing_parts, *limited_notices(answers)])),
-        tuple(introduction),
+        title=_title(title, data.names),
+        parameters=_parameters(request, all_commits, data.names, data.newest),
+        metrics=tuple(metrics(data.commits, data.people, data.changed_lines, data.owners, request, data.comparison)),
+        sections=tuple(section for section in sections if section.tables or section.figures),
+        sources=data.sources,
+        notices=tuple(dict.fromkeys([*notices, *notices_of(answers)])),
+        limits=tuple(dict.fromkeys([*data.missing_parts, *limited_notices(answers)])),
+        lead=tuple(introduction),
     )
 
 
@@ -290,14 +290,14 @@ def _empty_report(
     names = _names(all_commits)
     no_rows = commits_frame(counted_commits, by)
     return Report(
-        _title(title, names),
-        _parameters(request, all_commits, names, None),
-        empty_metrics(no_rows),
-        (),
-        {"commits": no_rows},
-        tuple(notices_of([all_commits])),
-        tuple(limited_notices([all_commits])),
-        (reason,),
+        title=_title(title, names),
+        parameters=_parameters(request, all_commits, names, None),
+        metrics=empty_metrics(no_rows),
+        sections=(),
+        sources={"commits": no_rows},
+        notices=tuple(notices_of([all_commits])),
+        limits=tuple(limited_notices([all_commits])),
+        lead=(reason,),
     )
 
 
@@ -386,11 +386,10 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
         except UnsupportedTool:
             oldest = stages.ask("commits", code.commit_search, repos=request.repos)["commit_date"].min()
 
-    repositories = (
-        _repositories_text(request)
-        if request.repos
-        else ""
-        if not len(code.list_repos(progress=False))
-        else "None of the repositories"
-    )
+    if request.repos:
+        repositories = _repositories_text(request)
+    elif not len(code.list_repos(progress=False)):
+        repositories = ""
+    else:
+        repositories = "None of the repositories"
     return no_commits_text(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)

@@ -170,7 +170,9 @@ def kinds_table(diffs: Frame) -> ReportTable:
         "Files that differ and their lines, by kind. Git attributes, paths and generators' marks decide the kind; "
         "source is everything else: code, data and prose."
     )
-    return ReportTable("file_kinds", "Kinds of files", frame, about, "the content of binary files.")
+    return ReportTable(
+        name="file_kinds", title="Kinds of files", frame=frame, counts=about, excludes="the content of binary files."
+    )
 
 
 def others_text(diffs: Frame) -> str:
@@ -181,9 +183,10 @@ def others_text(diffs: Frame) -> str:
         return ""
 
     size = f"{count_of(len(other_files), 'file')} with {count_of(lines, 'line')}"
-    predicate = (
-        "is vendored, generated or a lock file" if len(other_files) == 1 else "are vendored, generated or lock files"
-    )
+    if len(other_files) == 1:
+        predicate = "is vendored, generated or a lock file"
+    else:
+        predicate = "are vendored, generated or lock files"
     return f"Of these, {size} {predicate}."
 
 

@@ -79,7 +79,15 @@ def line_metrics(frame: Frame, counts: str) -> list[Metric]:
         value, left_out = total(frame, column)
         name = "lines added" if column == "additions" else "lines removed"
         merges = "merges, which have no changed lines of their own"
-        metrics.append(Metric(name, value, counts, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
+        metrics.append(
+            Metric(
+                name=name,
+                value=value,
+                counts=counts,
+                excludes=f"{'; '.join(filter(None, (merges, left_out)))}.",
+                source="commits",
+            )
+        )
     return metrics
 
 
@@ -94,7 +102,9 @@ def call_if_supported(ask: Callable[[], Frame], subject: str, notices: list[str]
 
 def drill_down_of(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
     """Return the way from a row of an analysis to its commits."""
-    return (lambda row: code.drill_down(frame, row, progress=False)) if "drill_down" in frame.attrs else None
+    if "drill_down" in frame.attrs:
+        return lambda row: code.drill_down(frame, row, progress=False)
+    return None
 
 
 def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
@@ -115,8 +125,17 @@ def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
 def empty_metrics(commits: Frame) -> tuple[Metric, ...]:
     """Return the numbers of a report without any commit."""
     return (
-        Metric("commits", len(commits), "Commits that the report counts.", "", "commits"),
-        Metric("merges", 0, "Commits with two or more parents.", "", "commits", {"merge": True}),
+        Metric(
+            name="commits", value=len(commits), counts="Commits that the report counts.", excludes="", source="commits"
+        ),
+        Metric(
+            name="merges",
+            value=0,
+            counts="Commits with two or more parents.",
+            excludes="",
+            source="commits",
+            filters={"merge": True},
+        ),
     )
 
 
@@ -149,14 +168,14 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTa
     period_ends = _ends(frame["period"], period)
     frame["partial"] = [span.cuts(start, end) for start, end in zip(frame["period"], period_ends, strict=True)]
     table = ReportTable(
-        "activity",
-        f"Activity by {period}",
-        frame.sort_values("period", ascending=False).reset_index(drop=True),
-        f"Commits by committer date (UTC) in the {period} that begins at period, including merges; authors except "
-        "bots; lines of commits that aren't merges.",
-        "bots among people; changed lines of merges.",
-        "commits",
-        ("period",),
+        name="activity",
+        title=f"Activity by {period}",
+        frame=frame.sort_values("period", ascending=False).reset_index(drop=True),
+        counts=f"Commits by committer date (UTC) in the {period} that begins at period, including merges; "
+        "authors except bots; lines of commits that aren't merges.",
+        excludes="bots among people; changed lines of merges.",
+        source="commits",
+        keys=("period",),
         max_rows=24,
     )
     return table, _over_time(commits, period, span)
@@ -192,10 +211,11 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
     partial = [span.cuts(start, end) for start, end in steps]
     hatched = f" Hatched: a {period} that is only partly in the report." if any(partial) else ""
     return ThemedFigure(
-        "activity",
-        f"Commits by {period}{' (hatched: partial)' if any(partial) else ''}",
-        f"Stacked bars of commits by {period}: the {len(names)} people with the most, and everyone else.{hatched}",
-        lambda: period_bars(steps, series, "commits", partial, _REST),
+        name="activity",
+        title=f"Commits by {period}{' (hatched: partial)' if any(partial) else ''}",
+        description=f"Stacked bars of commits by {period}: the {len(names)} people with the most, "
+        f"and everyone else.{hatched}",
+        draw=lambda: period_bars(steps, series, "commits", partial, _REST),
     )
 
 
@@ -214,20 +234,20 @@ def clock(commits: Frame) -> tuple[ReportTable, Figure]:
     cells = [[int(counts.get((day, hour), 0)) for hour in range(24)] for day in range(7)]
     unknown = len(commits) - len(with_time_zone)
     table = ReportTable(
-        "clock",
-        "Weekday and hour",
-        counts.rename("commits").reset_index(),
-        "Commits by weekday (0 is Monday) and hour of the author date on the author's own clock.",
-        f"{count_of(unknown, 'commit')} with an unknown time zone." if unknown else "",
-        "commits",
-        ("weekday", "hour"),
+        name="clock",
+        title="Weekday and hour",
+        frame=counts.rename("commits").reset_index(),
+        counts="Commits by weekday (0 is Monday) and hour of the author date on the author's own clock.",
+        excludes=f"{count_of(unknown, 'commit')} with an unknown time zone." if unknown else "",
+        source="commits",
+        keys=("weekday", "hour"),
         max_rows=0,
     )
     figure = ThemedFigure(
-        "clock",
-        "Commits by weekday and hour, on the author's own clock",
-        "A punch card: one disc per weekday and hour; a larger disc means more commits.",
-        lambda: punch_card(cells),
+        name="clock",
+        title="Commits by weekday and hour, on the author's own clock",
+        description="A punch card: one disc per weekday and hour; a larger disc means more commits.",
+        draw=lambda: punch_card(cells),
     )
     return table, figure
 
@@ -236,10 +256,10 @@ def change_sizes(commits: Frame) -> Figure:
     """Return the sizes of commits."""
     values = commits.loc[~commits["merge"] & commits["size"].notna(), "size"].astype("int64").tolist()
     return ThemedFigure(
-        "sizes",
-        "Commits by lines changed",
-        f"Bars: how many of {len(values):,} commits change how many lines; merges are left out.",
-        lambda: size_histogram(values),
+        name="sizes",
+        title="Commits by lines changed",
+        description=f"Bars: how many of {len(values):,} commits change how many lines; merges are left out.",
+        draw=lambda: size_histogram(values),
     )
 
 
@@ -255,10 +275,10 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 
 
     values = {side: [float(v) for v in top[side].fillna(0)] for side in ("additions", "deletions")}
     return ThemedFigure(
-        name,
-        title,
-        f"Bars of lines added and removed: {_list_text(labels[:3])} have the most.",
-        lambda: stacked_bars(labels, values, "lines"),
+        name=name,
+        title=title,
+        description=f"Bars of lines added and removed: {_list_text(labels[:3])} have the most.",
+        draw=lambda: stacked_bars(labels, values, "lines"),
     )
 
 

@@ -93,7 +93,9 @@ def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
     counts = "".join(f"<dt>{escape(metric.name)}</dt><dd>{escape(metric.counts)}</dd>" for metric in metrics)
     texts = "".join(f"<li>{escape(text)}</li>" for text in notes.texts)
     html = _within("dl", "sl-counts", counts) + _within("ol", "sl-texts", texts)
-    return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>' if html else ""
+    if html:
+        return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>'
+    return ""
 
 
 def _metric(metric: Metric, notes: Footnotes) -> str:

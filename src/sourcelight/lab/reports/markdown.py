@@ -146,7 +146,9 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
     text = literal(format_cell(row[column], column))
-    return _with_link(text, table.link(column, row)) if text and table.link is not None else text
+    if text and table.link is not None:
+        return _with_link(text, table.link(column, row))
+    return text
 
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")

@@ -217,7 +217,9 @@ def excludes_note(text: str) -> str:
 
 def _sentence(text: str) -> str:
     stripped = text.strip()
-    return stripped if not stripped or stripped.endswith((".", "!", "?", ":")) else f"{stripped}."
+    if not stripped or stripped.endswith((".", "!", "?", ":")):
+        return stripped
+    return f"{stripped}."
 
 
 def incomplete_text(report: ReportContent, notes: Footnotes) -> str:

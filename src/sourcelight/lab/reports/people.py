@@ -99,7 +99,16 @@ def people_metrics(people: Frame | None, *, join_addresses: bool) -> list[Metric
     joining = JOINED if join_addresses else APART
     filters = {"bot": False}
     if people is None:
-        return [Metric("people", None, f"{PEOPLE} {joining}", "bots.", "commits", filters)]
+        return [
+            Metric(
+                name="people",
+                value=None,
+                counts=f"{PEOPLE} {joining}",
+                excludes="bots.",
+                source="commits",
+                filters=filters,
+            )
+        ]
 
     bot = people["bot"].fillna(value=False).astype("bool")
     wrote = people["commits"] > 0
@@ -228,8 +237,28 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
     departed_note = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
     tables = (
-        ReportTable("joined", "Joined", comparison.joiners, of_joined, "bots.", "", keys, max_rows=15, link=link),
-        ReportTable("left", "Left", comparison.leavers, departed_note, "bots.", "", keys, max_rows=15, link=link),
+        ReportTable(
+            name="joined",
+            title="Joined",
+            frame=comparison.joiners,
+            counts=of_joined,
+            excludes="bots.",
+            source="",
+            keys=keys,
+            max_rows=15,
+            link=link,
+        ),
+        ReportTable(
+            name="left",
+            title="Left",
+            frame=comparison.leavers,
+            counts=departed_note,
+            excludes="bots.",
+            source="",
+            keys=keys,
+            max_rows=15,
+            link=link,
+        ),
     )
     joiners, leavers = count_of(len(comparison.joiners), "person"), count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."

@@ -122,7 +122,9 @@ class Report(ReportContent):
                 unknown = sorted(set(filters) - set(table.keys))
                 if unknown:
                     raise KeyError(f"{name} is not keyed by {', '.join(unknown)}; its keys are {', '.join(table.keys)}")
-                return _rows(self.sources[table.source], filters) if table.source else _looked_up(table, filters)
+                if table.source:
+                    return _rows(self.sources[table.source], filters)
+                return _looked_up(table, filters)
 
         names = [n.name for n in self.metrics if n.source]
         names += [t.name for t in self._tables() if t.source or t.behind]

@@ -188,8 +188,23 @@ def make_story(client: Client, subject: Thing, changes: Frame, revision: str, pe
     notices, limits = tuple(notices_of([changes])), tuple(limited_notices([changes]))
     if not len(changes):
         reason = f"No known commit changed {subject.name}."
-        none: Any = Metric("commits", 0, f"Commits that changed the {subject.noun}.", "merges.", "commits")
-        return Report(title, parameters, (none,), (), {"commits": changes}, notices, limits, (reason,))
+        none: Any = Metric(
+            name="commits",
+            value=0,
+            counts=f"Commits that changed the {subject.noun}.",
+            excludes="merges.",
+            source="commits",
+        )
+        return Report(
+            title=title,
+            parameters=parameters,
+            metrics=(none,),
+            sections=(),
+            sources={"commits": changes},
+            notices=notices,
+            limits=limits,
+            lead=(reason,),
+        )
 
     attrs = dict(changes.attrs)
     changes = unify_names(changes, None, join_addresses=True)
@@ -199,12 +214,12 @@ def make_story(client: Client, subject: Thing, changes: Frame, revision: str, pe
     changes.attrs = commits.attrs = attrs
     links = links_of(client, {repository: commit})
     return Report(
-        title,
-        parameters,
-        tuple(metrics(subject, changes, commits)),
-        tuple(sections(subject, changes, commits, period, links)),
-        {"commits": commits, "changes": changes},
-        notices,
-        limits,
-        tuple(write_introduction(subject, changes, commits)),
+        title=title,
+        parameters=parameters,
+        metrics=tuple(metrics(subject, changes, commits)),
+        sections=tuple(sections(subject, changes, commits, period, links)),
+        sources={"commits": commits, "changes": changes},
+        notices=notices,
+        limits=limits,
+        lead=tuple(write_introduction(subject, changes, commits)),
     )

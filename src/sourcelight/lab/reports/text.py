@@ -90,9 +90,10 @@ def row_count_text(table: ReportTable) -> str:
     total = len(table.frame)
     if total <= table.max_rows:
         return ""
-    count_text = (
-        f"First {table.max_rows:,} of {total:,} rows" if table.max_rows else f"{count_of(total, 'row')}, not shown here"
-    )
+    if table.max_rows:
+        count_text = f"First {table.max_rows:,} of {total:,} rows"
+    else:
+        count_text = f"{count_of(total, 'row')}, not shown here"
     return f"{count_text}; the table and its file have all of them."
 
 
@@ -121,7 +122,9 @@ def date_text(value: Any) -> str:
     """Return a day as ``6 December 2024``; empty if it is not known."""
     import pandas as pd
 
-    return "" if value is None or pd.isna(value) else f"{value.day} {value.strftime('%B %Y')}"
+    if value is None or pd.isna(value):
+        return ""
+    return f"{value.day} {value.strftime('%B %Y')}"
 
 
 def duration_text(days: float) -> str:
@@ -267,7 +270,9 @@ class Links:
             if column == "path":
                 return self.file(repository, _text(row, "path"))
             old = _text(row, "old_path")
-            return _first(self._links.file(repository, base, old)) if column == "old_path" and old and base else ""
+            if column == "old_path" and old and base:
+                return _first(self._links.file(repository, base, old))
+            return ""
 
         return link
 

@@ -402,7 +402,9 @@ class Catalog:
 
 
 def _identity_of(source: DiscoveredRepository | str) -> object:
-    return source if isinstance(source, str) else (source.git_dir, source.git_common_dir, source.worktree)
+    if isinstance(source, str):
+        return source
+    return (source.git_dir, source.git_common_dir, source.worktree)
 
 
 def _is_modified(folder: str, modified_ns: int) -> bool:

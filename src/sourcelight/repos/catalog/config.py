@@ -202,7 +202,13 @@ def parse_annotations(text: str, path: str) -> ReposConfig:
         if ("repositories" in context) == ("query" in context):
             check.fail(name, "", f"context {name!r} needs either repositories or query")
 
-    return ReposConfig(tables["repositories"], tables["contexts"], os.path.abspath(path), default, text)
+    return ReposConfig(
+        repositories=tables["repositories"],
+        contexts=tables["contexts"],
+        path=os.path.abspath(path),
+        default_visibility=default,
+        text=text,
+    )
 
 
 class _TomlChecker:

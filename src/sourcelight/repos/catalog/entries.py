@@ -115,7 +115,9 @@ class CatalogEntry:
     @property
     def path(self) -> str:
         """The path to show to a reader."""
-        return self.source if isinstance(self.source, str) else self.source.worktree or self.source.git_dir
+        if isinstance(self.source, str):
+            return self.source
+        return self.source.worktree or self.source.git_dir
 
 
 class RepositoryMemory:

@@ -102,7 +102,13 @@ def arrange(
 
     # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
     candidates = [
-        Candidate(i.origin, name_key(i.name_or_path), i.decision, i.record if remembered.has_accounts else None, i.root)
+        Candidate(
+            origin=i.origin,
+            claim=name_key(i.name_or_path),
+            decision=i.decision,
+            record=i.record if remembered.has_accounts else None,
+            root=i.root,
+        )
         for i in items
     ]
     visibilities = decide(
@@ -142,7 +148,12 @@ def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -
     ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.canonical_path, len(age)), d.folder))
     naturals, _ = _make_unique([(d.repository.name, d.folder) for d in ordered], {})
     return [
-        _Item(d, memory.records.get(d.repository.canonical_path), _root_of(d, memory.roots), natural)
+        _Item(
+            described=d,
+            record=memory.records.get(d.repository.canonical_path),
+            root=_root_of(d, memory.roots),
+            natural=natural,
+        )
         for d, natural in zip(ordered, naturals, strict=True)
     ]
 

@@ -94,12 +94,12 @@ def read_states(folder: str) -> dict[str, MirrorState]:
 
         states = [
             MirrorState(
-                str(entry["address"]),
-                str(entry["mirror"]),
-                float(entry["fetched_at_s"]),
-                int(entry["failures"]),
-                float(entry["due_at_s"]),
-                str(entry["error"]),
+                address=str(entry["address"]),
+                mirror=str(entry["mirror"]),
+                fetched_at_s=float(entry["fetched_at_s"]),
+                failures=int(entry["failures"]),
+                due_at_s=float(entry["due_at_s"]),
+                error=str(entry["error"]),
             )
             for entry in entries
         ]

@@ -264,7 +264,7 @@ def _fetch(
     def line(text: str) -> None:
         match = _PROGRESS.match(text)
         if match and progress is not None:
-            progress(CloneProgress(remote.url, match[1], int(match[3]), int(match[4])))
+            progress(CloneProgress(url=remote.url, step=match[1], done=int(match[3]), total=int(match[4])))
 
     secrets = [word for word in (remote.password, remote.user if not remote.password else "") if word]
     try:

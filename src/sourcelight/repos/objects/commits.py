@@ -35,7 +35,9 @@ def parse_instant(date: bytes) -> tuple[int, int]:
     Without a valid date the result is 0, 0, as git shows such commits as of 1970.
     """
     match = _DATE.fullmatch(date)
-    return (parse_seconds(match[1]), parse_offset(match[2])) if match is not None else (0, 0)
+    if match is not None:
+        return (parse_seconds(match[1]), parse_offset(match[2]))
+    return (0, 0)
 
 
 def parse_seconds(digits: bytes) -> int:
@@ -127,7 +129,9 @@ def read_commit(reader: StoreReader, commit: CommitId) -> CommitHeader | None:
     except (LookupError, UnicodeDecodeError):
         text = as_text(message)
 
-    return CommitHeader(tuple(parents), people[b"author"], people[b"committer"], text.strip("\n"))
+    return CommitHeader(
+        parents=tuple(parents), author=people[b"author"], committer=people[b"committer"], message=text.strip("\n")
+    )
 
 
 def at_offset(when: datetime, offset_min: int) -> datetime:
@@ -149,7 +153,9 @@ def _format_instant(seconds: int, offset_min: int) -> str:
 
 def _zone_of(offset_min: int) -> timezone:
     """Return the time zone of an offset. Git stores any, such as `+9999`; Python accepts less than a day."""
-    return timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC
+    if abs(offset_min) < _MINUTES_A_DAY:
+        return timezone(timedelta(minutes=offset_min))
+    return UTC
 
 
 _COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects
@@ -172,7 +178,9 @@ def peel_to_commit(handle: pygit2.Repository, name: str) -> CommitId:
 def tree_of(handle: pygit2.Repository, commit: CommitId) -> str:
     """Return the top tree of a commit, 40 hex digits; empty if the commit does not exist."""
     kind, data = _read(handle, commit)
-    return data[5:45].decode("ascii", "replace") if kind == _COMMIT and data.startswith(b"tree ") else ""
+    if kind == _COMMIT and data.startswith(b"tree "):
+        return data[5:45].decode("ascii", "replace")
+    return ""
 
 
 def parents_of(handle: pygit2.Repository, commit: CommitId) -> list[CommitId]:

@@ -242,12 +242,12 @@ class StoreReader:
         # sorted here.
         rows.sort()
         return CommitTree(
-            [row[0] for row in rows],
-            b"".join([row[1] for row in rows]),
-            [_MODES.get(row[2]) or int(row[2], 8) for row in rows],
-            symlinks,
-            submodules,
-            missing,
+            paths=[row[0] for row in rows],
+            blob_ids=b"".join([row[1] for row in rows]),
+            modes=[_MODES.get(row[2]) or int(row[2], 8) for row in rows],
+            symlinks=symlinks,
+            submodules=submodules,
+            missing=missing,
         )
 
 

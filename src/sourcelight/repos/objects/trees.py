@@ -107,7 +107,12 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
             _check_count(stored, stored, 0, repository)
             names = [entry[1] for entry in entries]
             inner = [(entry[1], entry[2]) for entry in entries if entry[0] in FOLDER_MODES]
-            folder = _PendingFolder(len(names), sum(map(len, names)), max(map(len, names), default=0), inner)
+            folder = _PendingFolder(
+                entries=len(names),
+                name_bytes=sum(map(len, names)),
+                longest=max(map(len, names), default=0),
+                folders=inner,
+            )
             unknown = {object_id for _, object_id in inner if object_id not in sizes and object_id not in expanded}
             if unknown:
                 expanded[tree_id] = folder

@@ -176,7 +176,9 @@ class BlobProcess:
         # A newline follows each content (git-cat-file, "Batch output").
         answer_end = first + size + 1
         if data.startswith(header, start, end):
-            return (memoryview(data)[first : answer_end - 1], answer_end) if answer_end <= end else None
+            if answer_end <= end:
+                return (memoryview(data)[first : answer_end - 1], answer_end)
+            return None
 
         missing = digits + _MISSING
         if data.startswith(missing, start, end):

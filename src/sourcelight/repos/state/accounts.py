@@ -129,7 +129,13 @@ class Roles:
         )
         # Not from the table: permissions of later versions then belong to administrators without a migration.
         permissions = PERMISSIONS if role_id == ADMINISTRATOR_ID else tuple(row[0] for row in rows)
-        return Role(role_id, name, permissions, bool(built_in), tuple(row[0] for row in holders))
+        return Role(
+            id=role_id,
+            name=name,
+            permissions=permissions,
+            built_in=bool(built_in),
+            accounts=tuple(row[0] for row in holders),
+        )
 
 
 OWNER = "owner"
@@ -240,12 +246,12 @@ class Accounts:
         first = {row[0]: row for row in reversed(rows)}
         return [
             Account(
-                account_id,
-                first[account_id][1],
-                tuple(names),
-                bool(first[account_id][2]),
-                bool(first[account_id][3]),
-                first[account_id][4],
+                id=account_id,
+                name=first[account_id][1],
+                roles=tuple(names),
+                has_password=bool(first[account_id][2]),
+                built_in=bool(first[account_id][3]),
+                created_at=first[account_id][4],
             )
             for account_id, names in roles.items()
         ]

@@ -102,7 +102,9 @@ class AccessToken:
         """Return ``active``, ``expired`` or ``revoked``."""
         if self.revoked_at is not None:
             return "revoked"
-        return "expired" if self.expires_at is not None and self.expires_at <= now_s else "active"
+        if self.expires_at is not None and self.expires_at <= now_s:
+            return "expired"
+        return "active"
 
 
 class AccessTokens:
@@ -208,7 +210,9 @@ class AccessTokens:
 
     def all(self, account: str | None = None) -> list[AccessToken]:
         """Return all tokens, or the tokens of one account, oldest first, including expired and revoked ones."""
-        return self._read("WHERE a.name = ?", account) if account is not None else self._read("")
+        if account is not None:
+            return self._read("WHERE a.name = ?", account)
+        return self._read("")
 
     def revoke(self, token_id: int) -> AccessToken:
         """Revoke a token from the next request on; the first time counts."""
@@ -225,7 +229,16 @@ class AccessTokens:
             *values,
         )
         return [
-            AccessToken(token_id, name, note, tuple(scopes.split()), created, expires, revoked, last_used)
+            AccessToken(
+                id=token_id,
+                account=name,
+                note=note,
+                scopes=tuple(scopes.split()),
+                created_at=created,
+                expires_at=expires,
+                revoked_at=revoked,
+                last_used_at=last_used,
+            )
             for token_id, name, note, scopes, created, expires, revoked, last_used in rows
         ]
 
@@ -270,14 +283,22 @@ class Credentials:
         row = self._database.first_row(_PERSONAL, digest, now_s)
         if row is not None:
             self._note("token", row[0], row[3], now_s)
-            return VerifiedCredential("token", row[0], row[1], frozenset(row[2].split()))
+            return VerifiedCredential(kind="token", id=row[0], account=row[1], scopes=frozenset(row[2].split()))
 
         row = self._database.first_row(_OAUTH, digest, now_s)
         if row is None:
             return None
 
         self._note("oauth", row[0], row[3], now_s)
-        return VerifiedCredential("oauth", row[0], row[1], frozenset(row[2].split()), row[4], row[5], bool(row[6]))
+        return VerifiedCredential(
+            kind="oauth",
+            id=row[0],
+            account=row[1],
+            scopes=frozenset(row[2].split()),
+            client=row[4],
+            resource=row[5],
+            dynamic=bool(row[6]),
+        )
 
     def flush(self) -> None:
         """Write the noted uses; called in a separate thread, and when a service ends."""

@@ -84,7 +84,9 @@ class DeviceCodes:
             code,
             int(self._clock()),
         )
-        return None if row is None else DeviceRequest(format_user_code(code), row[0], tuple(row[1].split()))
+        if row is None:
+            return None
+        return DeviceRequest(format_user_code(code), row[0], tuple(row[1].split()))
 
     def decide(self, user_code: str, account: int, *, is_allowed: bool) -> bool:
         """Store the decision of a user, once; False if the request has ended."""

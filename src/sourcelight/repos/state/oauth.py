@@ -112,16 +112,16 @@ class Authorizations:
 
         family, client, account, scopes, resource, expires_at, is_used, redirect_uri, is_uri_given, challenge = row
         return IssuedCode(
-            family,
-            client,
-            account,
-            tuple(scopes.split()),
-            resource,
-            expires_at,
-            bool(is_used),
-            redirect_uri,
-            bool(is_uri_given),
-            challenge,
+            family=family,
+            client=client,
+            account=account,
+            scopes=tuple(scopes.split()),
+            resource=resource,
+            expires_at=expires_at,
+            is_used=bool(is_used),
+            redirect_uri=redirect_uri,
+            redirect_uri_given=bool(is_uri_given),
+            challenge=challenge,
         )
 
     def refresh_token(self, token: str) -> IssuedCode | None:
@@ -136,7 +136,15 @@ class Authorizations:
             return None
 
         family, client, account, scopes, resource, expires_at, is_used = row
-        return IssuedCode(family, client, account, tuple(scopes.split()), resource, expires_at, bool(is_used))
+        return IssuedCode(
+            family=family,
+            client=client,
+            account=account,
+            scopes=tuple(scopes.split()),
+            resource=resource,
+            expires_at=expires_at,
+            is_used=bool(is_used),
+        )
 
     def exchange_code(self, code: str) -> TokenPair | None:
         """Exchange a code for tokens; a second use ends the family and returns None."""
@@ -211,7 +219,17 @@ class Authorizations:
             *values,
         )
         return [
-            OAuthGrant(family, name, client, client_name, tuple(scopes.split()), resource, created, revoked, is_used)
+            OAuthGrant(
+                id=family,
+                account=name,
+                client=client,
+                client_name=client_name,
+                scopes=tuple(scopes.split()),
+                resource=resource,
+                created_at=created,
+                revoked_at=revoked,
+                last_used_at=is_used,
+            )
             for family, name, client, client_name, scopes, resource, created, revoked, is_used in rows
         ]
 
@@ -312,11 +330,11 @@ class OAuthClients:
 
         secret = make_token("s") if confidential else ""
         client = OAuthClient(
-            f"slc_{secrets.token_hex(12)}",
-            name.strip(),
-            digest_of(secret) if secret else None,
-            unique_uris,
-            unique_scopes,
+            id=f"slc_{secrets.token_hex(12)}",
+            name=name.strip(),
+            secret=digest_of(secret) if secret else None,
+            redirect_uris=unique_uris,
+            scopes=unique_scopes,
             dynamic=False,
             metadata={},
             created_at=int(self._clock()),
@@ -371,14 +389,14 @@ class OAuthClients:
         )
         return [
             OAuthClient(
-                identifier,
-                name,
-                secret,
-                tuple(json.loads(redirect_uris)),
-                tuple(scopes.split()),
-                bool(dynamic),
-                json.loads(metadata),
-                created_at,
+                id=identifier,
+                name=name,
+                secret=secret,
+                redirect_uris=tuple(json.loads(redirect_uris)),
+                scopes=tuple(scopes.split()),
+                dynamic=bool(dynamic),
+                metadata=json.loads(metadata),
+                created_at=created_at,
             )
             for identifier, name, secret, redirect_uris, scopes, dynamic, metadata, created_at in rows
         ]

@@ -291,7 +291,12 @@ class Analyses:
         from sourcelight.engines import tools
         from sourcelight.engines.tools import ToolContext
 
-        context = ToolContext(self._engine, call.principal.viewer, call.cancellation, call.progress.observe)
+        context = ToolContext(
+            engine=self._engine,
+            viewer=call.principal.viewer,
+            cancellation=call.cancellation,
+            observer=call.progress.observe,
+        )
         return tools.answer(call.tool, call.arguments, context)
 
     def _holds(self, call: _AnalysisCall, headers: Headers) -> bool:

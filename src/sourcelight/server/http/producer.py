@@ -291,7 +291,9 @@ class Producer:
     def closing(self, ending: list[Event]) -> list[Event]:
         """Return the end of a stopped stream: the final progress, if the search had begun, and then `ending`."""
         last = self._progress or Progress(done=False, match_count=0, duration_ms=0)
-        return ending if last.done or not self.counts.events else [replace(last, done=True), *ending]
+        if last.done or not self.counts.events:
+            return ending
+        return [replace(last, done=True), *ending]
 
     def _end(self, ending: list[Event]) -> None:
         with self._drained:

@@ -105,10 +105,10 @@ class _Description:
         bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
         count = bounds.get("count", "")
         return cls(
-            " ".join(_BOUND.sub(" ", query).split()),
-            "count" in bounds,
-            int(count) if count.isdecimal() else None,
-            duration_s(bounds.get("timeout", "")),
+            text=" ".join(_BOUND.sub(" ", query).split()),
+            has_count="count" in bounds,
+            count=int(count) if count.isdecimal() else None,
+            timeout_s=duration_s(bounds.get("timeout", "")),
         )
 
     def shorter_s(self, timeout_s: float | None) -> float | None:
@@ -121,7 +121,10 @@ def _skipped_parts(answer: ToolResult, file_count: int, match_count: int, count:
     skipped = []
     if not answer.complete:
         notices = answer.notices or ("Some repositories were not searched in full.",)
-        skipped += [Skipped("ranked-search", "not searched in full", notice, "warn") for notice in notices]
+        skipped += [
+            Skipped(reason="ranked-search", title="not searched in full", message=notice, severity="warn")
+            for notice in notices
+        ]
 
     if match_count >= count:
         skipped.append(match_limit(count))
@@ -171,7 +174,12 @@ def _files(table: Any) -> list[_RankedFile]:
     columns = (table.column(name).to_pylist() for name in names)
     for repository, revision, commit, path, start_line, chunk in zip(*columns, strict=True):
         key = repository, revision or "", path
-        file = files.setdefault(key, _RankedFile(repository, revision or "", CommitId(commit or ""), path, []))
+        file = files.setdefault(
+            key,
+            _RankedFile(
+                repository=repository, revision=revision or "", commit=CommitId(commit or ""), path=path, chunks=[]
+            ),
+        )
         if start_line is not None:
             file.chunks.append((start_line, (chunk or "").split("\n")))
 
@@ -284,7 +292,9 @@ def _matching_lines(
 ) -> list[_RankedLine]:
     """Return the lines with a word of the question; if none has, the first line with text, as one span."""
     lines = [
-        _RankedLine(number, text, offsets[number], [match.span() for match in words.finditer(text)])
+        _RankedLine(
+            number=number, text=text, offset=offsets[number], spans=[match.span() for match in words.finditer(text)]
+        )
         for number, text in sorted(available.items())
     ]
     matching = [line for line in lines if line.spans]

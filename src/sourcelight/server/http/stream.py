@@ -280,12 +280,12 @@ class SearchStream:
         started = time.monotonic()
         notes = notes_of(scope)
         producer = Producer(
-            self._engine,
-            request,
-            principal.viewer,
-            Cancellation(),
-            encode_batch,
-            trace,
+            engine=self._engine,
+            request=request,
+            viewer=principal.viewer,
+            cancellation=Cancellation(),
+            encode_batch=encode_batch,
+            trace=trace,
         )
         url = f"{self._base(scope)}{TRACE_PATH}{trace.id}" if trace is not None else ""
         pacer = Pacer(self._cadence, start_s=started, trace_url=url)
@@ -362,7 +362,9 @@ class SearchStream:
     def _wait_s(self, pacer: Pacer) -> float:
         now_s = time.monotonic()
         wait_s = pacer.wait_s(now_s)
-        return wait_s if self._stop_by is None else min(wait_s, max(0.0, self._stop_by - now_s))
+        if self._stop_by is None:
+            return wait_s
+        return min(wait_s, max(0.0, self._stop_by - now_s))
 
     def _early_end(self, reason: str) -> list[Event]:
         if reason:

@@ -62,7 +62,9 @@ class TraceLog:
         trace = self._traces.get(trace_id)
         if trace is None:
             return None
-        return trace if trace.account == principal.account or principal.viewer.sees_private else None
+        if trace.account == principal.account or principal.viewer.sees_private:
+            return trace
+        return None
 
 
 def page(trace: Trace) -> str:

@@ -316,7 +316,9 @@ class Authenticator:
         session = self.state.sessions.find_reader(reader) if reader and is_unknown else None
         if session is None:
             return principal
-        return self._principal(VerifiedCredential("token", 0, session.account, frozenset({USER_ALL})), "session")
+        return self._principal(
+            VerifiedCredential(kind="token", id=0, account=session.account, scopes=frozenset({USER_ALL})), "session"
+        )
 
     def for_mcp(self, headers: Mapping[str, str]) -> Principal | Refusal:
         """Authenticate for the MCP endpoints: needs a credential, ``MCP#ACCESS``, and a scope that covers it."""
@@ -346,7 +348,9 @@ class Authenticator:
         # First, and without the database: the owner of the environment can sign in even if the state is locked by a
         # writer.
         if self._owner is not None and self._owner.matches(token):
-            return self._principal(VerifiedCredential("token", 0, _OWNER_ID, frozenset({USER_ALL})), OWNER)
+            return self._principal(
+                VerifiedCredential(kind="token", id=0, account=_OWNER_ID, scopes=frozenset({USER_ALL})), OWNER
+            )
 
         credential = self.state.credentials.find(token)
         # One answer for all causes, so that it doesn't reveal whether a token exists, has expired or was revoked.
@@ -364,19 +368,19 @@ class Authenticator:
             return WRONG_TOKEN
 
         return Principal(
-            rights.account,
-            Viewer(
+            account=rights.account,
+            viewer=Viewer(
                 rights.account,
                 sees_private=rights.is_administrator,
                 # With paths, grants are bound to directories, and a name alone opens nothing.
                 granted=frozenset() if self._has_places else rights.names,
                 canonical_paths=rights.canonical_paths,
             ),
-            credential.scopes,
-            rights.permissions,
-            name,
-            credential.client,
-            credential.resource,
+            scopes=credential.scopes,
+            permissions=rights.permissions,
+            credential=name,
+            client=credential.client,
+            resource=credential.resource,
         )
 
 

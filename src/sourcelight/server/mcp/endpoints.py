@@ -127,10 +127,10 @@ class McpEndpoints:
 
             options = self._options
             calls = ToolRunner(
-                self._engine,
-                self._conversations,
-                options.timeout_s,
-                options.calls,
+                engine=self._engine,
+                conversations=self._conversations,
+                timeout_s=options.timeout_s,
+                at_once=options.calls,
                 max_tokens=options.max_tokens,
                 with_structure=options.with_structure,
             )
@@ -214,11 +214,10 @@ class McpEndpoints:
         if isinstance(principal, Refusal):
             # A challenge asks for another credential, which doesn't help an account without the permission.
             needs_challenge = principal.status == 401 or principal.error
-            extra = (
-                {"WWW-Authenticate": challenge(base_url, path, principal.error, principal.text)}
-                if needs_challenge
-                else {}
-            )
+            if needs_challenge:
+                extra = {"WWW-Authenticate": challenge(base_url, path, principal.error, principal.text)}
+            else:
+                extra = {}
             return _plain_response(principal.status, principal.text, extra)
 
         self._on_principal(scope, principal)

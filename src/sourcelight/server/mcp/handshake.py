@@ -177,7 +177,9 @@ def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
     # JSON's `true` is an int in Python. MCP forbids null as an id.
     is_number = isinstance(request_id, int) and not isinstance(request_id, bool) and abs(request_id) < _MAX_EXACT_ID
     is_id = is_number or isinstance(request_id, str)
-    return message if is_id and (message["jsonrpc"], message["method"]) == ("2.0", method) else None
+    if is_id and (message["jsonrpc"], message["method"]) == ("2.0", method):
+        return message
+    return None
 
 
 def is_initialized(line: bytes) -> bool:

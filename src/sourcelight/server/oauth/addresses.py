@@ -50,7 +50,9 @@ def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
 
     # RFC 8252, 7.3: loopback redirects of native applications may use http.
     if parts.scheme == "http":
-        return "" if parts.hostname in LOOPBACK else "plain http is only for loopback addresses"
+        if parts.hostname in LOOPBACK:
+            return ""
+        return "plain http is only for loopback addresses"
     if parts.scheme in _FOREIGN:
         return f"the scheme {parts.scheme}: belongs to the system, not to an application"
 
@@ -93,7 +95,9 @@ def redirect_host(uri: str) -> str:
     parts = _parts(uri)
     if parts is None:
         return ""
-    return parts.netloc if parts.scheme in {"http", "https"} else f"the application of {parts.scheme}:"
+    if parts.scheme in {"http", "https"}:
+        return parts.netloc
+    return f"the application of {parts.scheme}:"
 
 
 def is_local(uri: str) -> bool:

@@ -72,7 +72,7 @@ class DeviceSignIn:
 
         # By network, since the caller has no account yet. Each start takes a row and one of few user codes, so an open
         # endpoint could otherwise exhaust both.
-        limit = AttemptLimit("device sign-in", network_of(request), _STARTS, _START_WINDOW_S)
+        limit = AttemptLimit(kind="device sign-in", key=network_of(request), limit=_STARTS, window_s=_START_WINDOW_S)
         admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
         if not admission.is_granted:
             answer = oauth_error(429, "slow_down", "too many sign-ins were started from this address")
@@ -144,7 +144,9 @@ class DeviceSignIn:
 
         # RFC 8628, 5.1: user codes are short, so guesses have to be limited. Counted per account, which a guesser can't
         # change as easily as an address; a right code is taken off again below.
-        limit = AttemptLimit("device code", str(browser_session.account), _GUESSES, _GUESS_WINDOW_S)
+        limit = AttemptLimit(
+            kind="device code", key=str(browser_session.account), limit=_GUESSES, window_s=_GUESS_WINDOW_S
+        )
         admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
         if not admission.is_granted:
             return pages.device_code_page(error="Too many codes were tried. Wait a few minutes.", status=429)

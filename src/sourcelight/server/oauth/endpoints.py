@@ -103,7 +103,9 @@ class OAuthEndpoints:
         return self._handlers
 
     async def _load(self) -> Handlers:
-        return await anyio.to_thread.run_sync(self.load) if self._handlers is None else self._handlers
+        if self._handlers is None:
+            return await anyio.to_thread.run_sync(self.load)
+        return self._handlers
 
     async def _authorize(self, request: Request) -> Response:
         answer = await (await self._load()).authorize(request)
@@ -131,7 +133,12 @@ class OAuthEndpoints:
         if request.method != "POST":
             return Response(status_code=405, headers={"Allow": "POST, OPTIONS"})
 
-        limit = AttemptLimit("registration", network_of(request), self._options.registrations, _REGISTRATION_WINDOW_S)
+        limit = AttemptLimit(
+            kind="registration",
+            key=network_of(request),
+            limit=self._options.registrations,
+            window_s=_REGISTRATION_WINDOW_S,
+        )
         # In a thread: the counter is in SQLite, shared by all processes, and may wait for its lock.
         admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
         if not admission.is_granted:

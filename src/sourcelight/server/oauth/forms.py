@@ -134,9 +134,9 @@ def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[A
     # The narrow limit meets a forgotten password. The others meet one address that tries many accounts, and many
     # addresses that try one account; these are higher, so that a stranger can't easily lock a user out.
     return (
-        AttemptLimit("sign-in", f"{account}\0{network}", options.failures, _SIGN_IN_WINDOW_S),
-        AttemptLimit("sign-in by address", network, 4 * options.failures, _SIGN_IN_WINDOW_S),
-        AttemptLimit("sign-in by account", account, 10 * options.failures, _SIGN_IN_WINDOW_S),
+        AttemptLimit(kind="sign-in", key=f"{account}\0{network}", limit=options.failures, window_s=_SIGN_IN_WINDOW_S),
+        AttemptLimit(kind="sign-in by address", key=network, limit=4 * options.failures, window_s=_SIGN_IN_WINDOW_S),
+        AttemptLimit(kind="sign-in by account", key=account, limit=10 * options.failures, window_s=_SIGN_IN_WINDOW_S),
     )
 
 

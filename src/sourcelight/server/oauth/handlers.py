@@ -216,7 +216,9 @@ def _with_plain_description(address: str) -> str:
     parts = urlsplit(address)
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     query = [(name, plain_description(value) if name == "error_description" else value) for name, value in pairs]
-    return address if query == pairs else urlunsplit(parts._replace(query=urlencode(query)))
+    if query == pairs:
+        return address
+    return urlunsplit(parts._replace(query=urlencode(query)))
 
 
 async def _pairs(request: Request) -> list[tuple[str, str]]:

@@ -114,18 +114,20 @@ def consent_page(
     scope_items = "".join(f"<li>{escape(SCOPE_TEXTS.get(scope, scope))}</li>" for scope in pending.scopes)
     host = escape(one_line(redirect_host(pending.redirect_uri), 100))
     target = f"{host}, on your own machine" if is_local(pending.redirect_uri) else host
-    origin = (
-        '<p class="warning">This application registered itself, and its name is unverified. Allow it only if '
-        "you have just asked it to connect.</p>"
-        if dynamic
-        else ""
-    )
-    lacking = (
-        '<p class="warning">Your account has no access to the MCP tools, so they will refuse requests. An '
-        "administrator can change this.</p>"
-        if lacks_access
-        else ""
-    )
+    if dynamic:
+        origin = (
+            '<p class="warning">This application registered itself, and its name is unverified. Allow it only if '
+            "you have just asked it to connect.</p>"
+        )
+    else:
+        origin = ""
+    if lacks_access:
+        lacking = (
+            '<p class="warning">Your account has no access to the MCP tools, so they will refuse requests. An '
+            "administrator can change this.</p>"
+        )
+    else:
+        lacking = ""
     body = (
         f"<h1>Allow {escape(client_name)} to use your account?</h1>{origin}{lacking}"
         f"<p>It requests permission to:</p><ul>{scope_items}</ul>"

@@ -150,12 +150,12 @@ class Provider:
         )
         secret = client_info.client_secret
         client = OAuthClient(
-            client_info.client_id,
-            name,
-            digest_of(secret) if secret else None,
-            tuple(uris),
+            id=client_info.client_id,
+            name=name,
+            secret=digest_of(secret) if secret else None,
+            redirect_uris=tuple(uris),
             # Whatever scope was requested: no administrator approved a client that registered itself.
-            (MCP,),
+            scopes=(MCP,),
             dynamic=True,
             metadata=metadata,
             created_at=int(self._state.clock()),
@@ -177,14 +177,14 @@ class Provider:
             raise AuthorizeError("invalid_target", "the resource is not part of this service")
 
         pending = PendingAuthorization(
-            client.client_id,
-            str(params.redirect_uri),
-            params.redirect_uri_provided_explicitly,
-            tuple(params.scopes or ()),
-            params.code_challenge,
-            params.state,
-            params.resource or "",
-            self._base,
+            client=client.client_id,
+            redirect_uri=str(params.redirect_uri),
+            redirect_uri_given=params.redirect_uri_provided_explicitly,
+            scopes=tuple(params.scopes or ()),
+            challenge=params.code_challenge,
+            state=params.state,
+            resource=params.resource or "",
+            issuer=self._base,
         )
         return f"consent?request={self._sealer.seal(pending)}"
 

@@ -235,7 +235,9 @@ class SignInPages:
 
     def _page(self, to: str) -> str:
         """Return the page of this service to continue to; empty for other addresses."""
-        return self._root + own_address(to) if to.startswith("/") and own_address(to) else ""
+        if to.startswith("/") and own_address(to):
+            return self._root + own_address(to)
+        return ""
 
     def _with_reader(self, answer: Response, request: Request, session: str) -> Response:
         """Add the reader cookie, which the browser sends to all pages."""
@@ -271,7 +273,9 @@ class SignInPages:
         client = self._state.clients.find(pending.client)
         if client is None or (client.dynamic and not self._options.registration):
             return None
-        return client if any(matches(uri, pending.redirect_uri) for uri in client.redirect_uris) else None
+        if any(matches(uri, pending.redirect_uri) for uri in client.redirect_uris):
+            return client
+        return None
 
     def _set_cookie(
         self, answer: Response, request: Request, name: str, value: str, same_site: str, *, path: str = ""

@@ -130,18 +130,27 @@ def build_generation(
 
         # Largest first: a large repository that starts last would keep one worker busy while all others are idle.
         orders = [
-            _BuildOrder(repository, previous_entries.get(repository.name), storage.url, folder, max_file_size)
+            _BuildOrder(
+                repository=repository,
+                previous=previous_entries.get(repository.name),
+                storage=storage.url,
+                folder=folder,
+                max_file_size=max_file_size,
+            )
             for repository in sorted(catalog.repositories, key=lambda repository: -_git_bytes(repository))
         ]
         outcomes = _on_cluster(orders, cluster, tls, cancel) if cluster else _in_process(orders, workers, cancel)
         for name, outcome in outcomes:
-            entry = (
-                outcome
-                if isinstance(outcome, StoredShard)
-                else _set_aside(catalog.get(name), previous_entries, outcome)
-            )
+            if isinstance(outcome, StoredShard):
+                entry = outcome
+            else:
+                entry = _set_aside(catalog.get(name), previous_entries, outcome)
             entry_by_name[name] = entry
-            report(BuildProgress(len(entry_by_name), len(orders), name, entry.problem or "done"))
+            report(
+                BuildProgress(
+                    done=len(entry_by_name), total=len(orders), repository=name, outcome=entry.problem or "done"
+                )
+            )
 
     cancel.check()
     lenders = _lenders(catalog.repositories)

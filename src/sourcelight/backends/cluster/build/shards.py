@@ -89,13 +89,13 @@ def build_shard(
         raise SearchIndexError(os.fspath(index), "the branch moved while its commit was indexed; build again")
 
     entry = StoredShard(
-        repository.info,
-        files.keep(storage),
-        files.size,
-        view.text_bytes,
-        view.files,
-        formats(),
-        repository.incomplete,
+        info=repository.info,
+        shard=files.keep(storage),
+        size=files.size,
+        text_bytes=view.text_bytes,
+        files=view.files,
+        formats=formats(),
+        incomplete=repository.incomplete,
         source=source,
     )
     record_build(storage, entry)

@@ -70,7 +70,9 @@ class ReplicaStream:
     def phase(self) -> int:
         """The first unfinished phase."""
         # Computed, so that a batch of a worker with a thousand repositories doesn't have to visit all of them.
-        return _OVER if self.finished else self.position.phase + (self.name < self.position.name)
+        if self.finished:
+            return _OVER
+        return self.position.phase + (self.name < self.position.name)
 
 
 @dataclass(slots=True)
@@ -152,7 +154,13 @@ class OrderedMerge:
                     if stream.phase > result.phase or result.phase not in self._phases:
                         raise ClusterError(f"rows of {name} arrived out of order")
                     stream.parts.append(
-                        _PhasePart(result.phase, end - start, int(share * (end - start)), result.batch, start)
+                        _PhasePart(
+                            phase=result.phase,
+                            rows=end - start,
+                            size=int(share * (end - start)),
+                            batch=result.batch,
+                            start=start,
+                        )
                     )
                     stream.rows += end - start
                     self.bytes += stream.parts[-1].size
@@ -257,7 +265,9 @@ class OrderedMerge:
     def _turn(self) -> tuple[int, str] | None:
         """The phase and the repository whose rows come next; None after the last."""
         phase, index = divmod(self._position, len(self.names) or 1)
-        return (self._phases[phase], self.names[index]) if phase < len(self._phases) and self.names else None
+        if phase < len(self._phases) and self.names:
+            return (self._phases[phase], self.names[index])
+        return None
 
     def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], yield_at: float) -> bool:
         """Wait for enough rows, or for any after `yield_at`; return False when there are no more."""

@@ -203,7 +203,7 @@ class WorkerStreams:
     def _start(self, member: WorkerInfo, names: Sequence[str], *, is_hedge: bool = False) -> None:
         self.replicas.ask(member, names)
         now = time.monotonic()
-        stream = _Stream(member, self.slots.open(names), now, now, is_hedge=is_hedge)
+        stream = _Stream(member=member, copies=self.slots.open(names), started_s=now, heard_s=now, is_hedge=is_hedge)
         self._open.add(stream)
         # After the stream is in `_open`, since `_follow` may end before this line returns to the loop.
         stream.task = self._spawn(self._follow(stream))

@@ -151,7 +151,9 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise StorageError(storage.url, f"generation {generation[:12]} can't be read ({error})") from error
 
-    return Generation(metadata["number"], entries, metadata["contexts"], skipped, generation)
+    return Generation(
+        number=metadata["number"], entries=entries, contexts=metadata["contexts"], skipped=skipped, id=generation
+    )
 
 
 def write_generation(storage: ShardStorage, generation: Generation, previous_id: str) -> Generation:
@@ -221,7 +223,9 @@ def find_build(storage: ShardStorage, name: str, source: str) -> StoredShard | N
     # A note is a hint for builders. An unreadable one only costs a build, so it is not an error.
     except (ValueError, KeyError, TypeError):
         return None
-    return entry if entry is not None and (entry.name, entry.source) == (name, source) else None
+    if entry is not None and (entry.name, entry.source) == (name, source):
+        return entry
+    return None
 
 
 def _note_name(name: str, source: str) -> str:

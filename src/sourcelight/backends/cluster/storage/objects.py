@@ -173,4 +173,6 @@ def _without_password(url: str) -> str:
     """Return a URL without user and password."""
     scheme, separator, remaining = url.partition("://")
     head, slash, tail = remaining.partition("/")
-    return f"{scheme}{separator}{head.rpartition('@')[2]}{slash}{tail}" if separator else url
+    if separator:
+        return f"{scheme}{separator}{head.rpartition('@')[2]}{slash}{tail}"
+    return url

@@ -98,7 +98,9 @@ def result_from_plain(
     else:
         batch = large[payload["large"]] if "large" in payload else _batch_from_bytes(payload["batch"])
 
-    return ResultBatch(payload["phase"], tuple(payload["repositories"]), tuple(payload["ends"]), batch)
+    return ResultBatch(
+        phase=payload["phase"], repositories=tuple(payload["repositories"]), ends=tuple(payload["ends"]), batch=batch
+    )
 
 
 def _batch_to_bytes(batch: Any) -> bytes:

@@ -150,7 +150,9 @@ class ShardSearch:
             pass
 
         # Alternatives each name repositories from first to last, so their names are merged before phases see them.
-        return _names_in_order(pipeline.batches()) if len(plans) > 1 else pipeline.batches()
+        if len(plans) > 1:
+            return _names_in_order(pipeline.batches())
+        return pipeline.batches()
 
     def _on_part(self, part: SearchPart) -> None:
         self._source.note(part)
@@ -224,7 +226,12 @@ class Phases:
                 # Rows of one repository may be of several types, as paths beside contents.
                 # Later runs of the same name overwrite earlier ones, so each repository ends with its last row.
                 ends = {name: end - start for name, (_, end) in zip(names[first:index], runs[first:index], strict=True)}
-                yield ResultBatch(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, end_row - start))
+                yield ResultBatch(
+                    phase=phases[first],
+                    repositories=tuple(ends),
+                    ends=tuple(ends.values()),
+                    batch=batch.slice(start, end_row - start),
+                )
                 first = index
 
     def raw_result(self, matches: RawMatches) -> ResultBatch:
@@ -238,7 +245,12 @@ class Phases:
         ]
         ends_by_name = {location.repository: ends[end - 1] for location, (_, end) in zip(locations, runs, strict=True)}
         names = tuple(ends_by_name)
-        return ResultBatch(self._phase("content", names[-1]), names, tuple(ends_by_name.values()), matches)
+        return ResultBatch(
+            phase=self._phase("content", names[-1]),
+            repositories=names,
+            ends=tuple(ends_by_name.values()),
+            batch=matches,
+        )
 
     def _phase(self, kind: str, name: str) -> int:
         if kind == "repo" and name not in self.matching_names:

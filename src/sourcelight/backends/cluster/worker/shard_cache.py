@@ -157,7 +157,9 @@ class ShardCache:
                 if self._trusted_shard(key) is None:
                     self._fetch(key, entry, check_cancelled)
 
-        return Repository(entry.info, key, "git", f"{self._git}{key}", "", entry.incomplete)
+        return Repository(
+            info=entry.info, key=key, kind="git", git_dir=f"{self._git}{key}", worktree="", incomplete=entry.incomplete
+        )
 
     def _lock_of(self, key: RepositoryKey) -> threading.Lock:
         with self._guard:
@@ -266,7 +268,10 @@ class ShardCache:
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 record = json.loads(marker.read_text())
                 self._shards[RepositoryKey(marker.name)] = _Held(
-                    str(record["name"]), ShardId(str(record["shard"])), int(record["size"]), time.monotonic()
+                    name=str(record["name"]),
+                    shard=ShardId(str(record["shard"])),
+                    size=int(record["size"]),
+                    last_used_s=time.monotonic(),
                 )
 
         for directory in ("ready", *_KINDS.values()):

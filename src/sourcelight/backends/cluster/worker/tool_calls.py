@@ -144,7 +144,9 @@ def _full_answer(
     from sourcelight.engines import tools
 
     del outbox, posts
-    return _carrier("", None) if missing else tools.call(order.tool, order.arguments, context)
+    if missing:
+        return _carrier("", None)
+    return tools.call(order.tool, order.arguments, context)
 
 
 def _rest(

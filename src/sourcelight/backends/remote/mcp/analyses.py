@@ -299,7 +299,7 @@ def _answer(
 ) -> ToolResult:
     table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in COLUMNS[columns]})
     info = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
-    return ToolResult(columns, table, info, commits.complete, notices_text)
+    return ToolResult(columns=columns, table=table, attributes=info, complete=commits.complete, notices=notices_text)
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {"contributors": _contributors, "churn": _churn}

@@ -147,7 +147,13 @@ def _answer(
     names = [column.name for column in COLUMNS["conversation"]]
     table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
     complete = info["status"] == "completed"
-    return ToolResult("conversation", table, info, complete, notices or (() if complete else (_STILL,)))
+    return ToolResult(
+        columns="conversation",
+        table=table,
+        attributes=info,
+        complete=complete,
+        notices=notices or (() if complete else (_STILL,)),
+    )
 
 
 def _rows(request: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:

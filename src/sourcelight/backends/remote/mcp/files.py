@@ -60,7 +60,7 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         "total": info.get("total", None if is_truncated else len(rows)),
         "end_cursor": listing.cursor if is_truncated else None,
     }
-    return ToolResult("files", table, attributes, not is_truncated, messages)
+    return ToolResult(columns="files", table=table, attributes=attributes, complete=not is_truncated, notices=messages)
 
 
 @dataclass(slots=True)
@@ -189,11 +189,11 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
 
     rows, messages, is_limited = _with(rows, "name", messages if has_more else (), has_more or before)
     return ToolResult(
-        "repository_list",
-        _repositories(rows),
-        _page_facts(request, first_page or {}, page, rows),
-        not is_limited,
-        messages,
+        columns="repository_list",
+        table=_repositories(rows),
+        attributes=_page_facts(request, first_page or {}, page, rows),
+        complete=not is_limited,
+        notices=messages,
     )
 
 

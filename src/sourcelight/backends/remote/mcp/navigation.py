@@ -187,7 +187,7 @@ def _answer(
         "path": arguments["path"],
         "symbol": arguments["symbol"],
     }
-    return ToolResult(columns, table, info, not is_truncated, messages)
+    return ToolResult(columns=columns, table=table, attributes=info, complete=not is_truncated, notices=messages)
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

@@ -120,7 +120,13 @@ def keep_text(tool: str, text: str, *reasons: str, **attributes: Any) -> ToolRes
         Attributes of the result, such as the repository.
     """
     notice = f"{tool}: this version can't parse the text of the service; the column `text` has all of it."
-    return ToolResult(UNPARSED, table_of(UNPARSED, 1, text=[text]), attributes, False, (*reasons, notice))
+    return ToolResult(
+        columns=UNPARSED,
+        table=table_of(UNPARSED, 1, text=[text]),
+        attributes=attributes,
+        complete=False,
+        notices=(*reasons, notice),
+    )
 
 
 def _add(chunks: list[TextChunk], number: int, line: str) -> None:
@@ -240,7 +246,7 @@ def blob(url: str) -> Blob | None:
     if not query and (slip := re.search(r"\?(L\d+(?:-\d+)?)$", path)):  # written as %3F by some services
         path, query = path[: slip.start()], slip[1]
 
-    return Blob(unquote(repository), unquote(revision), path, query)
+    return Blob(repository=unquote(repository), revision=unquote(revision), path=path, lines=query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,9 @@ class _FileReader:
             self._arguments[name] = commit  # a branch may move between two parts
 
         if not self.lines:
-            return "" if not part.is_truncated else "The service returns no lines of this file."
+            if not part.is_truncated:
+                return ""
+            return "The service returns no lines of this file."
 
         while not self._is_at_end():
             reason = await self._read_on()
@@ -231,7 +233,13 @@ async def _read_file(request: ToolRequest) -> ToolResult:
     if not reason and len(parts) > 1:
         messages = ()  # they are about a part, and all parts are here
 
-    return ToolResult("file_lines", table, info, not reason, (reason, *messages) if reason else messages)
+    return ToolResult(
+        columns="file_lines",
+        table=table,
+        attributes=info,
+        complete=not reason,
+        notices=(reason, *messages) if reason else messages,
+    )
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {"read_file": _read_file}

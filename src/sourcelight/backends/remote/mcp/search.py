@@ -101,7 +101,13 @@ async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolR
                 messages.append(f"{event.title}: {event.description}".rstrip(": "))
 
     info = {"query": request.arguments["query"]}
-    return ToolResult("found_chunks", table_of_batches(batches), info, is_whole, tuple(dict.fromkeys(messages)))
+    return ToolResult(
+        columns="found_chunks",
+        table=table_of_batches(batches),
+        attributes=info,
+        complete=is_whole,
+        notices=tuple(dict.fromkeys(messages)),
+    )
 
 
 async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
@@ -126,7 +132,11 @@ async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     table = table_of("found_chunks", len(rows), **{name: [row[name] for row in rows] for name in names})
     info = {"query": request.arguments["query"]}
     return ToolResult(
-        "found_chunks", table, info, not is_truncated, (*initial_messages, *messages) if is_truncated else messages
+        columns="found_chunks",
+        table=table,
+        attributes=info,
+        complete=not is_truncated,
+        notices=(*initial_messages, *messages) if is_truncated else messages,
     )
 
 

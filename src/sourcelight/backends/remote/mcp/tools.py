@@ -66,7 +66,9 @@ class RemoteTools:
                 accepted=tuple(_ANSWERS),
             )
 
-        request = ToolRequest(name, arguments, self, self._stream, self._url, observer)
+        request = ToolRequest(
+            name=name, arguments=arguments, server=self, stream=self._stream, base_url=self._url, observer=observer
+        )
         try:
             result = await answer(request)
         except SourcelightError:

@@ -126,20 +126,28 @@ def parse_line(text: bytes) -> Line:
 
     if "ask" in value:
         return RecordedRequest(
-            _number(value["ask"]),
-            _number(value.get("at")),
-            _text(value, "kind", KINDS),
-            _text(value, "where"),
-            value.get("what"),
+            number=_number(value["ask"]),
+            position=_number(value.get("at")),
+            kind=_text(value, "kind", KINDS),
+            address=_text(value, "where"),
+            content=value.get("what"),
         )
 
     number, position, ms = _number(value.get("of")), _number(value.get("at")), int(value.get("ms", 0))
     if "text" in value:
-        return RecordedReply(number, position, ms, "bytes", _text(value, "text").encode())
+        return RecordedReply(
+            number=number, position=position, ms=ms, kind="bytes", content=_text(value, "text").encode()
+        )
 
     if "base64" in value:
         try:
-            return RecordedReply(number, position, ms, "bytes", base64.b64decode(_text(value, "base64"), validate=True))
+            return RecordedReply(
+                number=number,
+                position=position,
+                ms=ms,
+                kind="bytes",
+                content=base64.b64decode(_text(value, "base64"), validate=True),
+            )
         except binascii.Error as exc:
             raise ValueError("the portion is not base64") from exc
 

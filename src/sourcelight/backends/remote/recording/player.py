@@ -87,7 +87,7 @@ class Player:
         """Do nothing: a player holds no file."""
 
     def _find(self, kind: str, address: str, parameters: Any) -> _RecordedCall:
-        request = RecordedRequest(1, 1, kind, address, parameters)
+        request = RecordedRequest(number=1, position=1, kind=kind, address=address, content=parameters)
         with self._lock:
             calls = self._by_key.get(request.key)
             if not calls:

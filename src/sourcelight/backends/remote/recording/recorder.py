@@ -109,7 +109,9 @@ class Recorder:
         with self._lock:
             self._count += 1
             self._position += 1
-            request = RecordedRequest(self._count, self._position, kind, address, parameters)
+            request = RecordedRequest(
+                number=self._count, position=self._position, kind=kind, address=address, content=parameters
+            )
             self.requests.append(request.summary)
         self._write(request)
         return request.number

@@ -117,7 +117,9 @@ class OAuthCredential:
         return hide(text, *((tokens.access, tokens.refresh) if tokens else ()), client, self._options.client_secret)
 
     def _header(self) -> Secret | None:
-        return None if self._tokens is None else Secret(f"Bearer {self._tokens.access.reveal()}")
+        if self._tokens is None:
+            return None
+        return Secret(f"Bearer {self._tokens.access.reveal()}")
 
     # Signing in and out
 
@@ -301,7 +303,9 @@ class OAuthCredential:
 
             async def get(url: str) -> Mapping[str, Any] | None:
                 response = await self._send(http.build_request("GET", url), http)
-                return _json(response) or None if response.status_code == httpx2.codes.OK else None
+                if response.status_code == httpx2.codes.OK:
+                    return _json(response) or None
+                return None
 
             self._server = await discover(self._endpoint.url, self._endpoint.url + MCP_PATH, get)
         return self._server

@@ -153,7 +153,7 @@ class _ChunkLines:
         start = np.sort(np.concatenate((bounds[:-1], breaks + 1)))
         end = np.sort(np.concatenate((bounds[1:], breaks)))
         first, count = breaks_before[:-1] + np.arange(len(texts)), breaks_before[1:] - breaks_before[:-1] + 1
-        return cls(texts.buffers()[2], CodePoints(text), start, end, first, count)
+        return cls(data=texts.buffers()[2], points=CodePoints(text), start=start, end=end, first=first, count=count)
 
     def texts(self, line: Int64Array) -> Any:
         """Return the text of the lines `line`, which are in order and none of them twice."""

@@ -89,7 +89,13 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
         for start, end in boundaries(file_end - file_start, [start_lines[span], offsets[span]]):
             row = file_start + start
             text = texts[codes[row]] if with_text else lines[row]
-            chunk = EncodedChunk(row, text or "", int(start_lines[row]) - 1, int(offsets[row]), bool(truncated[row]))
+            chunk = EncodedChunk(
+                row=row,
+                text=text or "",
+                line=int(start_lines[row]) - 1,
+                offset=int(offsets[row]),
+                truncated=bool(truncated[row]),
+            )
             for i in range(row, file_start + end):
                 chunk.ranges += ranges[i]
 

@@ -45,7 +45,9 @@ def file_endings(values: Mapping[str, tuple[Mapping[int, Any], Sequence[int]]], 
 
 @lru_cache(maxsize=1024)
 def _fragment(key: str, value: Any) -> bytes:
-    return b"" if value is None or value == "" else b',"%b":%b' % (key.encode(), dump(value))
+    if value is None or value == "":
+        return b""
+    return b',"%b":%b' % (key.encode(), dump(value))
 
 
 def file_values(rows: MatchRows, starts: Int64Array) -> dict[str, tuple[Mapping[int, Any], Sequence[int]]]:
@@ -84,7 +86,9 @@ def entries_of_rows(rows: MatchRows) -> dict[str, list[Json]]:
     """Return `line_entries` of a batch."""
     names = [column.name for _, columns in LINE_KEYS for column in columns]
     with_values = [name for name in names if name in rows and rows.batch.column(name).null_count < len(rows)]
-    return line_entries({name: rows.batch.column(name).to_pylist() for name in with_values}) if with_values else {}
+    if with_values:
+        return line_entries({name: rows.batch.column(name).to_pylist() for name in with_values})
+    return {}
 
 
 def add_entries(endings: list[bytes], entries: Mapping[str, list[Json]], bounds: Sequence[tuple[int, int]]) -> None:

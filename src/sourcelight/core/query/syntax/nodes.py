@@ -232,7 +232,12 @@ def tree_text(node: Node | None, indent: str = "") -> str:
     if isinstance(node, Pattern):
         sign = "NOT " if node.negated else ""
         text = f"/{node.value}/" if node.kind == "regexp" else json.dumps(node.value, ensure_ascii=False)
-        suffix = " as code" if node.kind == "structure" else " in content" if node.content else ""
+        if node.kind == "structure":
+            suffix = " as code"
+        elif node.content:
+            suffix = " in content"
+        else:
+            suffix = ""
         return f"{indent}{sign}{text}{suffix}"
 
     return f"{indent}{filter_text(node)}"

@@ -109,7 +109,9 @@ def operator(kind: str, args: list[Raw]) -> Raw:
     if not merged:
         merged = flat[-1:]
 
-    return merged[0] if len(merged) == 1 else Group(kind, merged, any(has_pattern(arg) for arg in merged))
+    if len(merged) == 1:
+        return merged[0]
+    return Group(kind, merged, any(has_pattern(arg) for arg in merged))
 
 
 def has_pattern(tree: Raw) -> bool:

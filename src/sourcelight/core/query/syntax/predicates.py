@@ -46,7 +46,7 @@ def predicate(on: str, spelled_name: str, text: str, *, negated: bool) -> Predic
     name, read = _READERS[on, spelled_name]
 
     def invalid(problem: str) -> InvalidPredicate:
-        return InvalidPredicate(on, name, {}, negated, f"invalid predicate value: {problem}")
+        return InvalidPredicate(on=on, name=name, args={}, negated=negated, error=f"invalid predicate value: {problem}")
 
     if negated and (on, name) in NOT_NEGATABLE:
         return invalid(f'search predicate "{NOT_NEGATABLE[on, name]}" does not support negation')

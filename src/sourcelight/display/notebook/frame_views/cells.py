@@ -27,7 +27,9 @@ _OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_li
 
 def short_commit(value: object) -> str | None:
     """Return the first ten digits of a commit; None for every other value."""
-    return value[:SHORT_COMMIT] if isinstance(value, str) and _COMMIT.fullmatch(value) else None
+    if isinstance(value, str) and _COMMIT.fullmatch(value):
+        return value[:SHORT_COMMIT]
+    return None
 
 
 def is_null(value: Any) -> bool:
@@ -63,7 +65,9 @@ def cell_html(name: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
 def _cell_text(value: Any) -> str:
     """Return numbers, times and lists as text."""
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d}" if value.time() == datetime.min.time() else f"{value:%Y-%m-%d\u00a0%H:%M}"
+        if value.time() == datetime.min.time():
+            return f"{value:%Y-%m-%d}"
+        return f"{value:%Y-%m-%d\u00a0%H:%M}"
     if isinstance(value, float):
         return _number(value)
     items = value.tolist() if hasattr(value, "tolist") else value

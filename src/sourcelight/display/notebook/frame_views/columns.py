@@ -127,7 +127,9 @@ def is_filled(values: Any) -> bool:
     kind = str(head.dtype)
     if kind.startswith("("):  # lists
         return any(len(value) for value in head)
-    return bool((head.astype("str") != "").any()) if kind in {"category", "str", "object"} else True
+    if kind in {"category", "str", "object"}:
+        return bool((head.astype("str") != "").any())
+    return True
 
 
 def shown_rows(total: int, limit: int | None, least: int | None) -> tuple[Sequence[int], Sequence[int]]:

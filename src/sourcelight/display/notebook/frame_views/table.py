@@ -137,7 +137,9 @@ def _kind(name: str, values: Any, cells: list[Any]) -> str:
     import pandas as pd
 
     if name in CODE_COLUMNS:
-        return ' class="sl-code sl-name"' if name in _PLACES else ' class="sl-code sl-line"'
+        if name in _PLACES:
+            return ' class="sl-code sl-name"'
+        return ' class="sl-code sl-line"'
 
     is_number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
     if is_number:

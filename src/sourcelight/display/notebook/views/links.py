@@ -215,7 +215,9 @@ class LinkResolver:
     def request(self, repository: str, number: int) -> str:
         """Return the address of a pull or merge request at the code host; empty when none is known."""
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
-        return base + host.request.format(n=number) if host is not None and host.request else ""
+        if host is not None and host.request:
+            return base + host.request.format(n=number)
+        return ""
 
     def person(self, repository: str, commit: str, address: str) -> str:
         """Return the address of the code host's list of someone's commits up to a commit; empty when none is known."""

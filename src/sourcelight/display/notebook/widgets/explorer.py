@@ -225,7 +225,9 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
 
 def _number(value: Any) -> int:
     # `abs` also excludes NaN and infinity, for which `int` would raise. JavaScript's integers are exact below 2**53.
-    return max(int(value), 0) if isinstance(value, int | float) and abs(value) < 2**53 else 0
+    if isinstance(value, int | float) and abs(value) < 2**53:
+        return max(int(value), 0)
+    return 0
 
 
 def _parse_query(value: Any) -> RowQuery:

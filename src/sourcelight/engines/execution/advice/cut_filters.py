@@ -37,7 +37,9 @@ def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
 @functools.lru_cache(maxsize=64)
 def _cut_filters(text: str, pattern_type: str) -> tuple[tuple[str, str], ...]:
     patterns = _patterns_of(text, pattern_type)
-    return () if patterns is None else (*_in_groups(patterns), *_cut_values(text, pattern_type))
+    if patterns is None:
+        return ()
+    return (*_in_groups(patterns), *_cut_values(text, pattern_type))
 
 
 def _in_groups(patterns: Iterable[RawPattern]) -> Iterator[tuple[str, str]]:

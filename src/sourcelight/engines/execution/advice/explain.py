@@ -143,7 +143,9 @@ def _source(query: Query, request: SearchRequest) -> str:
         return "patternType: in the query"
     default = replace(request, pattern_type="").effective_pattern_type
     if request.effective_pattern_type == default:
-        return "the default" if request.version == "V3" else f"the default of version {request.version}"
+        if request.version == "V3":
+            return "the default"
+        return f"the default of version {request.version}"
     return "requested beside the query"
 
 

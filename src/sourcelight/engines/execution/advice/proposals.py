@@ -444,12 +444,13 @@ def _other_type(query: Query) -> Iterator[Advice]:
 
     words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
     separate = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
-    advice_text = (
-        f"{query.pattern_type} search finds the text `{words}`; keyword search would find files with "
-        f"{separate}, anywhere and in any order"
-        if words and not any(isinstance(a.pattern, Or) for a in other.plan)
-        else f"keyword search reads this query differently from {query.pattern_type} search"
-    )
+    if words and not any(isinstance(a.pattern, Or) for a in other.plan):
+        advice_text = (
+            f"{query.pattern_type} search finds the text `{words}`; keyword search would find files with "
+            f"{separate}, anywhere and in any order"
+        )
+    else:
+        advice_text = f"keyword search reads this query differently from {query.pattern_type} search"
     yield Advice("keyword", advice_text, "add patternType:keyword for the other reading", _in_keyword(query.text))
 
 

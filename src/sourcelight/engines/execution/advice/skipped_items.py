@@ -40,7 +40,12 @@ def _skipped_item(reason: str, subject: str, message: str, reasons: Mapping[str,
     """Yield one item that counts the names and lists some of them with their reasons; nothing without names."""
     if reasons:
         items = [f"- `{name}`: {text}" for name, text in sorted(reasons.items())[:_MAX_LISTED]]
-        yield Skipped(reason, f"{amount(len(reasons))} {subject}", "\n".join([f"{message}:", *items]), "warn")
+        yield Skipped(
+            reason=reason,
+            title=f"{amount(len(reasons))} {subject}",
+            message="\n".join([f"{message}:", *items]),
+            severity="warn",
+        )
 
 
 @dataclass(slots=True)
@@ -234,4 +239,6 @@ def named_only(
 
 def _short(text: str) -> str:
     """Return a name in a title: its end is more specific than its beginning."""
-    return text if len(text) <= _MAX_TITLE_CHARS else f"\u2026{text[1 - _MAX_TITLE_CHARS :]}"
+    if len(text) <= _MAX_TITLE_CHARS:
+        return text
+    return f"\u2026{text[1 - _MAX_TITLE_CHARS :]}"

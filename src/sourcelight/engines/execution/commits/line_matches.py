@@ -46,7 +46,12 @@ def select_side(history: History, matches: DiffMatches, side: Side) -> DiffMatch
 
 def unite_trees(trees: Sequence[Tree]) -> Tree | None:
     """Unite the patterns of several alternatives; None if there are none."""
-    return None if not trees else trees[0] if len(trees) == 1 else Or(tuple(trees))
+    if not trees:
+        return None
+    if len(trees) == 1:
+        return trees[0]
+
+    return Or(tuple(trees))
 
 
 def unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatches:
@@ -67,7 +72,10 @@ def unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatche
     all_changes = ChangeNumbers(np.unique(np.concatenate([matches.changes for matches in merged_batches])))
     ordered_rows, row_changes = RowNumbers(rows[order]), ChangeNumbers(changes[order])
     return DiffMatches(
-        commits, patterns, lambda: (all_changes, ordered_rows, row_changes), _unite_spans(merged_batches)
+        commits=commits,
+        patterns=patterns,
+        find_rows=lambda: (all_changes, ordered_rows, row_changes),
+        spans=_unite_spans(merged_batches),
     )
 
 

@@ -115,11 +115,20 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         query = StructureQuery(commits, files, _structures(alternative.pattern, alternative), sides)
     elif kinds:
         paths = ChangedFileFilter(tuple(_paths(alternative, sensitive=sensitive, with_languages=False)))
-        query = CellDiffQuery(commits, paths, tree, kinds, _languages(alternative), sides)
+        query = CellDiffQuery(
+            commits=commits, files=paths, tree=tree, kinds=kinds, languages=_languages(alternative), sides=sides
+        )
     else:
         query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
 
-    return CommitPlan(kind, query, side, select == ("repo",), alternative.predicates("file"), sensitive)
+    return CommitPlan(
+        kind=kind,
+        query=query,
+        side=side,
+        repositories_only=select == ("repo",),
+        predicates=alternative.predicates("file"),
+        case_sensitive=sensitive,
+    )
 
 
 def keeps_no_commits(alternative: Alternative, kind: str) -> str:

@@ -252,11 +252,10 @@ class CommitSearch:
             if isinstance(q, CommitQuery)
         ]
         trees = [query.tree for query in queries if isinstance(query, CommitQuery) and query.tree is not None]
-        commits = (
-            matches[0]
-            if len(matches) == 1
-            else newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
-        )
+        if len(matches) == 1:
+            commits = matches[0]
+        else:
+            commits = newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
         return commit_matches(history, repository.info, commits, unite_trees(trees))
 
     def _batches_of(

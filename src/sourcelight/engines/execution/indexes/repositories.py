@@ -240,7 +240,14 @@ class IndexedRepositories:
         def report_as(stage: str) -> Callable[[IndexProgress], None]:
             def report(state: IndexProgress) -> None:
                 if observer is not None:
-                    observer(ToolProgress(stage, state.repositories_done, state.repositories_total, state.repository))
+                    observer(
+                        ToolProgress(
+                            stage=stage,
+                            done=state.repositories_done,
+                            total=state.repositories_total,
+                            detail=state.repository,
+                        )
+                    )
 
             return report
 
@@ -323,4 +330,6 @@ class IndexedRepositories:
 
 def label_of(target: Target) -> str:
     """Return the name of a repository, with the requested revision."""
-    return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name
+    if target.revision:
+        return f"{target.repository.name}@{target.revision}"
+    return target.repository.name

@@ -72,7 +72,9 @@ class CountLimits:
         # The filter node and not its value: ``(a count:5) or (b count:5)`` has two counts, ``(a or b) count:5`` shares
         # one node.
         node = alternative.first("count")
-        return batches if node is None or id(node) not in self._remaining else self._limit(node, batches)
+        if node is None or id(node) not in self._remaining:
+            return batches
+        return self._limit(node, batches)
 
     def _limit(self, node: Filter, batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -123,7 +125,9 @@ class AlternativeNumbers:
 
 def numbers_or_limits(alternatives: Sequence[Alternative]) -> CountPolicy:
     """Return the policy of a worker of a cluster: rows are numbered if alternatives have counts of their own."""
-    return AlternativeNumbers(alternatives) if own_counts(alternatives) else CountLimits(alternatives)
+    if own_counts(alternatives):
+        return AlternativeNumbers(alternatives)
+    return CountLimits(alternatives)
 
 
 def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:

@@ -127,7 +127,9 @@ def _rules(text: str) -> list[_Rule]:
 
 
 def _owners(line: int, words: Sequence[re.Match[str]]) -> tuple[Owner, ...]:
-    return tuple(Owner(word.group(), line, word.start(), word.end()) for word in words if "@" in word.group())
+    return tuple(
+        Owner(name=word.group(), line=line, start=word.start(), end=word.end()) for word in words if "@" in word.group()
+    )
 
 
 def _words(line: str) -> list[re.Match[str]]:

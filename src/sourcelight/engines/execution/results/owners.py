@@ -201,9 +201,9 @@ class OwnerSelector:
                     self._yielded.add((key, revision, owner.name))
                     new[owner] = None
 
-        return (
-            self._batch(batch, owners_file, sorted(new, key=lambda owner: (owner.line, owner.start))) if new else None
-        )
+        if new:
+            return self._batch(batch, owners_file, sorted(new, key=lambda owner: (owner.line, owner.start)))
+        return None
 
     def _batch(self, batch: Any, rules: FileOwners, owners: Sequence[Owner]) -> Any:
         by_line = [(line, list(line_owners)) for line, line_owners in groupby(owners, key=lambda owner: owner.line)]

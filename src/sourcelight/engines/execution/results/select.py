@@ -94,7 +94,9 @@ class Selector:
             starts = starts[[path not in seen for path in paths]]
             seen.update(path or "" for path in paths)
 
-        return _rows(batch, starts, "path", rows.column("path").take(arrow_array(starts))) if len(starts) else None
+        if len(starts):
+            return _rows(batch, starts, "path", rows.column("path").take(arrow_array(starts)))
+        return None
 
     def _directories(self, batch: Any) -> Any | None:
         # Directories repeat even if each file comes once, so they are remembered in any case.
@@ -292,7 +294,9 @@ def _line_key(row: _Row) -> _LineKey:
     """Return the key of a line: its number, and for a line of a cell also the cell, the line in it and the text."""
     # A notebook may have all cells on one line of the file, and a line of JSON isn't a line of a cell.
     cell = row.get("cell")
-    return (row["line_number"], cell, row["cell_line"], row["line"]) if cell else (row["line_number"], 0, 0, "")
+    if cell:
+        return (row["line_number"], cell, row["cell_line"], row["line"])
+    return (row["line_number"], 0, 0, "")
 
 
 def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:

@@ -92,12 +92,22 @@ class CommitCounts:
         for value, count in most_frequent(counts, limit):
             (name, _), *_ = most_frequent(self._by_author[value], 1)
             yield SuggestedFilter(
-                f"author:{quote_value(f'^{escape_regexp(value)}$')}", name, count, exhaustive, "author"
+                value=f"author:{quote_value(f'^{escape_regexp(value)}$')}",
+                label=name,
+                count=count,
+                exhaustive=exhaustive,
+                kind="author",
             )
 
         for (side, text, label), count in zip(_AGES, self._by_age, strict=True):
             if count:
-                yield SuggestedFilter(f"{side}:{quote_value(text)}", label, count, exhaustive, "commit date")
+                yield SuggestedFilter(
+                    value=f"{side}:{quote_value(text)}",
+                    label=label,
+                    count=count,
+                    exhaustive=exhaustive,
+                    kind="commit date",
+                )
 
 
 MAX_FILTERS = 1000
@@ -238,33 +248,55 @@ class Tally:
         self._raw_paths.clear()
         first = []
         if forks:
-            first.append(SuggestedFilter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
+            first.append(
+                SuggestedFilter(
+                    value="fork:yes", label="Include forked repos", count=forks, exhaustive=exhaustive, kind="utility"
+                )
+            )
 
         if archived:
-            first.append(SuggestedFilter("archived:yes", "Include archived repos", archived, exhaustive, "utility"))
+            first.append(
+                SuggestedFilter(
+                    value="archived:yes",
+                    label="Include archived repos",
+                    count=archived,
+                    exhaustive=exhaustive,
+                    kind="utility",
+                )
+            )
 
         first += [
-            SuggestedFilter(value, label, self._by_type[kind], exhaustive, "type")
+            SuggestedFilter(value=value, label=label, count=self._by_type[kind], exhaustive=exhaustive, kind="type")
             for kind, (value, label) in _TYPES.items()
             if self._by_type[kind] and self._typed
         ]
         remaining = [
-            SuggestedFilter(_repository_filter(name, rev), name, n, exhaustive, "repo")
+            SuggestedFilter(
+                value=_repository_filter(name, rev), label=name, count=n, exhaustive=exhaustive, kind="repo"
+            )
             for (name, rev), n in most_frequent(self._by_location, MAX_FILTERS)
             if n
         ]
         remaining += [
-            SuggestedFilter(_language_filter(name), name, n, exhaustive, "lang")
+            SuggestedFilter(value=_language_filter(name), label=name, count=n, exhaustive=exhaustive, kind="lang")
             for name, n in most_frequent(self._by_language, MAX_FILTERS)
             if n and name
         ]
         remaining += [
-            SuggestedFilter(f"-file:{regexp}", label, self._by_exclude[regexp], exhaustive, "file")
+            SuggestedFilter(
+                value=f"-file:{regexp}", label=label, count=self._by_exclude[regexp], exhaustive=exhaustive, kind="file"
+            )
             for label, regexp in _EXCLUDES
             if self._by_exclude[regexp]
         ]
         remaining += [
-            SuggestedFilter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
+            SuggestedFilter(
+                value=f"select:symbol.{_SELECTED.get(kind, kind)}",
+                label=kind.title(),
+                count=n,
+                exhaustive=exhaustive,
+                kind="symbol type",
+            )
             for kind, n in most_frequent(self._by_kind, MAX_FILTERS)
             if n
         ]

@@ -102,10 +102,14 @@ def targets_of(
 def fault_of(revision: str) -> str:
     """Explain why `revision` can't exist in any repository; empty when it may exist."""
     if revision.startswith(_EXCLUDED):
-        return "" if revision.startswith(f"{_EXCLUDED}refs/") else "a glob of excluded refs begins with `*!refs/`"
+        if revision.startswith(f"{_EXCLUDED}refs/"):
+            return ""
+        return "a glob of excluded refs begins with `*!refs/`"
     if revision.startswith("*"):
         return "" if revision != "*" else "a glob of refs needs a pattern after its `*`"
-    return "" if is_revision(revision) else "it is not a branch, tag or commit, with or without `~n` or `^n` at the end"
+    if is_revision(revision):
+        return ""
+    return "it is not a branch, tag or commit, with or without `~n` or `^n` at the end"
 
 
 def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionRequest:
@@ -252,7 +256,10 @@ def resolve_context(
 
         return (
             ScopedAlternative(
-                replace(alternative, filters=own_filters), revisions_by_name, context_filter.value, query
+                alternative=replace(alternative, filters=own_filters),
+                revisions_by_name=revisions_by_name,
+                context=context_filter.value,
+                query=query,
             ),
         )
 
@@ -268,7 +275,16 @@ def resolve_context(
 
     # An empty query has no alternatives, and narrows nothing.
     narrowed = narrowed or [replace(alternative, filters=own_filters)]
-    return tuple(ScopedAlternative(item, None, context_filter.value, query, context_alternatives) for item in narrowed)
+    return tuple(
+        ScopedAlternative(
+            alternative=item,
+            revisions_by_name=None,
+            context=context_filter.value,
+            query=query,
+            context_alternatives=context_alternatives,
+        )
+        for item in narrowed
+    )
 
 
 def _check(alternative: Alternative, name: str, query: str) -> None:

@@ -243,7 +243,7 @@ class ScopeResolver(ScopeSelector):
             own_targets = self._targets(repository, [*lists, *([searched] if searched else [])], alternative)
             targets += (target for target in own_targets if self._recent(target, alternative))
 
-        return Scope(alternative, selected, tuple(targets), without)
+        return Scope(alternative=alternative, selection=selected, targets=tuple(targets), without=without)
 
     def _without(self, repository: Repository, alternative: Alternative, filters: Iterable[Filter]) -> tuple[str, ...]:
         excluded_commits, missing = revisions.taken_out(repository, alternative, filters)

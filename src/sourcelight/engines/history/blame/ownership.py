@@ -74,15 +74,21 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
         ]
         files = {
             name: OwnedFile(
-                blobs[20 * index : 20 * index + 20],
-                lines[starts[index] : starts[index + 1]],
-                bool(exact[index]),
-                None if steps[index] == _NO_STEP else steps[index],
+                blob=blobs[20 * index : 20 * index + 20],
+                lines=lines[starts[index] : starts[index + 1]],
+                exact=bool(exact[index]),
+                step=None if steps[index] == _NO_STEP else steps[index],
             )
             for index, name in enumerate(paths)
         }
         origins = {index: None if path < 0 else path for index, path in file.array("origins").reshape(-1, 2).tolist()}
-        return Ownership(commit, files, file.metadata["left_out"], file.metadata["thorough"], origins)
+        return Ownership(
+            commit=commit,
+            files=files,
+            left_out=file.metadata["left_out"],
+            thorough=file.metadata["thorough"],
+            origins=origins,
+        )
     except (OSError, IndexDamaged, KeyError, IndexError, ValueError):
         return None
 
@@ -116,7 +122,9 @@ def save_ownership(history: History, ownership: Ownership) -> None:
 
 
 def _path(history: History, commit: str) -> Path | None:
-    return history.segments[0].file.path.with_name(f"{OWNERSHIP}{commit}") if history.segments else None
+    if history.segments:
+        return history.segments[0].file.path.with_name(f"{OWNERSHIP}{commit}")
+    return None
 
 
 def _segments(history: History) -> list[str]:

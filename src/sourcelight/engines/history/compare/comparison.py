@@ -265,7 +265,15 @@ def compare(
     if repository.kind == "snapshot":
         if base != head:
             raise RevisionNotFound(repository.name, base)
-        return Comparison(repository, base, head, (), "same", (), _CacheEntry(("", ""), ()))
+        return Comparison(
+            repository=repository,
+            base=base,
+            head=head,
+            changes=(),
+            relation="same",
+            notices=(),
+            _entry=_CacheEntry(("", ""), ()),
+        )
 
     handle = _open_repository(repository)
     trees = _tree_oid(handle, repository, base), _tree_oid(handle, repository, head)

@@ -292,7 +292,9 @@ class CellDiffSearch:
 
 
 def _cell_line(cell: CellText, number: int, line: bytes, spans: tuple[tuple[int, int], ...] = ()) -> MatchedCellLine:
-    return MatchedCellLine(cell.cell, cell.kind, number + 1, cell.file_lines[number], line, spans)
+    return MatchedCellLine(
+        cell=cell.cell, kind=cell.kind, cell_line=number + 1, file_line=cell.file_lines[number], text=line, spans=spans
+    )
 
 
 def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLine]:

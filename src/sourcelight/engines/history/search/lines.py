@@ -198,7 +198,9 @@ def rows_with(history: History, pattern: CompiledPattern, stopped: Stopped = nev
 def rows_of(selections: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -> RowNumbers:
     """Return rows (of the history) that have one of the lines, in no order."""
     row_lists = [selection.rows(sides) for selection in selections]
-    return row_lists[0] if len(row_lists) == 1 else RowNumbers(np.concatenate([np.zeros(0, np.int64), *row_lists]))
+    if len(row_lists) == 1:
+        return row_lists[0]
+    return RowNumbers(np.concatenate([np.zeros(0, np.int64), *row_lists]))
 
 
 def changes_of(history: History, rows: RowNumbers) -> ChangeNumbers:

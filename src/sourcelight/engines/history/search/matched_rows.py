@@ -52,14 +52,14 @@ class MatchedRows:
         with_match = np.flatnonzero(counts)
         selected = pa.array(with_match)
         return cls(
-            RowNumbers(rows[with_match]),
-            ChangeNumbers(changes[with_match]),
-            counts[with_match],
-            lines,
-            line_of_row.take(selected),
-            starts,
-            ends,
-            spans_of_row.take(selected),
+            rows=RowNumbers(rows[with_match]),
+            changes=ChangeNumbers(changes[with_match]),
+            counts=counts[with_match],
+            lines=lines,
+            line_of_row=line_of_row.take(selected),
+            starts=starts,
+            ends=ends,
+            spans_of_row=spans_of_row.take(selected),
         )
 
     def first_byte(self, row: int) -> int:
@@ -99,7 +99,13 @@ class RowOrder:
         row_or_null = pa.concat_arrays(
             [pa.array(np.arange(len(changes), dtype=np.int32)), pa.nulls(len(without_match), pa.int32())]
         )
-        return cls(commit_of_row, all_commits[order], order, row_or_null.take(pa.array(order)), len(without_match))
+        return cls(
+            commit_of_row=commit_of_row,
+            commits=all_commits[order],
+            order=order,
+            rows=row_or_null.take(pa.array(order)),
+            empty_count=len(without_match),
+        )
 
     def arrange(self, values: Any) -> Any:
         """Bring values of the rows of matches into the order, with null for the rows without."""

@@ -119,10 +119,10 @@ class DiffPreviews:
             file = file_change(history, change)
             patch = make_patch(self._handle, file, CONTEXT_LINES).patch or b"" if self._handle is not None else b""
             yield PreviewFile(
-                ABSENT if file.added else file.old_path.decode("utf-8", "replace"),
-                ABSENT if file.deleted else file.path.decode("utf-8", "replace"),
-                tuple(read_hunks(patch.decode("utf-8", "replace"))),
-                frozenset(matched_lines[change]) if change in matched_lines else None,
+                old_path=ABSENT if file.added else file.old_path.decode("utf-8", "replace"),
+                path=ABSENT if file.deleted else file.path.decode("utf-8", "replace"),
+                hunks=tuple(read_hunks(patch.decode("utf-8", "replace"))),
+                matched_lines=frozenset(matched_lines[change]) if change in matched_lines else None,
             )
 
 

@@ -118,7 +118,9 @@ class StructureSearch:
         order = np.argsort([position_of[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
         commits = CommitNumbers(np.array(list(dict.fromkeys(self._commits(matching_changes))), dtype=np.int64))
         ordered, changes_of_rows = RowNumbers(rows[order]), ChangeNumbers(row_changes[order])
-        return DiffMatches(commits, (), lambda: (matching, ordered, changes_of_rows), spans)
+        return DiffMatches(
+            commits=commits, patterns=(), find_rows=lambda: (matching, ordered, changes_of_rows), spans=spans
+        )
 
     def _holds(self, differences: dict[StructurePattern, dict[str, list[_Span]]]) -> bool:
         return fold(
@@ -241,4 +243,10 @@ def _spans(data: bytes, starts: Int64Array, ends: Int64Array) -> Iterator[_Span]
     lasts = np.searchsorted(line_starts, ends - 1, side="right") - 1
     columns = (starts, ends, firsts, lasts, starts - line_starts[firsts], ends - line_starts[lasts])
     for start, end, first, last, start_column, end_column in zip(*(column.tolist() for column in columns), strict=True):
-        yield _Span(first + 1, last + 1, start_column, end_column, b" ".join(data[start:end].split()))
+        yield _Span(
+            first_line=first + 1,
+            last_line=last + 1,
+            start_offset=start_column,
+            end_offset=end_column,
+            text=b" ".join(data[start:end].split()),
+        )

@@ -284,9 +284,10 @@ def _take_items(
     columns = []
     order = []
     for segment_index, segment in enumerate(history.segments):
-        in_segment = (
-            np.arange(len(local)) if len(history.segments) == 1 else np.flatnonzero(of_segment == segment_index)
-        )
+        if len(history.segments) == 1:
+            in_segment = np.arange(len(local))
+        else:
+            in_segment = np.flatnonzero(of_segment == segment_index)
         all_items = history.remember(
             f"{raw} {segment_index}",
             lambda s=segment: make(s[starts].astype(np.int64), s.bytes_of(raw)),  # type: ignore[misc]

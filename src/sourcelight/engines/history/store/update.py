@@ -204,7 +204,9 @@ class HistoryUpdate:
         drops_commits = first == 0
         entry = self._write(compaction.merge_segments(history, first, keep if drops_commits else np.ones_like(keep)))
         compacted = replace(manifest, segments=(*manifest.segments[:first], entry))
-        return replace(compacted, unread=int(history.commits.unread[keep].sum())) if drops_commits else compacted
+        if drops_commits:
+            return replace(compacted, unread=int(history.commits.unread[keep].sum()))
+        return compacted
 
     def _lost_refs(self, manifest: HistoryManifest) -> bool:
         """Return whether a tip has disappeared, so that a single segment may hold unreachable commits."""

@@ -275,10 +275,10 @@ class CRules:
             )
 
         return NameUse(
-            "attribute",
-            receiver,
-            None,
-            (b"", leaf.text or b""),
+            role="attribute",
+            receiver=receiver,
+            fields_of=None,
+            path=(b"", leaf.text or b""),
             is_called=is_called,
             argument_count=count,
             is_type=is_type,
@@ -345,7 +345,9 @@ class CRules:
         """Return the base classes of a class."""
         bases = next((child for child in node.named_children if child.type == "base_class_clause"), None)
         kinds = {"type_identifier", "template_type", "qualified_identifier"}
-        return [child for child in bases.named_children if child.type in kinds] if bases is not None else []
+        if bases is not None:
+            return [child for child in bases.named_children if child.type in kinds]
+        return []
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:
         """Return the class that is named before the ``::`` of a function."""
@@ -362,11 +364,9 @@ class CRules:
                 break
             declarator = inner
 
-        return (
-            declarator.child_by_field_name("scope")
-            if declarator is not None and declarator.type == "qualified_identifier"
-            else None
-        )
+        if declarator is not None and declarator.type == "qualified_identifier":
+            return declarator.child_by_field_name("scope")
+        return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
         """Count the parameters of a function."""
@@ -445,7 +445,12 @@ class CRules:
 
             reason = "in an included file" if is_visible else "announced in an included file"
             (visible_refs if is_visible else hidden_refs).append(
-                DeclarationRef(other, declaration, "scope" if other == document else "import", reason)
+                DeclarationRef(
+                    document=other,
+                    declaration=declaration,
+                    rule="scope" if other == document else "import",
+                    reason=reason,
+                )
             )
 
         return visible_refs, hidden_refs
@@ -470,7 +475,11 @@ class CRules:
                 for other, start, _, _, _ in names.definitions_in(project, name):
                     declaration = names.declaration(other, name, start) if other.key in seen else None
                     if declaration is not None and declaration.owner == -1:
-                        refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
+                        refs.append(
+                            DeclarationRef(
+                                document=other, declaration=declaration, rule="import", reason="in an included file"
+                            )
+                        )
 
                 bodies = [
                     DeclarationRef(other, declaration, "import", "announced in an included file")
@@ -532,7 +541,9 @@ def _literal_type(path: Sequence[Node]) -> Node | None:
 
 def _count(call: Node) -> int:
     arguments = call.child_by_field_name("arguments")
-    return sum(child.type != "comment" for child in arguments.named_children) if arguments is not None else -1
+    if arguments is not None:
+        return sum(child.type != "comment" for child in arguments.named_children)
+    return -1
 
 
 def _static(node: Node) -> bool:

@@ -167,10 +167,10 @@ class CSharpRules:
             return NameUse(is_called=is_called, argument_count=count, is_type=is_type)
 
         return NameUse(
-            "attribute",
-            receiver,
-            None,
-            _dotted_parts(expression, leaf),
+            role="attribute",
+            receiver=receiver,
+            fields_of=None,
+            path=_dotted_parts(expression, leaf),
             is_called=is_called,
             argument_count=count,
             is_type=is_type,
@@ -288,7 +288,17 @@ class CSharpRules:
                 rank = min((rank_of.get(namespace, 999) for namespace in namespaces(other)), default=999)
                 declaration = names.declaration(other, name, start) if rank < 999 else None
                 if declaration is not None:
-                    ranked_refs.append((rank, DeclarationRef(other, declaration, "import", "in an imported namespace")))
+                    ranked_refs.append(
+                        (
+                            rank,
+                            DeclarationRef(
+                                document=other,
+                                declaration=declaration,
+                                rule="import",
+                                reason="in an imported namespace",
+                            ),
+                        )
+                    )
 
             # The own repository comes first; only if it lacks the type may it come from a dependency.
             if ranked_refs:
@@ -314,7 +324,14 @@ class CSharpRules:
                 if kind in TYPES and namespace in namespaces(other):
                     declaration = names.declaration(other, name, start)
                     if declaration is not None:
-                        refs.append(DeclarationRef(other, declaration, "import", "followed the qualified name"))
+                        refs.append(
+                            DeclarationRef(
+                                document=other,
+                                declaration=declaration,
+                                rule="import",
+                                reason="followed the qualified name",
+                            )
+                        )
             if refs:
                 return refs
 
@@ -386,7 +403,9 @@ def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:
     text = (node.text or b"")[: leaf.end_byte - node.start_byte]
     parts = re.sub(rb"\s+", b"", text).split(b".")
     # Parts with calls or indexes aren't names; the receiver's type decides instead.
-    return tuple(parts) if all(re.fullmatch(rb"[\w@\x80-\xff]+", part) for part in parts) else ()
+    if all(re.fullmatch(rb"[\w@\x80-\xff]+", part) for part in parts):
+        return tuple(parts)
+    return ()
 
 
 def _ends(parts: list[bytes]) -> list[list[bytes]]:

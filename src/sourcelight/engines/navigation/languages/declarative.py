@@ -82,6 +82,6 @@ class DeclarativeLanguage(Language):
 
 def _to_ref(ref: DeclarationRef | ModuleRef) -> Ref:
     if isinstance(ref, ModuleRef):
-        return Ref(ref.document, 0, 0, "module", "import")
+        return Ref(document=ref.document, start=0, end=0, kind="module", rule="import")
     declaration = ref.declaration
     return Ref(ref.document, declaration.start, declaration.end, declaration.kind, ref.rule, ref.reason)

@@ -241,7 +241,9 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
 def _type_misfit(declaration: Declaration, use: NameUse) -> int:
     if declaration.kind not in TYPES:
         return 2
-    return 0 if not use.preferred_nodes or declaration.node.type in use.preferred_nodes else 1
+    if not use.preferred_nodes or declaration.node.type in use.preferred_nodes:
+        return 0
+    return 1
 
 
 def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUse) -> int:
@@ -251,7 +253,12 @@ def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUs
     parameter_count = rules.parameters(declaration.node)
     if parameter_count is None:
         return 0
-    return 0 if parameter_count[0] == use.argument_count else 1 if parameter_count[1] else 2
+    if parameter_count[0] == use.argument_count:
+        return 0
+    if parameter_count[1]:
+        return 1
+
+    return 2
 
 
 def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:

@@ -110,7 +110,9 @@ class NameResolver:
         self._busy.add(key)
         try:
             path = path if path is not None else model.path_to(offset)
-            return self._refs_of(document, model, path) if path[-1].type in self.rules.identifiers else []
+            if path[-1].type in self.rules.identifiers:
+                return self._refs_of(document, model, path)
+            return []
         finally:
             self._busy.discard(key)
             self._steps -= 1
@@ -122,7 +124,7 @@ class NameResolver:
         name = leaf.text or b""
         declaration = self.rules.declaration_at(path)
         if declaration is not None and declaration.start == leaf.start_byte:
-            return [DeclarationRef(document, declaration, "scope", "the declaration")]
+            return [DeclarationRef(document=document, declaration=declaration, rule="scope", reason="the declaration")]
 
         use = self.rules.use_of(path)
         if use.is_import or (use.receiver is None and len(use.path) > 1):
@@ -162,7 +164,10 @@ class NameResolver:
             ),
             default=3,
         )
-        local_refs = [DeclarationRef(document, declaration, "scope", "in scope") for declaration in inner]
+        local_refs = [
+            DeclarationRef(document=document, declaration=declaration, rule="scope", reason="in scope")
+            for declaration in inner
+        ]
 
         # A prototype at the top of a file leads to its definition elsewhere; anything else that fits is the answer.
         if rank == 0 and (inner[0].scope.parent is not None or not inner[0].is_prototype):
@@ -180,7 +185,9 @@ class NameResolver:
             outer_rank = misfit(
                 outer_refs[0].declaration, use, separate_function_names=self.rules.separate_function_names
             )
-            return outer_refs if outer_rank < rank or (outer_rank == rank and inner[0].is_prototype) else local_refs
+            if outer_rank < rank or (outer_rank == rank and inner[0].is_prototype):
+                return outer_refs
+            return local_refs
 
         return outer_refs or local_refs
 
@@ -189,11 +196,9 @@ class NameResolver:
     def members_of(self, document: Document, receiver: Node, name: bytes, use: NameUse) -> list[DeclarationRef]:
         """Return the members of a receiver by name."""
         inferred = self.infer(document, receiver)
-        return (
-            [ref for body in self.type_bodies(inferred) for ref in self.members(body, name, use)]
-            if inferred is not None
-            else []
-        )
+        if inferred is not None:
+            return [ref for body in self.type_bodies(inferred) for ref in self.members(body, name, use)]
+        return []
 
     def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
         # Members of the enclosing classes are in scope, the innermost first, because `this.` may be omitted.
@@ -221,7 +226,9 @@ class NameResolver:
             members = fit_members(self.rules, list(self._own_members(current, name)), use)
             if members:
                 return [
-                    DeclarationRef(document_of_member, declaration, "type", "type of the receiver")
+                    DeclarationRef(
+                        document=document_of_member, declaration=declaration, rule="type", reason="type of the receiver"
+                    )
                     for document_of_member, declaration in members
                 ]
 
@@ -258,7 +265,9 @@ class NameResolver:
     def declaration(self, document: Document, name: bytes, start: int) -> Declaration | None:
         """Return the declaration of a name at a byte offset."""
         model = self.model(document)
-        return next((m for m in model.declarations(name) if m.start == start), None) if model is not None else None
+        if model is not None:
+            return next((m for m in model.declarations(name) if m.start == start), None)
+        return None
 
     def definitions_in(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
         """Yield the file, offset, kind, container and prototype flag of each definition of a name in a project."""

@@ -18,7 +18,7 @@ from sourcelight.engines.navigation.languages.declared import (
     parameter_mismatch,
     text_of,
 )
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import Document, Role
 from sourcelight.engines.navigation.named import imports_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ class JavaRules:
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
         if kind in {"formal_parameter", "catch_formal_parameter", "resource", "enhanced_for_statement"}:
-            return self._typed_declaration(path) if is_field(parent, "name", leaf) else None
+            if is_field(parent, "name", leaf):
+                return self._typed_declaration(path)
+            return None
         if kind in {"instanceof_expression", "record_pattern_component"} and is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("right") or parent.child_by_field_name("type")
             return _local(path, "variable", declared_type)
@@ -182,8 +184,16 @@ class JavaRules:
             return NameUse(role="keyword", receiver=name, is_called=True)
 
         path_text = tuple(_dotted_parts(parent, leaf.end_byte)) if receiver is not None else ()
-        role = "attribute" if receiver is not None else "name"
-        return NameUse(role, receiver, None, path_text, is_called=is_called, argument_count=count, is_type=is_type)  # type: ignore[arg-type]
+        role: Role = "attribute" if receiver is not None else "name"
+        return NameUse(
+            role=role,
+            receiver=receiver,
+            fields_of=None,
+            path=path_text,
+            is_called=is_called,
+            argument_count=count,
+            is_type=is_type,
+        )
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Return where the type of an expression comes from."""
@@ -197,7 +207,9 @@ class JavaRules:
         if kind in {"method_invocation", "field_access"}:
             field = "name" if kind == "method_invocation" else "field"
             name = node.child_by_field_name(field)
-            return TypeStep("this", node) if name is not None and name.type == "this" else TypeStep("name", name)
+            if name is not None and name.type == "this":
+                return TypeStep("this", node)
+            return TypeStep("name", name)
 
         if kind in {"object_creation_expression", "cast_expression", "array_creation_expression"}:
             return TypeStep("type", node.child_by_field_name("type"))
@@ -313,7 +325,12 @@ class JavaRules:
             refs = [ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
             if refs:
                 if not use.is_called and not position:
-                    return [DeclarationRef(r.document, r.declaration, "scope", "in the same package") for r in refs]
+                    return [
+                        DeclarationRef(
+                            document=r.document, declaration=r.declaration, rule="scope", reason="in the same package"
+                        )
+                        for r in refs
+                    ]
                 return _sort_by_parameters(self, refs, use)
 
         return []
@@ -351,7 +368,11 @@ class JavaRules:
             if kind in TYPES and not container and package_of(other) == package:
                 declaration = names.declaration(other, path[0], start)
                 if declaration is not None:
-                    refs.append(DeclarationRef(other, declaration, "import", "followed the import"))
+                    refs.append(
+                        DeclarationRef(
+                            document=other, declaration=declaration, rule="import", reason="followed the import"
+                        )
+                    )
 
         for name in path[1:]:
             inner: list[DeclarationRef] = []
@@ -427,7 +448,9 @@ def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
 
 def _count(call: Node) -> int:
     arguments = call.child_by_field_name("arguments")
-    return sum("comment" not in child.type for child in arguments.named_children) if arguments is not None else -1
+    if arguments is not None:
+        return sum("comment" not in child.type for child in arguments.named_children)
+    return -1
 
 
 def _sort_by_parameters(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:

@@ -64,7 +64,13 @@ class Resolver:
 
     def _occurrence(self, parsed: ParsedFile, node: Node) -> Occurrence:
         usage = self.language.usage(Cursor(parsed, node))
-        return Occurrence(node.start_byte, node.end_byte, usage.role, usage.is_binding, usage.is_called)
+        return Occurrence(
+            start=node.start_byte,
+            end=node.end_byte,
+            role=usage.role,
+            is_binding=usage.is_binding,
+            is_called=usage.is_called,
+        )
 
     def calls(self, parsed: ParsedFile, start: int, begin_line: int, end_line: int) -> Sequence[Occurrence]:
         """Return the names that are called from a byte on, between two 1-based lines, in order."""

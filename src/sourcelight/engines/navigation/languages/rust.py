@@ -18,7 +18,7 @@ from sourcelight.engines.navigation.languages.declared import (
 )
 from sourcelight.engines.navigation.languages.rust_crates import child_file, crate_root, crates, parent_file
 from sourcelight.engines.navigation.languages.rust_tokens import macro_declaration, macro_use, use_path
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import Document, Role
 from sourcelight.engines.navigation.named import imports_of
 
 if TYPE_CHECKING:
@@ -190,8 +190,10 @@ class RustRules:
         is_called = (
             call.type == "call_expression" and call.start_byte == expression.start_byte
         ) or kind == "macro_invocation"
-        role = "attribute" if receiver is not None or segments else "name"
-        return NameUse(role, receiver, None, segments, is_called=is_called, is_type=is_type)  # type: ignore[arg-type]
+        role: Role = "attribute" if receiver is not None or segments else "name"
+        return NameUse(
+            role=role, receiver=receiver, fields_of=None, path=segments, is_called=is_called, is_type=is_type
+        )
 
     def _segments(self, node: Node) -> tuple[bytes, ...]:
         """Return the parts of a path with ``::``; empty if one of them isn't a name."""
@@ -291,11 +293,10 @@ class RustRules:
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
         type_arguments = node.child_by_field_name("type_arguments")
-        inner = (
-            [argument for argument in type_arguments.named_children if argument.type != "lifetime"]
-            if type_arguments is not None
-            else []
-        )
+        if type_arguments is not None:
+            inner = [argument for argument in type_arguments.named_children if argument.type != "lifetime"]
+        else:
+            inner = []
         type_name = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
         # `?` and `unwrap` give the success of a result; its error type has no members of interest here.
         return inner[:1] if type_name.endswith(b"Result") else inner
@@ -306,9 +307,10 @@ class RustRules:
         types = list(bounds_node.named_children) if bounds_node is not None else []
         # Bounds may also be in the `where` clause of the item that has the type parameter.
         item = node.parent.parent if node.type == "type_parameter" and node.parent is not None else None
-        where_clause = (
-            next((c for c in item.named_children if c.type == "where_clause"), None) if item is not None else None
-        )
+        if item is not None:
+            where_clause = next((c for c in item.named_children if c.type == "where_clause"), None)
+        else:
+            where_clause = None
         for predicate in where_clause.named_children if where_clause is not None else ():
             bounds = predicate.child_by_field_name("bounds")
             if bounds is not None and text_of(predicate.child_by_field_name("left")) == text_of(
@@ -350,7 +352,11 @@ class RustRules:
             # Macros by `macro_rules!` are visible by textual order or `#[macro_use]` (Rust reference, macros by
             # example), so any of the repository may be meant.
             if declaration is not None and declaration.node.type == "macro_definition":
-                imported.append(DeclarationRef(other, declaration, "import", "macro of the repository"))
+                imported.append(
+                    DeclarationRef(
+                        document=other, declaration=declaration, rule="import", reason="macro of the repository"
+                    )
+                )
         return imported
 
     def _follow_uses(
@@ -405,7 +411,9 @@ class RustRules:
             else:
                 refs.append(scope)
         return [
-            DeclarationRef(ref.document, ref.declaration, "import", "followed the path")
+            DeclarationRef(
+                document=ref.document, declaration=ref.declaration, rule="import", reason="followed the path"
+            )
             if isinstance(ref, DeclarationRef)
             else ref
             for ref in refs
@@ -473,7 +481,7 @@ class RustRules:
     ) -> Iterator[DeclarationRef | ModuleRef | RustModule]:
         """Yield a declaration; for a module its scope."""
         if declaration.kind != "module":
-            yield DeclarationRef(document, declaration, "scope", "in scope")
+            yield DeclarationRef(document=document, declaration=declaration, rule="scope", reason="in scope")
         elif not declaration.is_prototype:
             yield document, declaration.node
         else:
@@ -494,7 +502,12 @@ class RustRules:
         document, node = scope
         model = names.model(document)
         for declaration in model.declarations(name) if model is not None else ():
-            module_node = node if node is not None else (model.root if model is not None else None)
+            if node is not None:
+                module_node = node
+            elif model is not None:
+                module_node = model.root
+            else:
+                module_node = None
             if declaration.owner != -1 or module_node is None:
                 continue
             scope_node = declaration.scope
@@ -533,7 +546,9 @@ class RustRules:
 
 def _first_argument(call: Node) -> Node | None:
     arguments = call.child_by_field_name("arguments")
-    return arguments.named_children[0] if arguments is not None and arguments.named_children else None
+    if arguments is not None and arguments.named_children:
+        return arguments.named_children[0]
+    return None
 
 
 def _enclosing_pattern(path: Sequence[Node]) -> tuple[int, Node, bool] | None:

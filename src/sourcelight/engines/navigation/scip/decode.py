@@ -158,7 +158,14 @@ def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
     if len(numbers) != 4 or not symbol or max(numbers) > _MAX_NUMBER:
         return None
 
-    return ScipOccurrence(numbers[0], numbers[1], numbers[2], numbers[3], symbol, roles)
+    return ScipOccurrence(
+        start_line=numbers[0],
+        start_column=numbers[1],
+        end_line=numbers[2],
+        end_column=numbers[3],
+        symbol=symbol,
+        roles=roles,
+    )
 
 
 def _text(data: bytes, start: int, end: int) -> str:

@@ -110,11 +110,9 @@ class ScipIndex:
     def key(path: bytes, position: ScipPosition) -> str:
         """Return the key of a symbol in the whole index."""
         # Two documents may use the same name for different local symbols, so the path is part of the key.
-        return (
-            f"{position.symbol} {path.decode(errors='replace')}"
-            if position.symbol.startswith("local ")
-            else position.symbol
-        )
+        if position.symbol.startswith("local "):
+            return f"{position.symbol} {path.decode(errors='replace')}"
+        return position.symbol
 
 
 def _positions_of(scip_document: ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
@@ -142,7 +140,9 @@ def _positions_of(scip_document: ScipDocument, text: bytes, language: str) -> It
             continue
 
         base = starts[occurrence.start_line]
-        yield ScipPosition(base + start, base + end, occurrence.symbol, occurrence.is_definition)
+        yield ScipPosition(
+            start=base + start, end=base + end, symbol=occurrence.symbol, is_definition=occurrence.is_definition
+        )
 
 
 def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
@@ -262,12 +262,24 @@ def precise_definitions(
 
         text = target.text[defined.start : defined.end]
         if defined.start == defined.end or not text:
-            definitions.append(ResolvedDefinition(target, 0, 0, "module", "scip", 1.0, _REASON))
+            definitions.append(
+                ResolvedDefinition(
+                    document=target, start=0, end=0, kind="module", rule="scip", score=1.0, reason=_REASON
+                )
+            )
         elif text == occurrence_text and (
             not symbol_name or symbol_name in {text, b"__init__"} or position.symbol.startswith("local ")
         ):
             definitions.append(
-                ResolvedDefinition(target, defined.start, defined.end, _kind(position.symbol), "scip", 1.0, _REASON)
+                ResolvedDefinition(
+                    document=target,
+                    start=defined.start,
+                    end=defined.end,
+                    kind=_kind(position.symbol),
+                    rule="scip",
+                    score=1.0,
+                    reason=_REASON,
+                )
             )
 
     return definitions

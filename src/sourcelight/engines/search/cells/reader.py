@@ -63,7 +63,9 @@ CellsOrReason: TypeAlias = CellDocument | str
 
 
 def _weight(cells: CellsOrReason) -> int:
-    return _UNREADABLE_BYTES if isinstance(cells, str) else _UNREADABLE_BYTES + cells.weight
+    if isinstance(cells, str):
+        return _UNREADABLE_BYTES
+    return _UNREADABLE_BYTES + cells.weight
 
 
 def _text_weight(text: bytes | None) -> int:
@@ -114,7 +116,9 @@ class CellReader:
 
     def _read(self, target: Target, snapshot: OpenedCommit, file: int, *, with_outputs: bool) -> CellsOrReason:
         data = self._data(target, snapshot, file)
-        return data if isinstance(data, str) else _parse(snapshot.view.path(file), data, with_outputs=with_outputs)
+        if isinstance(data, str):
+            return data
+        return _parse(snapshot.view.path(file), data, with_outputs=with_outputs)
 
     @staticmethod
     def _data(target: Target, snapshot: OpenedCommit, file: int) -> bytes | str:

@@ -95,7 +95,12 @@ class CellSearch:
             candidates = _TargetFiles(self.reader, target, snapshot, query.cells)
             for number in candidates.files_to_read(files, possible, cancellation):
                 cells = self.reader.read(target, snapshot, number, with_outputs=with_outputs)
-                reason = cells if isinstance(cells, str) else MALFORMED if cells.malformed else ""
+                if isinstance(cells, str):
+                    reason = cells
+                elif cells.malformed:
+                    reason = MALFORMED
+                else:
+                    reason = ""
                 if reason:
                     skipped[reason] = skipped.get(reason, 0) + 1
                     if reason in UNREAD and len(unread.get(reason, ())) < MAX_NAMED_MISSING:
@@ -151,11 +156,19 @@ class CellSearch:
             values = {name: of_files[codes[index]] for name, (of_files, codes) in columns.items()}
             # A notebook's language is its cells' language.
             values["language"] = matches.language or language_of(path) or None
-            matching_files.append((FileOfRows(group.targets[member], group.commits[member], path, values), matches))
+            matching_files.append(
+                (
+                    FileOfRows(target=group.targets[member], commit=group.commits[member], path=path, values=values),
+                    matches,
+                )
+            )
 
         rows = record_batch(matching_files, options)
         return SearchPart(
-            () if rows is None else (rows,), (), sum(m.matches for _, m in matching_files), len(matching_files)
+            batches=() if rows is None else (rows,),
+            repositories_done=(),
+            matches=sum(m.matches for _, m in matching_files),
+            files=len(matching_files),
         )
 
     def count(

@@ -177,7 +177,12 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
 
     # The last step makes all of it visible at once. If a build dies before, the old index stays unchanged.
     folder.replace_manifest(
-        IndexManifest(options.repository, options.max_file_size, tuple(shards.values()), (*views, entry))
+        IndexManifest(
+            repository=options.repository,
+            max_file_size=options.max_file_size,
+            shards=tuple(shards.values()),
+            views=(*views, entry),
+        )
     )
     return BuildResult(step.read_files, step.read_bytes, len(ids))
 
@@ -205,7 +210,9 @@ def _previous_manifest(folder: TextIndexFolder, options: BuildOptions) -> IndexM
         previous = folder.manifest()
     except IndexDamaged:
         return EMPTY
-    return EMPTY if options.rebuild or previous.max_file_size != options.max_file_size else previous
+    if options.rebuild or previous.max_file_size != options.max_file_size:
+        return EMPTY
+    return previous
 
 
 def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Callable[[], None]) -> _ExistingBlobs:

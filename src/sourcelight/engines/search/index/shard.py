@@ -320,11 +320,9 @@ class ShardContents(Sequence[memoryview]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[memoryview]: ...
     def __getitem__(self, index: int | slice) -> memoryview | Sequence[memoryview]:
-        return (
-            [shard.content for shard in self._shards[index]]
-            if isinstance(index, slice)
-            else self._shards[index].content
-        )
+        if isinstance(index, slice):
+            return [shard.content for shard in self._shards[index]]
+        return self._shards[index].content
 
 
 MAX_SHARDS = 64
@@ -384,4 +382,6 @@ class ShardFilter:
             numbers.append(lowest.bit_length() - 1)
             possible ^= lowest
 
-        return numbers if self._count <= MAX_SHARDS else [*numbers, *range(MAX_SHARDS, self._count)]
+        if self._count <= MAX_SHARDS:
+            return numbers
+        return [*numbers, *range(MAX_SHARDS, self._count)]

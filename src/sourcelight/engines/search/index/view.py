@@ -190,7 +190,9 @@ class CommitView:
             files, document_of_file = files[order], document_of_file[order]
 
         first_file = np.searchsorted(document_of_file, np.arange(documents + 1))
-        return DocumentPlacement(files, document_of_file, first_file, one_to_one)
+        return DocumentPlacement(
+            files=files, documents=document_of_file, first_file=first_file, is_one_to_one=one_to_one
+        )
 
 
 class LooseView(CommitView):

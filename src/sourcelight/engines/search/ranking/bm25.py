@@ -300,7 +300,7 @@ class _TermScorer:
         if self._global_counts is not None:
             idf = {term: idf_of(collection.of_all[0], count) for term, count in self._global_counts.items() if count}
 
-        return WordScores(collection, self._weights, chunks, idf, self._postings)
+        return WordScores(collection=collection, weights=self._weights, chunks=chunks, idf=idf, postings=self._postings)
 
 
 def chunks_of(collection: ChunkCollection, files: Int64Array) -> Int64Array:

@@ -172,7 +172,19 @@ def make_block(target: int, target_terms: OpenedTerms, shard: int, mask: BoolArr
     # `reduceat` sums between neighboring starts; no file is empty here, as an empty range would give the next element.
     lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
     return ChunkBlock(
-        target, table, files, documents, first, source, length, total, lengths, positions, copied, copies, twice
+        target=target,
+        table=table,
+        files=files,
+        documents=documents,
+        first=first,
+        source=source,
+        length=length,
+        total_length=total,
+        file_length=lengths,
+        chunk_index=positions,
+        copied=copied,
+        copies=copies,
+        twice=twice,
     )
 
 

@@ -203,7 +203,9 @@ class ChunkCollection:
         if len(order) and files[order[0]] < 0:
             order = order[np.count_nonzero(files < 0) :]
 
-        return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64)) if len(order) else None
+        if len(order):
+            return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64))
+        return None
 
     @cached_property
     def view_starts(self) -> Sequence[int]:
@@ -249,7 +251,12 @@ class CollectionScores:
 
 
 def _concatenate(arrays: Sequence[AnyArray]) -> AnyArray:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.zeros(0)
+    if len(arrays) == 1:
+        return arrays[0]
+    if arrays:
+        return np.concatenate(arrays)
+
+    return np.zeros(0)
 
 
 def make_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
@@ -278,9 +285,10 @@ def _build_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArr
     blocks: list[ChunkBlock] = []
     for target, (terms, mask) in enumerate(zip(open_terms, masks, strict=True)):
         for shard in range(len(terms.snapshot.shards)):
-            shard_block = (
-                _cached_block(target, terms, shard) if mask is None else make_block(target, terms, shard, mask)
-            )
+            if mask is None:
+                shard_block = _cached_block(target, terms, shard)
+            else:
+                shard_block = make_block(target, terms, shard, mask)
             if shard_block is not None:
                 blocks.append(shard_block)
 
@@ -294,18 +302,18 @@ def _build_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArr
     words = [path_words(terms.snapshot) for terms in open_terms]
     counts = _concatenate([np.diff(block.first) for block in blocks]).astype(np.int64)
     return ChunkCollection(
-        open_terms,
-        masks,
-        blocks,
-        chunk_base,
-        file_base,
-        words,
-        max(mean, 1.0),
-        counts,
-        counts.cumsum() - counts,
-        np.arange(len(counts)).repeat(counts),
-        _concatenate([words[block.target].kind[block.files] for block in blocks]).astype(np.uint8),
-        [
+        open_terms=open_terms,
+        masks=masks,
+        blocks=blocks,
+        chunk_base=chunk_base,
+        file_base=file_base,
+        words=words,
+        mean_length=max(mean, 1.0),
+        counts=counts,
+        first=counts.cumsum() - counts,
+        file_of=np.arange(len(counts)).repeat(counts),
+        kinds=_concatenate([words[block.target].kind[block.files] for block in blocks]).astype(np.uint8),
+        blocks_of=[
             [number for number, block in enumerate(blocks) if block.target == target]
             for target in range(len(open_terms))
         ],

@@ -134,7 +134,16 @@ def file_lists(
     # `limit` best chunks.
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
         files, best = _with_chunks(words, fraction * top, other_files)
-        lists = FileLists(collection, factors, top, files, best, other_files, by_length.file, by_length.repeat)
+        lists = FileLists(
+            collection=collection,
+            factors=factors,
+            top=top,
+            files=files,
+            best=best,
+            listed_files=other_files,
+            file_weight=by_length.file,
+            repeat=by_length.repeat,
+        )
         scores, best_value = _by_words(near_best, lists, weights, exchange)
         (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
         by_words: Float64Array = np.zeros(collection.files)

@@ -105,17 +105,17 @@ class ListWeights:
             return long + share * (short - long)
 
         return LengthWeights(
-            between(self.file_long, self.file_short),
-            between(self.repeat_long, self.repeat_short),
-            between(self.names_long, self.names),
-            between(0.0, self.definition_names),
-            between(self.imported_long, self.imported_short),
-            self.best_alone * sentence,
-            self.tested * sentence,
-            self.subjects * sentence,
+            file=between(self.file_long, self.file_short),
+            repeat=between(self.repeat_long, self.repeat_short),
+            names=between(self.names_long, self.names),
+            definition_names=between(0.0, self.definition_names),
+            imported=between(self.imported_long, self.imported_short),
+            best_alone=self.best_alone * sentence,
+            tested=self.tested * sentence,
+            subjects=self.subjects * sentence,
             # Squared: the histories of many files have the few words of a topic.
-            self.changes * sentence * sentence,
-            self.comments * sentence,
+            changes=self.changes * sentence * sentence,
+            comments=self.comments * sentence,
         )
 
 

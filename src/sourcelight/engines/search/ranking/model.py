@@ -255,17 +255,17 @@ def join_rankings(
     searched = sum(ranking.searched_chunks for ranking in parts)
     unknown = [question.source_texts[t] for t in question.terms if t not in idf and t not in question.optional]
     joined_ranking = Ranking(
-        question,
-        tuple(chunks),
-        tuple(parts[part].files[file] for part, file in ordered),
-        sum(ranking.matched_files for ranking in parts),
-        sum(ranking.matched_chunks for ranking in parts),
-        sum(ranking.searched_files for ranking in parts),
-        coverage(question, idf, searched, matched_terms) if searched else 0.0,
-        tuple(dict.fromkeys(unknown)),
-        {name: reason for ranking in parts for name, reason in ranking.failed.items()},
-        idf,
-        searched,
+        question=question,
+        chunks=tuple(chunks),
+        files=tuple(parts[part].files[file] for part, file in ordered),
+        matched_files=sum(ranking.matched_files for ranking in parts),
+        matched_chunks=sum(ranking.matched_chunks for ranking in parts),
+        searched_files=sum(ranking.searched_files for ranking in parts),
+        coverage=coverage(question, idf, searched, matched_terms) if searched else 0.0,
+        unknown=tuple(dict.fromkeys(unknown)),
+        failed={name: reason for ranking in parts for name, reason in ranking.failed.items()},
+        idf=idf,
+        searched_chunks=searched,
     )
     return joined_ranking, selected
 

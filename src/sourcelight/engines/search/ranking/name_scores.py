@@ -144,7 +144,9 @@ def _share(name: bytes, weights: Mapping[str, float]) -> float:
         if unknown < 0.0:
             return 0.0
 
-    return sum(term in covered for term in stems) / len(stems) * sum(covered.values()) if covered else 0.0
+    if covered:
+        return sum(term in covered for term in stems) / len(stems) * sum(covered.values())
+    return 0.0
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -91,7 +91,9 @@ class RankOrder:
         """Return the indexes of files in the lists."""
         # If all files are ranked, a file's number is its index; else ranked files ascend.
         ranked_files = self.lists.files
-        return files if len(ranked_files) == self.collection.files else ranked_files.searchsorted(files)
+        if len(ranked_files) == self.collection.files:
+            return files
+        return ranked_files.searchsorted(files)
 
     def scores_of(self, files: Sequence[int]) -> list[float]:
         """Return the scores of ranked files."""
@@ -250,7 +252,9 @@ class RankOrder:
             if target is None:
                 open_terms = self.collection.open_terms[block.target]
                 target = targets[block.target] = replace(open_terms.target, commit=open_terms.commit)
-            described.append(RankedFile(target, self._path(block, position), score, kind, shares))
+            described.append(
+                RankedFile(target=target, path=self._path(block, position), score=score, kind=kind, lists=shares)
+            )
 
         return described
 
@@ -271,14 +275,14 @@ class RankOrder:
             symbols = tuple(name.decode(errors="replace") for name in names_by_chunk[chunk])
             described_chunks.append(
                 RankedChunk(
-                    described_file.target,
-                    described_file.path,
-                    start,
-                    end,
-                    value,
-                    described_file.kind,
-                    symbols,
-                    positions[file],
+                    target=described_file.target,
+                    path=described_file.path,
+                    begin_line=start,
+                    end_line=end,
+                    score=value,
+                    kind=described_file.kind,
+                    symbols=symbols,
+                    file=positions[file],
                 )
             )
 
@@ -306,7 +310,9 @@ def terms_in(collection: ChunkCollection, words: WordScores, best: Sequence[tupl
 def _score_at(scores: Float64Array, limit: int) -> float:
     """Return the score of rank `limit`, at most the number of scores; infinity for 0, which no score reaches."""
     # `partition` finds it without sorting.
-    return float(np.partition(scores, len(scores) - limit)[len(scores) - limit]) if limit else np.inf
+    if limit:
+        return float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
+    return np.inf
 
 
 def _contains_any(targets: Int64Array, numbers: Int64Array) -> bool:

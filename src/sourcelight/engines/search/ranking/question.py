@@ -194,16 +194,16 @@ def analyze(text: str) -> RankQuery:
     }
     is_short = sum(not term.startswith("=") for term in terms) <= _MAX_ASKING_WORDS
     return RankQuery(
-        text.strip(),
-        terms,
-        tuple(reader.names),
-        tuple(reader.files),
-        tuple(reader.phrases),
-        reader.source_texts,
-        frozenset(term for term, factor in reader.factors.items() if factor < 1.0),
-        possible_names(text, reader.names),
-        is_short and bool(_TEST.search(text)),
-        is_short and bool(_DOCS.search(text)),
+        text=text.strip(),
+        terms=terms,
+        names=tuple(reader.names),
+        files=tuple(reader.files),
+        phrases=tuple(reader.phrases),
+        source_texts=reader.source_texts,
+        optional=frozenset(term for term, factor in reader.factors.items() if factor < 1.0),
+        possible_names=possible_names(text, reader.names),
+        asks_tests=is_short and bool(_TEST.search(text)),
+        asks_docs=is_short and bool(_DOCS.search(text)),
     )
 
 

@@ -84,14 +84,14 @@ class Ranker:
         best = order.best(limits)
         described_files = order.files(best.files)
         return Ranking(
-            question,
-            tuple(order.chunks(best.chunks, best.files, described_files)),
-            tuple(described_files),
-            order.matched_files,
-            word_scores.matched,
-            collection.files,
-            coverage_of(question, collection, word_scores, order.first(COVERING_CHUNKS)),
-            _unknown_terms(question, word_scores.idf),
+            question=question,
+            chunks=tuple(order.chunks(best.chunks, best.files, described_files)),
+            files=tuple(described_files),
+            matched_files=order.matched_files,
+            matched_chunks=word_scores.matched,
+            searched_files=collection.files,
+            coverage=coverage_of(question, collection, word_scores, order.first(COVERING_CHUNKS)),
+            unknown=_unknown_terms(question, word_scores.idf),
             idf=word_scores.idf,
             searched_chunks=collection.chunks,
         )
@@ -124,12 +124,12 @@ class Ranker:
             tuple(order.covering(chunk, value) for chunk, value in best_chunks),
         )
         return Ranking(
-            question,
-            tuple(order.chunks(best.chunks, best.files, described_files)),
-            tuple(described_files),
-            order.matched_files,
-            words.matched,
-            part.files,
+            question=question,
+            chunks=tuple(order.chunks(best.chunks, best.files, described_files)),
+            files=tuple(described_files),
+            matched_files=order.matched_files,
+            matched_chunks=words.matched,
+            searched_files=part.files,
             unknown=_unknown_terms(question, words.idf),
             idf=words.idf,
             searched_chunks=part.chunks,
@@ -178,11 +178,11 @@ class Ranker:
         best = order.best(RankLimits(_VOTING_CHUNKS))
         scores = scorer.scores(
             ScoreRequest(
-                question,
-                [open_terms.target for open_terms in collection.open_terms],
-                [open_terms.snapshot for open_terms in collection.open_terms],
-                scores_by_target(collection, order.scores),
-                order.chunks(best.chunks, best.files, order.files(best.files)),
+                question=question,
+                targets=[open_terms.target for open_terms in collection.open_terms],
+                snapshots=[open_terms.snapshot for open_terms in collection.open_terms],
+                scores=scores_by_target(collection, order.scores),
+                chunks=order.chunks(best.chunks, best.files, order.files(best.files)),
             ),
             cancellation,
         )

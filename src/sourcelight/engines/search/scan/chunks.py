@@ -141,4 +141,6 @@ def truncate_line(line: bytes, size: int) -> bytes:
     """Truncate a line to `size` bytes, a mark of the truncation included where it fits."""
     if len(line) <= size:
         return line
-    return line[: size - len(_TRUNCATION_MARK)] + _TRUNCATION_MARK if size >= len(_TRUNCATION_MARK) else line[:size]
+    if size >= len(_TRUNCATION_MARK):
+        return line[: size - len(_TRUNCATION_MARK)] + _TRUNCATION_MARK
+    return line[:size]

@@ -107,20 +107,20 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
     used_members, member_of_file = (
         (members[:1], None) if (members == members[0]).all() else _distinct_codes(members, len(corpus.members))
     )
-    member_of_row = (
-        np.zeros(count, np.int32) if member_of_file is None else np.repeat(member_of_file.astype(np.int32), lengths)
-    )
+    if member_of_file is None:
+        member_of_row = np.zeros(count, np.int32)
+    else:
+        member_of_row = np.repeat(member_of_file.astype(np.int32), lengths)
     used_targets = [(source.targets[member], source.commits[member]) for member in used_members.tolist()]
     values = [(target.repository.info.name, target.revision, commit) for target, commit in used_targets]
     for position, name in enumerate(("repository", "revision", "commit")):
         # One code per distinct text: readers compare codes, not texts.
         numbers: dict[str, int] = {}
         member_codes = [numbers.setdefault(value[position], len(numbers)) for value in values]
-        code_of_row = (
-            member_of_row
-            if len(numbers) == len(member_codes)
-            else np.array(member_codes, dtype=np.int32)[member_of_row]
-        )
+        if len(numbers) == len(member_codes):
+            code_of_row = member_of_row
+        else:
+            code_of_row = np.array(member_codes, dtype=np.int32)[member_of_row]
         columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
 
     ids = np.array([target.repository.info.id for target, _ in used_targets], dtype=np.int64)

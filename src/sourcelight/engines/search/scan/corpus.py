@@ -126,7 +126,9 @@ class FileSelection:
 
     def shards(self, corpus: Corpus) -> Sequence[int]:
         """Return the shards that hold content of a selected file."""
-        return range(len(corpus.shards)) if self.covers_all else self._shards(corpus.doc_base)
+        if self.covers_all:
+            return range(len(corpus.shards))
+        return self._shards(corpus.doc_base)
 
     def shards_among(self, corpus: Corpus, numbers: Sequence[int]) -> Sequence[int]:
         """Return which of these shards hold content of a selected file."""
@@ -157,7 +159,9 @@ class FileSelection:
     def lowest_file_from(self, document: int) -> int:
         """Return the lowest file whose content is in this document or a later one: all files below it are done."""
         position = int(self.first_position[document])
-        return int(self._lowest_files[position]) if position < len(self.files) else _NO_FILE
+        if position < len(self.files):
+            return int(self._lowest_files[position])
+        return _NO_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,4 +539,6 @@ def _sums(sizes: Sequence[int]) -> Int64Array:
 
 
 def _concatenate(arrays: Sequence[AnyArray]) -> Int64Array:
-    return np.concatenate(arrays).astype(np.int64, copy=False) if arrays else np.zeros(0, dtype=np.int64)
+    if arrays:
+        return np.concatenate(arrays).astype(np.int64, copy=False)
+    return np.zeros(0, dtype=np.int64)

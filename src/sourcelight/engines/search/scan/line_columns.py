@@ -116,7 +116,9 @@ def row_types(row_type: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray
     """Return the row types in order of appearance, and the code of each row's type."""
     if row_type is None:
         return ROW_TYPES[:1], None
-    return (ROW_TYPES[::-1], np.int8(1) - row_type) if row_type[0] else (ROW_TYPES, row_type)
+    if row_type[0]:
+        return (ROW_TYPES[::-1], np.int8(1) - row_type)
+    return (ROW_TYPES, row_type)
 
 
 def _list_column(offsets: NDArray[np.int32], values: Int64Array, valid: BoolArray | None) -> Any:

@@ -152,7 +152,9 @@ class PathTable:
     def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         """Find a pattern in all paths; raises `ScanStopped` when `stopped` returns True."""
         spans = self._find(pattern, stopped)
-        return self._with_newline_paths(spans, _whole_text_pattern(pattern)) if self._newline_paths else spans
+        if self._newline_paths:
+            return self._with_newline_paths(spans, _whole_text_pattern(pattern))
+        return spans
 
     def _with_newline_paths(self, scanned_spans: PathSpans, pattern: CompiledPattern) -> PathSpans:
         """Replace the spans in paths with a newline by the spans in the raw paths."""

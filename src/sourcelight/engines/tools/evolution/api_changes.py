@@ -115,7 +115,9 @@ class _Side:
 
     def _module(self, path: str) -> Module:
         data = self._data(path)
-        return Module() if data is None else self._note_incomplete(path, *read_module(path, data))
+        if data is None:
+            return Module()
+        return self._note_incomplete(path, *read_module(path, data))
 
     def _note_incomplete(self, path: str, value: T, incomplete: str) -> T:
         if incomplete:
@@ -172,7 +174,9 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
     attributes = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
     table = _table(repository.name, base, head, changes)
-    return ToolResult("api_changes", table, attributes, not unread, tuple(notices))
+    return ToolResult(
+        columns="api_changes", table=table, attributes=attributes, complete=not unread, notices=tuple(notices)
+    )
 
 
 def _directory(path: str) -> str:
@@ -187,9 +191,9 @@ def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
         if not own_before and not own_after:
             continue
         if not before or not after:
-            changes.append(_ApiChange("removed" if before else "added", key, before, after))
+            changes.append(_ApiChange(status="removed" if before else "added", key=key, old=before, new=after))
         elif _comparable(key[0], own_before) != _comparable(key[0], own_after):
-            changes.append(_ApiChange("changed", key, before, after))
+            changes.append(_ApiChange(status="changed", key=key, old=before, new=after))
 
     return changes
 
@@ -198,7 +202,9 @@ def _comparable(language: str, declarations: Iterable[tuple[str, PublicSymbol]])
     """Return the signatures of a name in a form that is equal for equal types."""
     signatures = {symbol.signature for _, symbol in declarations}
     # `any` is an alias of the empty interface since Go 1.18.
-    return {text.replace("interface{}", "any") for text in signatures} if language == "Go" else signatures
+    if language == "Go":
+        return {text.replace("interface{}", "any") for text in signatures}
+    return signatures
 
 
 def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list[list[tuple[str, PublicSymbol]]]:

@@ -203,7 +203,9 @@ class DefinitionWalk:
             return _version(old_path, earlier)
 
         other_files = [
-            _FileChange(file.path, file.other_blob or NO_BLOB, file.path, file.blob or NO_BLOB)
+            _FileChange(
+                old_path=file.path, old_blob=file.other_blob or NO_BLOB, path=file.path, blob=file.blob or NO_BLOB
+            )
             for file in files.values()
             if file.path not in {old_path, definition.path}
         ]
@@ -244,22 +246,30 @@ class DefinitionWalk:
 
         if is_same:
             same = replace(definition, path=old_path)
-            return DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", definition, same, line)
+            return DefinitionChange(
+                commit=commit,
+                status="file renamed" if is_renamed else "unchanged",
+                version=definition,
+                before=same,
+                line=line,
+            )
 
         if earlier is not None:
             before = _version(old_path, earlier)
             if not is_renamed:
-                return DefinitionChange(commit, "modified", definition, before, line)
+                return DefinitionChange(commit=commit, status="modified", version=definition, before=before, line=line)
             # The commit renamed the file and changed the text: the status "modified" would hide the move.
             score = likeness(definition.text, before.text)
-            return DefinitionChange(commit, "moved", definition, before, line, score)
+            return DefinitionChange(
+                commit=commit, status="moved", version=definition, before=before, line=line, score=score
+            )
 
         score, origin = self._origin(definition, old, new, old_path, self._changed_beside(commit, definition.path))
         if origin is None:
-            return DefinitionChange(commit, "added", definition, None, line)
+            return DefinitionChange(commit=commit, status="added", version=definition, before=None, line=line)
 
         status = "renamed" if origin.path == old_path else "moved"
-        return DefinitionChange(commit, status, definition, origin, line, score)
+        return DefinitionChange(commit=commit, status=status, version=definition, before=origin, line=line, score=score)
 
     def _renamed_with_its_class(self, definition: DefinitionVersion, new: bytes) -> DefinitionVersion:
         """Return a definition under the name that its text has in the content `new`.
@@ -312,7 +322,7 @@ class DefinitionWalk:
             new_path, old_path = (paths[int(column[change])] for column in (changes.path, changes.old_path))
             if new_path != path:
                 blobs = changes.old_blob[change].tobytes(), changes.new_blob[change].tobytes()
-                yield _FileChange(old_path, blobs[0], new_path, blobs[1])
+                yield _FileChange(old_path=old_path, old_blob=blobs[0], path=new_path, blob=blobs[1])
 
     def _elsewhere(
         self, definition: DefinitionVersion, other_files: Iterable[_FileChange]

@@ -58,7 +58,13 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
     if not histories.selections:
         empty = tables.table("symbol_history", {}, 0)
-        return ToolResult("symbol_history", empty, attributes, histories.complete, tuple(histories.notices))
+        return ToolResult(
+            columns="symbol_history",
+            table=empty,
+            attributes=attributes,
+            complete=histories.complete,
+            notices=tuple(histories.notices),
+        )
 
     (snapshot,) = histories.selections
     history, notices, is_complete = snapshot.history, histories.notices, histories.complete
@@ -93,7 +99,13 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     shown_path = _text(path)
     attributes |= {"commit": snapshot.commits[0], "symbol": definition.name, "kind": definition.kind,
               "path": shown_path, "line_number": definition.begin_line, "total": total}  # fmt: skip
-    return ToolResult("symbol_history", _table(snapshot, rows), attributes, is_complete, tuple(notices))
+    return ToolResult(
+        columns="symbol_history",
+        table=_table(snapshot, rows),
+        attributes=attributes,
+        complete=is_complete,
+        notices=tuple(notices),
+    )
 
 
 def _definition_of(

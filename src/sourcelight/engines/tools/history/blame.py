@@ -44,7 +44,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
 
     def report(done: int, total: int) -> None:
         if observer is not None:
-            observer(ToolProgress("blaming", done, total, path))
+            observer(ToolProgress(stage="blaming", done=done, total=total, detail=path))
 
     blame = blame_file(
         repository, commit, file.raw_path, len(file.lines), progress=report, cancellation=context.cancellation
@@ -66,7 +66,9 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
 
     is_incomplete = bool(repository.incomplete) and any(line_commit.boundary for line_commit in blame.commits)
     notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if is_incomplete else ()
-    return ToolResult("blame_lines", table, attributes, not is_incomplete, notices)
+    return ToolResult(
+        columns="blame_lines", table=table, attributes=attributes, complete=not is_incomplete, notices=notices
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,7 +263,9 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
 
 def _exact(row: dict[str, Any], subject: str, body: str) -> dict[str, Any]:
     """Return the message if it can't be rebuilt from subject and body."""
-    return {} if row["message"] == (f"{subject}\n\n{body}" if body else subject) else {"message": row["message"]}
+    if row["message"] == (f"{subject}\n\n{body}" if body else subject):
+        return {}
+    return {"message": row["message"]}
 
 
 def heading(row: dict[str, Any]) -> str:

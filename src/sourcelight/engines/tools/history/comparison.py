@@ -92,7 +92,13 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     complete = page.is_last and not page.missing and not page.left_out and not any(page.is_cut)
     # After counting missing patches: these are dropped because they were not requested.
     diffs = [replace(diff, patch=None) for diff in page.diffs] if arguments.stat else page.diffs
-    return ToolResult("file_diffs", diff_table(comparison, diffs, page.is_cut), attributes, complete, tuple(notices))
+    return ToolResult(
+        columns="file_diffs",
+        table=diff_table(comparison, diffs, page.is_cut),
+        attributes=attributes,
+        complete=complete,
+        notices=tuple(notices),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +184,7 @@ def _with_progress(diffs: Iterable[FileDiff], total: int, context: ToolContext) 
     for diff in diffs:
         reported.append(diff)
         if context.observer is not None and len(reported) % _REPORT_EVERY == 0:
-            context.observer(ToolProgress("comparing", len(reported), total, "files"))
+            context.observer(ToolProgress(stage="comparing", done=len(reported), total=total, detail="files"))
     return reported
 
 
@@ -335,11 +341,10 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     (row,) = commit_rows(snapshot, _single_number(number)).to_pylist()
     base = row["parents"][0] if row["parents"] else EMPTY
     comparison = compare(snapshot.repository, base, oid, context.cancellation, history=history)
-    page_diffs = (
-        _page_diffs(comparison, history, number, context)
-        if context.served
-        else comparison.all_diffs(context.cancellation)
-    )
+    if context.served:
+        page_diffs = _page_diffs(comparison, history, number, context)
+    else:
+        page_diffs = comparison.all_diffs(context.cancellation)
     diffs = _with_progress(page_diffs, len(comparison.changes), context)
     notices = list(histories.notices)
     long = sum(diff.patch is None for diff in diffs) if context.served else comparison.left_out
@@ -354,7 +359,9 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     attributes["revision"] = arguments.revision
     complete = histories.complete and all(diff.patch is not None for diff in diffs)
     table = diff_table(comparison, diffs, [False] * len(diffs))
-    return ToolResult("file_diffs", table, attributes, complete, tuple(notices))
+    return ToolResult(
+        columns="file_diffs", table=table, attributes=attributes, complete=complete, notices=tuple(notices)
+    )
 
 
 def _page_diffs(comparison: Comparison, history: History, number: int, context: ToolContext) -> Iterator[FileDiff]:
@@ -383,7 +390,13 @@ def _page_diffs(comparison: Comparison, history: History, number: int, context: 
 
             additions, deletions, binary = counts.get(change.path, (UNKNOWN, UNKNOWN, False))
             is_known = additions != UNKNOWN
-            yield FileDiff(change, additions if is_known else None, deletions if is_known else None, binary, patch=None)
+            yield FileDiff(
+                change=change,
+                additions=additions if is_known else None,
+                deletions=deletions if is_known else None,
+                binary=binary,
+                patch=None,
+            )
 
 
 def _single_number(number: int) -> Any:

@@ -85,11 +85,11 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
         commits = CommitNumbers(all_commits[:count])
         rows, changes = _rows_of_commits(snapshot, diff_matches, commits)
         of_each[snapshot.name] = _DiffMatches(
-            _diff_lines(snapshot, rows, changes, diff_matches.patterns),
-            [] if limit is None else columns.oids(snapshot.history, commits),
-            snapshot.history.commits.commit_time[commits],
-            len(all_commits),
-            list(_results(snapshot, changes, pattern, query.sides)) if context.served else [],
+            rows=_diff_lines(snapshot, rows, changes, diff_matches.patterns),
+            commits=[] if limit is None else columns.oids(snapshot.history, commits),
+            stamps=snapshot.history.commits.commit_time[commits],
+            total=len(all_commits),
+            results=list(_results(snapshot, changes, pattern, query.sides)) if context.served else [],
         )
 
     return histories.to_partial_result(of_each, echoed)
@@ -103,15 +103,15 @@ def _query(
     sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
     authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
     return DiffQuery(
-        CommitFilter(
+        commits=CommitFilter(
             authors=any_of(DIFF_SEARCH.name, "authors", authors, regexp=regexp, one_line=True),
             after=after,
             before=before,
         ),
-        files_of(DIFF_SEARCH.name, arguments.files, regexp=regexp),
-        PatternTerm(pattern),
-        sides,
-        "count" if arguments.changes == "count" else "lines",
+        files=files_of(DIFF_SEARCH.name, arguments.files, regexp=regexp),
+        tree=PatternTerm(pattern),
+        sides=sides,
+        changes="count" if arguments.changes == "count" else "lines",
     )
 
 
@@ -156,7 +156,13 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
     if context.served:
         attributes["results"] = [result for match in newest_matches for result in match.results]
 
-    return ToolResult("diff_lines", table, attributes, part.complete and shown_count == total, tuple(notices))
+    return ToolResult(
+        columns="diff_lines",
+        table=table,
+        attributes=attributes,
+        complete=part.complete and shown_count == total,
+        notices=tuple(notices),
+    )
 
 
 def _first(match: _DiffMatches, count: int) -> _DiffMatches:

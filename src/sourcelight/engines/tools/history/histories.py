@@ -258,7 +258,7 @@ def _read_commits(context: ToolContext, request: _OpenRequest) -> UnbuiltHistory
     context.cancellation.check()
     commits = (*request.commits, *request.without)
     if context.observer is not None:
-        context.observer(ToolProgress("reading commits", 0, 0, request.repository.name))
+        context.observer(ToolProgress(stage="reading commits", done=0, total=0, detail=request.repository.name))
 
     try:
         return context.local.history.open_unbuilt(request.repository, commits, context.cancellation)
@@ -274,7 +274,12 @@ def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult)
     def report_progress(progress: HistoryProgress) -> None:
         if observer is not None:
             observer(
-                ToolProgress("reading history", progress.commits_done, progress.commits_total, progress.repository)
+                ToolProgress(
+                    stage="reading history",
+                    done=progress.commits_done,
+                    total=progress.commits_total,
+                    detail=progress.repository,
+                )
             )
 
     context.cancellation.check()
@@ -329,7 +334,9 @@ def _open(
     if not included:
         return
 
-    selection = OpenedHistory(repository, history, included, excluded, unbuilt)
+    selection = OpenedHistory(
+        repository=repository, history=history, commits=included, without=excluded, unbuilt=unbuilt
+    )
     histories.selections.append(selection)
     if not commits_alone:
         omit_unread(histories.partial, selection, selection.mask)

@@ -229,7 +229,9 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
         "drill_down": _drill(HOTSPOTS.name, arguments, part),
     }
     table = table.take(order[:limit] if limit else order)
-    return ToolResult("hotspots", table, attributes, part.complete, tuple(notices))
+    return ToolResult(
+        columns="hotspots", table=table, attributes=attributes, complete=part.complete, notices=tuple(notices)
+    )
 
 
 def _gather_coupling(arguments: CouplingArguments, context: ToolContext) -> PartialResult:
@@ -309,7 +311,13 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
     ]
     notices += kind_notices(arguments.file_kinds)
     attributes = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING.name, arguments, part)}
-    return ToolResult("coupling", tables.table("coupling", table, len(rows)), attributes, part.complete, tuple(notices))
+    return ToolResult(
+        columns="coupling",
+        table=tables.table("coupling", table, len(rows)),
+        attributes=attributes,
+        complete=part.complete,
+        notices=tuple(notices),
+    )
 
 
 def _thresholds(arguments: CouplingArguments) -> tuple[int, float]:

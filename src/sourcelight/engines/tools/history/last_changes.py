@@ -65,7 +65,11 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
     attributes = {"drill_down": drill}
     return ToolResult(
-        "last_changes", tables.join("last_changes", parts), attributes, histories.complete, tuple(notices)
+        columns="last_changes",
+        table=tables.join("last_changes", parts),
+        attributes=attributes,
+        complete=histories.complete,
+        notices=tuple(notices),
     )
 
 

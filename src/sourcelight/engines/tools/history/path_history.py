@@ -35,7 +35,13 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
     if not histories.selections:
         empty = tables.table("path_history", {}, 0)
-        return ToolResult("path_history", empty, attributes, histories.complete, tuple(histories.notices))
+        return ToolResult(
+            columns="path_history",
+            table=empty,
+            attributes=attributes,
+            complete=histories.complete,
+            notices=tuple(histories.notices),
+        )
 
     (snapshot,) = histories.selections
     layout = snapshot.layout(context)
@@ -48,7 +54,13 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
         is_complete = False
 
     attributes |= {"commit": snapshot.commits[0], "kind": kind, "exists": exists, "total": total}
-    return ToolResult("path_history", _table(snapshot, layout, changes), attributes, is_complete, tuple(notices))
+    return ToolResult(
+        columns="path_history",
+        table=_table(snapshot, layout, changes),
+        attributes=attributes,
+        complete=is_complete,
+        notices=tuple(notices),
+    )
 
 
 def _kind_of(snapshot: OpenedHistory, layout: Layout, path: str, revision: str) -> tuple[str, bool]:

@@ -141,7 +141,9 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     notices = [*part.notices, left_out]
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
     shown_table = tables.table("pickaxe", table, count).take(pa.array(order))
-    return ToolResult("pickaxe", shown_table, attributes, part.complete, tuple(notices))
+    return ToolResult(
+        columns="pickaxe", table=shown_table, attributes=attributes, complete=part.complete, notices=tuple(notices)
+    )
 
 
 HANDLERS: tuple[Handler[Any], ...] = (Handler(PICKAXE, Split(_gather_pickaxe, _combine_pickaxe)),)

@@ -68,7 +68,9 @@ def join(name: str, parts: Sequence[Table]) -> Table:
     """Concatenate tables of one kind; equal values get equal codes."""
     if not parts:
         return table(name, {}, 0)
-    return pa.concat_tables(parts).unify_dictionaries().combine_chunks() if len(parts) > 1 else parts[0]
+    if len(parts) > 1:
+        return pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+    return parts[0]
 
 
 def compact(rows: Table) -> Table:

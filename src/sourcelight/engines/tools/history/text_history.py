@@ -48,7 +48,9 @@ def _history_of(arguments: HistoryOfArguments, context: ToolContext) -> ToolResu
         raise ToolError(
             f"{HISTORY_OF.name}: give either text, or path and startLine", tool=HISTORY_OF.name, argument="text"
         )
-    return _text_changes(arguments, context) if arguments.text is not None else _line_changes(arguments, context)
+    if arguments.text is not None:
+        return _text_changes(arguments, context)
+    return _line_changes(arguments, context)
 
 
 def _text_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
@@ -208,7 +210,9 @@ def _answer(
     columns = {name: [row[name] for row in rows] for name in _COLUMNS}
     table = tables.table("text_history", columns, len(rows))
     common = {"repository": arguments.repo.strip("/"), "total": total, **attributes}
-    return ToolResult("text_history", table, common, is_complete, tuple(notices))
+    return ToolResult(
+        columns="text_history", table=table, attributes=common, complete=is_complete, notices=tuple(notices)
+    )
 
 
 def _file_line(row: Row) -> str:

@@ -76,7 +76,9 @@ class TableItems:
 
     def text(self, result: ToolResult, item: int) -> str:
         """Return the text of a row."""
-        return "" if not self.column else str(result.table.column(self.column)[item].as_py() or "")
+        if not self.column:
+            return ""
+        return str(result.table.column(self.column)[item].as_py() or "")
 
     def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
         """Return the rows between two positions, with their attributes."""
@@ -142,7 +144,9 @@ class FactItems:
 
     def text(self, result: ToolResult, item: int) -> str:
         """Return the text of an entry."""
-        return "" if not self.body else str(result.attributes[self.fact][item].get(self.body) or "")
+        if not self.body:
+            return ""
+        return str(result.attributes[self.fact][item].get(self.body) or "")
 
     def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
         """Return the entries between two positions."""

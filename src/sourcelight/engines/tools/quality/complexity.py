@@ -40,7 +40,13 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
     if not histories.selections:
         empty = tables.table("complexity", {}, 0)
-        return ToolResult("complexity", empty, attributes, histories.complete, tuple(histories.notices))
+        return ToolResult(
+            columns="complexity",
+            table=empty,
+            attributes=attributes,
+            complete=histories.complete,
+            notices=tuple(histories.notices),
+        )
 
     (snapshot,) = histories.selections
     notices, unread, rows = histories.notices, list[str](), list[_Row]()
@@ -72,7 +78,13 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
     attributes |= {"commit": snapshot.commits[0], "total": total, "drill_down": _drill_down(by, snapshot.commits[0])}
     is_complete = histories.complete and not unread and len(rows) == total
-    return ToolResult("complexity", _table(snapshot, rows), attributes, is_complete, tuple(notices))
+    return ToolResult(
+        columns="complexity",
+        table=_table(snapshot, rows),
+        attributes=attributes,
+        complete=is_complete,
+        notices=tuple(notices),
+    )
 
 
 def _drill_down(by: str, commit: str) -> dict[str, Any]:

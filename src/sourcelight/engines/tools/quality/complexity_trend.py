@@ -55,7 +55,11 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
     notices = histories.notices
     if not histories.selections:
         return ToolResult(
-            "complexity_trend", tables.table("complexity_trend", {}, 0), attributes, False, tuple(notices)
+            columns="complexity_trend",
+            table=tables.table("complexity_trend", {}, 0),
+            attributes=attributes,
+            complete=False,
+            notices=tuple(notices),
         )
 
     (snapshot,) = histories.selections
@@ -90,7 +94,13 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
     notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
     complete = histories.complete and not unread
     attributes["drill_down"] = _drill_down(by, below)
-    return ToolResult("complexity_trend", _table(snapshot, rows), attributes, complete, tuple(notices))
+    return ToolResult(
+        columns="complexity_trend",
+        table=_table(snapshot, rows),
+        attributes=attributes,
+        complete=complete,
+        notices=tuple(notices),
+    )
 
 
 def _drill_down(by: str, below: str) -> dict[str, Any]:

@@ -47,7 +47,13 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
     if not histories.selections:
         empty = tables.table("related_tests", {}, 0)
-        return ToolResult("related_tests", empty, attributes, histories.complete, tuple(histories.notices))
+        return ToolResult(
+            columns="related_tests",
+            table=empty,
+            attributes=attributes,
+            complete=histories.complete,
+            notices=tuple(histories.notices),
+        )
 
     (snapshot,) = histories.selections
     with ObjectReader(snapshot.repository) as reader:
@@ -73,7 +79,9 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     }
     notices = (*histories.notices, *notices_of(workspace), _RULE)
     is_complete = histories.complete and not workspace.unparsed and not workspace.notices
-    return ToolResult("related_tests", table, attributes, is_complete, notices)
+    return ToolResult(
+        columns="related_tests", table=table, attributes=attributes, complete=is_complete, notices=notices
+    )
 
 
 def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str, list[int]]:

@@ -25,7 +25,16 @@ def agent_metrics(commits: Frame) -> list[Metric]:
         return []
     count = int(commits["agent"].isin(names).sum())
     counts_text = f"Commits whose author, trailers or message name a coding assistant: {LOWER_BOUND}."
-    return [Metric("commits with an assistant", count, counts_text, "", "commits", {"agent": names})]
+    return [
+        Metric(
+            name="commits with an assistant",
+            value=count,
+            counts=counts_text,
+            excludes="",
+            source="commits",
+            filters={"agent": names},
+        )
+    ]
 
 
 def agents_section(commits: Frame, period: str) -> Section:
@@ -85,9 +94,10 @@ def _agents(commits: Frame) -> list[str]:
 def review_section(commits: Frame) -> Section:
     """Return the section of reviewers and integrators, as far as trailers, merges and committers show them."""
     tables = [table for table in (_reviewers(commits), _integrators(commits)) if len(table.frame)]
-    text = (
-        "Reviewers and integrators of changes, as far as trailers, merges and committers name them." if tables else ""
-    )
+    if tables:
+        text = "Reviewers and integrators of changes, as far as trailers, merges and committers name them."
+    else:
+        text = ""
     return Section("Reviews and merges", text, tuple(tables))
 
 
@@ -116,7 +126,16 @@ def _reviewers(commits: Frame) -> ReportTable:
         "People in Reviewed-by, Acked-by and Approved-by trailers, as written there, with the number of commits. "
         "Reviews at a code host leave no trailer, so these are lower bounds."
     )
-    return ReportTable("reviewers", "Reviewers", frame, about, "", "", ("reviewer",), behind=behind)
+    return ReportTable(
+        name="reviewers",
+        title="Reviewers",
+        frame=frame,
+        counts=about,
+        excludes="",
+        source="",
+        keys=("reviewer",),
+        behind=behind,
+    )
 
 
 def _integrators(commits: Frame) -> ReportTable:
@@ -151,7 +170,16 @@ def _integrators(commits: Frame) -> ReportTable:
         "of contributors. Code hosts, which commit when people press a button there, and bots come last; kind names "
         "them."
     )
-    return ReportTable("integrators", "Who integrated", frame, about, "", "", ("integrator",), behind=behind)
+    return ReportTable(
+        name="integrators",
+        title="Who integrated",
+        frame=frame,
+        counts=about,
+        excludes="",
+        source="",
+        keys=("integrator",),
+        behind=behind,
+    )
 
 
 def _kind_of(integrator: str, bots: Collection[str]) -> str:
@@ -159,7 +187,9 @@ def _kind_of(integrator: str, bots: Collection[str]) -> str:
     address = integrator.rpartition("<")[2].rstrip(">").lower()
     if address in HOST_COMMITTERS:
         return "code host"
-    return "bot" if integrator in bots or is_bot(integrator.rpartition(" <")[0], address) else "person"
+    if integrator in bots or is_bot(integrator.rpartition(" <")[0], address):
+        return "bot"
+    return "person"
 
 
 def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bool) -> Section:
@@ -171,7 +201,10 @@ def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bo
     retention, curves = _retention(commits) if is_full_history else (None, ())
     tables = (table, hours, _time_zones(commits), *(() if retention is None else (retention,)))
     return Section(
-        "Time", "Commits over time, and by weekday and hour.", tables, (figure, card, *curves, change_sizes(commits))
+        title="Time",
+        text="Commits over time, and by weekday and hour.",
+        tables=tables,
+        figures=(figure, card, *curves, change_sizes(commits)),
     )
 
 
@@ -225,7 +258,9 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
         "of them with a commit years_later years later, whether or not they had one in between. The newest year is "
         "incomplete."
     )
-    table = ReportTable("retention", "Retention by year of joining", frame, about, "bots.", max_rows=30)
+    table = ReportTable(
+        name="retention", title="Retention by year of joining", frame=frame, counts=about, excludes="bots.", max_rows=30
+    )
 
     # The newest year has one point and no line.
     names = sorted(cohort for cohort in cohorts if cohort < last)[-_MAX_CURVES:]
@@ -234,10 +269,10 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
         for cohort in names
     }
     figure = ThemedFigure(
-        "retention",
-        "Share of the people who joined in a year and still wrote commits in later years",
-        f"Lines of {count_of(len(curves), 'year')} of joining over the years since.",
-        _draw(curves),
+        name="retention",
+        title="Share of the people who joined in a year and still wrote commits in later years",
+        description=f"Lines of {count_of(len(curves), 'year')} of joining over the years since.",
+        draw=_draw(curves),
     )
     return table, (figure,) if curves else ()
 

@@ -70,17 +70,17 @@ def read_data(code: Client, stages: ReportProgress, request: ChangeRequest) -> C
     between = _with_attrs(newer[~newer_ids.isin(set(older_ids))].reset_index(drop=True), newer)
     diffs = _counted_diffs(code, stages, request, all_diffs)
     return ChangeData(
-        base_commit,
-        head_commit,
-        _date_of(code, stages, request.repo, base_commit),
-        _date_in(between, head_commit) or _date_of(code, stages, request.repo, head_commit),
-        int((~older_ids.isin(set(newer_ids))).sum()),
-        between,
-        _counted_commits(code, stages, request, between, has_files=bool(len(all_diffs))),
-        all_diffs,
-        diffs,
+        base_commit=base_commit,
+        head_commit=head_commit,
+        base_date=_date_of(code, stages, request.repo, base_commit),
+        head_date=_date_in(between, head_commit) or _date_of(code, stages, request.repo, head_commit),
+        undone=int((~older_ids.isin(set(newer_ids))).sum()),
+        between=between,
+        commits=_counted_commits(code, stages, request, between, has_files=bool(len(all_diffs))),
+        all_diffs=all_diffs,
+        diffs=diffs,
         # The report has its own notice, with a number of commits, for a head that does not contain base.
-        (without_rules(diffs, "comparison"), newer, older),
+        answers=(without_rules(diffs, "comparison"), newer, older),
     )
 
 

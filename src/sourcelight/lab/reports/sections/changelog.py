@@ -89,13 +89,17 @@ def _by_type(title: str) -> str:
     conventional = _CONVENTIONAL.match(title)
     if conventional is None:
         label = _LABEL.match(title)
-        return _TYPES.get((label["label"] or "").strip().lower(), "") if label is not None else ""
+        if label is not None:
+            return _TYPES.get((label["label"] or "").strip().lower(), "")
+        return ""
     if conventional["mark"]:
         return "breaking"
 
     name = conventional["type"].lower()
     if name in _OTHER_TYPES:
-        return "dependencies" if _DEPENDENCIES.search(conventional["scope"] or "") else "other"
+        if _DEPENDENCIES.search(conventional["scope"] or ""):
+            return "dependencies"
+        return "other"
 
     return _TYPES.get(name, "")
 
@@ -200,7 +204,15 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
 
             number, title = request_of(commit)
             if len(commit.parents) < 2:
-                changes.append(Change(title, commit.message, commit.commit, (commit.commit,), number))
+                changes.append(
+                    Change(
+                        title=title,
+                        message=commit.message,
+                        commit=commit.commit,
+                        members=(commit.commit,),
+                        request=number,
+                    )
+                )
             elif number is None:
                 open_lines += [_line(parent, by_id, seen) for parent in reversed(commit.parents[1:])]
             else:

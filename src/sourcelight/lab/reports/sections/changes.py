@@ -309,7 +309,9 @@ def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Fra
 
 
 def _sum(frame: Frame, column: str) -> int | None:
-    return int(frame[column].sum()) if not len(frame) or frame[column].notna().any() else None
+    if not len(frame) or frame[column].notna().any():
+        return int(frame[column].sum())
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,11 +341,9 @@ def write_introduction(
 def no_commits_text(revisions: Ends) -> str:
     """Return the sentence for a head that has no commits beyond base, with the reason."""
     text = f"{revisions.head} has no commit that {revisions.base} lacks"
-    return (
-        f"{text}: it is {count_of(revisions.undone, 'commit')} behind. Swap the two."
-        if revisions.undone
-        else f"{text}."
-    )
+    if revisions.undone:
+        return f"{text}: it is {count_of(revisions.undone, 'commit')} behind. Swap the two."
+    return f"{text}."
 
 
 def _who(revisions: Ends, commits: Frame, people: Frame) -> str:

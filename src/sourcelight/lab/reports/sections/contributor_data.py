@@ -172,11 +172,10 @@ def compare_with_earlier(
 
 def lines_of_changes(changes: Frame, commits: Frame, request: Request) -> ChangedLines:
     """Return changed lines by kind, directory and file, of the changes that count."""
-    table_changes = (
-        changes
-        if request.table_kinds is None
-        else changes[changes["file_kind"].astype("str").isin(request.table_kinds)]
-    )
+    if request.table_kinds is None:
+        table_changes = changes
+    else:
+        table_changes = changes[changes["file_kind"].astype("str").isin(request.table_kinds)]
 
     def behind(frame: Frame, column: str) -> Callable[[int], Frame]:
         def find(row: int) -> Frame:
@@ -188,10 +187,10 @@ def lines_of_changes(changes: Frame, commits: Frame, request: Request) -> Change
         return find
 
     return ChangedLines(
-        churn_of(changes, "file_kind") if request.other_files == "apart" else None,
-        churn_of(table_changes, "directory", top_directory),
-        churn_of(changes, "path"),
-        behind,
+        kinds=churn_of(changes, "file_kind") if request.other_files == "apart" else None,
+        folders=churn_of(table_changes, "directory", top_directory),
+        files=churn_of(changes, "path"),
+        drill_down=behind,
     )
 
 

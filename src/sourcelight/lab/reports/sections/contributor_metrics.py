@@ -36,11 +36,11 @@ def metrics(
         *line_metrics(commits, lines_text),
         _changed_files(changed_lines, request),
         Metric(
-            "days with commits",
-            int(commits["commit_date"].dt.date.nunique()),
-            "Days by committer date, UTC.",
-            "",
-            "commits",
+            name="days with commits",
+            value=int(commits["commit_date"].dt.date.nunique()),
+            counts="Days by committer date, UTC.",
+            excludes="",
+            source="commits",
         ),
         *_bus_factor(owners, request),
         *([] if comparison is None else _comparison_metrics(comparison, is_full_history=request.after is None)),
@@ -52,20 +52,36 @@ def _commit_metrics(commits: Frame, people: Frame | None, request: Request) -> l
     merges = int(commits["merge"].sum())
     return [
         Metric(
-            "commits", len(commits), "Commits in the period, including merges, as git rev-list --count.", "", "commits"
+            name="commits",
+            value=len(commits),
+            counts="Commits in the period, including merges, as git rev-list --count.",
+            excludes="",
+            source="commits",
         ),
         *people_metrics(people, join_addresses=request.join_addresses),
         Metric(
-            "commits by people", by_people, "Commits whose author is not a bot.", "bots.", "commits", {"bot": False}
+            name="commits by people",
+            value=by_people,
+            counts="Commits whose author is not a bot.",
+            excludes="bots.",
+            source="commits",
+            filters={"bot": False},
         ),
-        Metric("merges", merges, "Commits with two or more parents.", "", "commits", {"merge": True}),
+        Metric(
+            name="merges",
+            value=merges,
+            counts="Commits with two or more parents.",
+            excludes="",
+            source="commits",
+            filters={"merge": True},
+        ),
     ]
 
 
 def _changed_files(changed_lines: ChangedLines, request: Request) -> Metric:
     paths = None if changed_lines.files is None else sum(changed_lines.files.attrs["changed_paths"].values())
     excludes = f"merges{LEFT_OUT[request.other_files]}."
-    return Metric("files changed", paths, _PATHS_COUNTED[bool(request.paths)], excludes)
+    return Metric(name="files changed", value=paths, counts=_PATHS_COUNTED[bool(request.paths)], excludes=excludes)
 
 
 def _bus_factor(owners: list[Owned], request: Request) -> list[Metric]:
@@ -75,7 +91,7 @@ def _bus_factor(owners: list[Owned], request: Request) -> list[Metric]:
     factor = int(owners[0][2].iloc[0]["bus_factor"])
     counts = "Fewest people who own more than half of the lines of the newest commit."
     excludes = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
-    return [Metric("bus factor", factor, counts, excludes)]
+    return [Metric(name="bus factor", value=factor, counts=counts, excludes=excludes)]
 
 
 def _comparison_metrics(comparison: Turnover, *, is_full_history: bool) -> list[Metric]:
@@ -86,7 +102,23 @@ def _comparison_metrics(comparison: Turnover, *, is_full_history: bool) -> list[
         span, earlier_span = "the period", "a period of the same length before"
 
     return [
-        Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
-        Metric("joined", len(comparison.joiners), f"Authors of a commit in {span} with none before.", "bots."),
-        Metric("left", len(comparison.leavers), f"Authors of a commit in {earlier_span} with none since.", "bots."),
+        Metric(
+            name="commits before",
+            value=len(comparison.before),
+            counts=f"Commits in {earlier_span}.",
+            excludes="",
+            source="before",
+        ),
+        Metric(
+            name="joined",
+            value=len(comparison.joiners),
+            counts=f"Authors of a commit in {span} with none before.",
+            excludes="bots.",
+        ),
+        Metric(
+            name="left",
+            value=len(comparison.leavers),
+            counts=f"Authors of a commit in {earlier_span} with none since.",
+            excludes="bots.",
+        ),
     ]

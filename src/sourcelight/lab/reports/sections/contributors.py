@@ -78,25 +78,35 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         table_excludes = f"{table_excludes.rstrip('.')}{', ' if other_kinds else ''}{other_kinds}."  # noqa: PLW2901 - the same, with more
         source = "" if name == "co_authors" else "commits"
         keys = () if name == "co_authors" else ("author", "author_email")
-        tables.append(ReportTable(name, heading, frame, table_counts, table_excludes, source, keys, link=link))
+        tables.append(
+            ReportTable(
+                name=name,
+                title=heading,
+                frame=frame,
+                counts=table_counts,
+                excludes=table_excludes,
+                source=source,
+                keys=keys,
+                link=link,
+            )
+        )
 
     top = tables[0].frame.head(_MAX_BARS)
     labels, counts = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
-        "contributors",
-        "Commits by person",
-        f"Bars of commits of the {len(labels)} people with the most.",
-        lambda: stacked_bars(labels, {"commits": counts}, "commits"),
+        name="contributors",
+        title="Commits by person",
+        description=f"Bars of commits of the {len(labels)} people with the most.",
+        draw=lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
 
     # Of commits by people: with bots in the denominator, busy bots would make a team look evenly spread.
     share = top["commits"].head(_TOP_PEOPLE).sum() / max(int((~commits["bot"]).sum()), 1)
-    text = (
-        f"The five people with the most commits wrote {share_text(share)} of those by people."
-        if len(top) > _TOP_PEOPLE
-        else ""
-    )
-    return Section("People", text, tuple(tables), (figure,) if labels else ())
+    if len(top) > _TOP_PEOPLE:
+        text = f"The five people with the most commits wrote {share_text(share)} of those by people."
+    else:
+        text = ""
+    return Section(title="People", text=text, tables=tuple(tables), figures=(figure,) if labels else ())
 
 
 def places_section(code: Client, changed_lines: ChangedLines, request: Request, link: LinkOf) -> Section:
@@ -106,11 +116,10 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         "Lines that commits added and removed, as git log --numstat -M counts them, without vendored, generated and "
         "lock files."
     )
-    counts = (
-        source_counts
-        if request.table_kinds is not None
-        else "Lines that commits added and removed, as git log --numstat -M."
-    )
+    if request.table_kinds is not None:
+        counts = source_counts
+    else:
+        counts = "Lines that commits added and removed, as git log --numstat -M."
     excludes = f"merges{'' if request.table_kinds is None else LEFT_OUT['without']}."
 
     if changed_lines.kinds is not None:
@@ -119,7 +128,9 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
             "Lines of all changed files, by kind. Git attributes, paths and generators' marks decide the kind; source "
             "is everything else: code, data and prose."
         )
-        tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
+        tables.append(
+            ReportTable(name="file_kinds", title="Kinds of files", frame=kinds, counts=about, excludes="merges.")
+        )
 
     files, other_files = changed_lines.files, None
     if files is not None and request.other_files == "apart":
@@ -141,16 +152,32 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         rows = frame[["repository", column, *kind_columns, *_CHURN_COLUMNS]].reset_index(drop=True)
         keys = ("repository", column)
         table_excludes = "merges." if name == "other_files" else excludes
-        commits_of = (
-            drill_down_of(code, frame) if changed_lines.drill_down is None else changed_lines.drill_down(rows, column)
-        )
+        if changed_lines.drill_down is None:
+            commits_of = drill_down_of(code, frame)
+        else:
+            commits_of = changed_lines.drill_down(rows, column)
         tables.append(
-            ReportTable(name, heading, rows, table_counts, table_excludes, "", keys, behind=commits_of, link=link)
+            ReportTable(
+                name=name,
+                title=heading,
+                frame=rows,
+                counts=table_counts,
+                excludes=table_excludes,
+                source="",
+                keys=keys,
+                behind=commits_of,
+                link=link,
+            )
         )
         if name != "other_files" and len(rows):
             figures.append(churn_figure(name, heading, rows, column))
 
-    return Section("Places", "Directories and files with the most changes.", tuple(tables), tuple(figures))
+    return Section(
+        title="Places",
+        text="Directories and files with the most changes.",
+        tables=tuple(tables),
+        figures=tuple(figures),
+    )
 
 
 def _rows_of(frame: Frame, mask: Frame) -> Frame:
@@ -174,14 +201,14 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
     top = people.sort_values("lines", ascending=False, kind="stable").head(_MAX_BARS)
     labels, values = distinct_names(top), [float(count) for count in top["lines"]]
     figure = ThemedFigure(
-        "ownership",
-        "Current lines by author",
-        f"Bars of lines of the {len(labels)} authors who own the most.",
-        lambda: stacked_bars(labels, {"lines": values}, "lines"),
+        name="ownership",
+        title="Current lines by author",
+        description=f"Bars of lines of the {len(labels)} authors who own the most.",
+        draw=lambda: stacked_bars(labels, {"lines": values}, "lines"),
     )
     text = "Ownership refers to the newest commit, regardless of the dates above."
     tables = (_ownership_table(lines, request, link, behind), *_bus_factor_tables(owners, request))
-    return [Section("Ownership", text, tables, (figure,))]
+    return [Section(title="Ownership", text=text, tables=tables, figures=(figure,))]
 
 
 def _ownership_table(
@@ -189,13 +216,13 @@ def _ownership_table(
 ) -> ReportTable:
     columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
     return ReportTable(
-        "ownership",
-        "Current line ownership",
-        lines[columns],
-        "Lines of text in the newest commit, by the author of the commit that introduced each, as in git blame.",
-        f"binary files, and missing contents{_other_kinds(request)}.",
-        "",
-        ("repository", "author", "author_email"),
+        name="ownership",
+        title="Current line ownership",
+        frame=lines[columns],
+        counts="Lines of text in the newest commit, by the author of the commit that introduced each, as in git blame.",
+        excludes=f"binary files, and missing contents{_other_kinds(request)}.",
+        source="",
+        keys=("repository", "author", "author_email"),
         behind=behind,
         hidden=_hidden_columns(lines),
         link=link,
@@ -217,7 +244,16 @@ def _bus_factor_tables(owners: list[Owned], request: Request) -> list[ReportTabl
     )
     excludes = f"bots{_other_kinds(request)}."
     hidden = _hidden_columns(frame)
-    return [ReportTable("bus_factor", "Bus factor by directory", frame, counts, excludes, hidden=hidden)]
+    return [
+        ReportTable(
+            name="bus_factor",
+            title="Bus factor by directory",
+            frame=frame,
+            counts=counts,
+            excludes=excludes,
+            hidden=hidden,
+        )
+    ]
 
 
 def _other_kinds(request: Request) -> str:
@@ -377,7 +413,9 @@ def stale_text(newest: Any, now: datetime | None = None) -> str:
 def no_commits_text(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
     """Return the reason for a period without commits: the nearest ones; dates are None if they are unknown."""
     if newest is None:
-        return f"{names or 'No repository'} has no commit." if names else "No repository can be searched."
+        if names:
+            return f"{names or 'No repository'} has no commit."
+        return "No repository can be searched."
     if after is not None and newest <= after:
         return f"No commit is after {date_text(after)}: the newest is from {date_text(newest)}."
     if before is not None and oldest is not None and oldest >= before:

@@ -144,13 +144,13 @@ def organizations_section(commits: Frame) -> Section:
         text += f" {rows} for addresses of no organization: {join_words(other_groups)}."
 
     table = ReportTable(
-        "organizations",
-        "Organizations by e-mail domain",
-        frame,
-        ABOUT,
-        "bots.",
-        "commits",
-        ("organization",),
+        name="organizations",
+        title="Organizations by e-mail domain",
+        frame=frame,
+        counts=ABOUT,
+        excludes="bots.",
+        source="commits",
+        keys=("organization",),
         max_rows=15,
     )
     return Section("Organizations", text, (table,))

@@ -99,16 +99,25 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
         excludes = f"{merges[:-1]}; {left_out}." if left_out else merges
         numbers.append(
             Metric(
-                name,
-                value,
-                f"Lines of {subject} in these commits, as git log --numstat counts them.",
-                excludes,
-                "commits",
+                name=name,
+                value=value,
+                counts=f"Lines of {subject} in these commits, as git log --numstat counts them.",
+                excludes=excludes,
+                source="commits",
             )
         )
 
     counts = f"Changes that gave {_a_part(story_subject)} a new {_place(story_subject)}."
-    numbers.append(Metric("moves", int(moves.sum()), counts, _MERGED_RENAMES, "changes", {"status": list(MOVED)}))
+    numbers.append(
+        Metric(
+            name="moves",
+            value=int(moves.sum()),
+            counts=counts,
+            excludes=_MERGED_RENAMES,
+            source="changes",
+            filters={"status": list(MOVED)},
+        )
+    )
     if story_subject.noun == "directory":
         numbers.append(Metric("paths", len(names), "Distinct paths of the changed files, former ones included."))
     elif story_subject.noun == "file":
@@ -166,7 +175,9 @@ def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, 
 
     parts += [_references(commits), _log(story_subject, commits, links)]
     table, figure = activity(commits, period)
-    parts.append(Section("Time", "Commits over time.", (table,), (figure, change_sizes(commits))))
+    parts.append(
+        Section(title="Time", text="Commits over time.", tables=(table,), figures=(figure, change_sizes(commits)))
+    )
     return [part for part in parts if part.tables or part.figures or part.lists]
 
 
@@ -176,7 +187,9 @@ def _milestones(subject: Thing, changes: Frame, links: Links) -> Section:
         return Section("Milestones", "")
     turns = changes[changes["status"].astype("str") != "modified"].iloc[::-1]
     items = tuple(_item(_turn_text(row), row, links) for row in turns.to_dict("records"))
-    return Section("Milestones", "", (), (), (Listing("Oldest first", items),)) if items else Section("Milestones", "")
+    if items:
+        return Section(title="Milestones", text="", tables=(), figures=(), lists=(Listing("Oldest first", items),))
+    return Section("Milestones", "")
 
 
 def _turn_text(row: Mapping[Any, Any]) -> str:
@@ -221,12 +234,12 @@ def _people(subject: Thing, commits: Frame, links: Links) -> Section:
     top = frame[~frame["bot"]].head(_PEOPLE_SHOWN)
     labels, values = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
-        "people",
-        "Commits by person",
-        f"Bars of commits of the {count_of(len(labels), 'person')} with the most.",
-        lambda: stacked_bars(labels, {"commits": values}, "commits"),
+        name="people",
+        title="Commits by person",
+        description=f"Bars of commits of the {count_of(len(labels), 'person')} with the most.",
+        draw=lambda: stacked_bars(labels, {"commits": values}, "commits"),
     )
-    return Section("People", "", (table,), (figure,) if len(labels) > 1 else ())
+    return Section(title="People", text="", tables=(table,), figures=(figure,) if len(labels) > 1 else ())
 
 
 def _moves(subject: Thing, changes: Frame, links: Links) -> Section:

@@ -225,14 +225,18 @@ class GitCommit:
     def blob(self, path: str) -> GitBlob | None:
         """Find a file by path; None if there is none."""
         entry = self._entry(path)
-        return GitBlob(self, entry) if entry is not None and entry.kind in {"file", "symlink"} else None
+        if entry is not None and entry.kind in {"file", "symlink"}:
+            return GitBlob(self, entry)
+        return None
 
     file = blob
 
     def tree(self, path: str = "", recursive: bool = False) -> GitTree | None:  # noqa: FBT001, FBT002 - the schema's
         """Find a directory by path; None if there is none."""
         entry = self._entry(path)
-        return GitTree(self, entry, recursive) if entry is not None and entry.kind == "directory" else None
+        if entry is not None and entry.kind == "directory":
+            return GitTree(self, entry, recursive)
+        return None
 
     def _entry(self, path: str) -> TreeEntry | None:
         self.repository.request.budget.take_objects()

@@ -119,11 +119,13 @@ class GraphQLEndpoint:
 
         user = self._authenticator.state.accounts.get(principal.account) if principal.account else None
         viewer, budget = principal.viewer, limits.Budget(cancellation)
-        graph_request = GraphRequest(self._engine, viewer, budget, reader_of(self._engine, viewer, budget))
+        graph_request = GraphRequest(
+            engine=self._engine, viewer=viewer, budget=budget, reader=reader_of(self._engine, viewer, budget)
+        )
         result = execute(
             schema,
             document,
-            root_value=QueryRoot(graph_request, principal, user, self._version),
+            root_value=QueryRoot(request=graph_request, principal=principal, account=user, version=self._version),
             variable_values=variables,
             operation_name=operation,
             field_resolver=resolve_field,

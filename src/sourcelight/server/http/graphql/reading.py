@@ -263,7 +263,7 @@ def _header(row: Mapping[str, Any]) -> CommitHeader:
     commit_time = at_offset(row["commit_date"], row["commit_utc_offset_min"])
     author = row["author"], row["author_email"], author_time.isoformat()
     committer = row["committer"], row["committer_email"], commit_time.isoformat()
-    return CommitHeader(tuple(row["parents"] or ()), author, committer, row["message"])
+    return CommitHeader(parents=tuple(row["parents"] or ()), author=author, committer=committer, message=row["message"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,12 +304,16 @@ class CommitSearchResult:
 
     def _preview(self, *, is_diff: bool) -> Fields | None:
         language, text = self._content()
-        return Fields(value=text, highlights=self._highlights()) if (language == "diff") == is_diff else None
+        if (language == "diff") == is_diff:
+            return Fields(value=text, highlights=self._highlights())
+        return None
 
     def _content(self) -> tuple[str, str]:
         """Return kind and text of the content's fence."""
         fence = _FENCE.match(str(self.match["content"]))
-        return (fence[1], fence[2]) if fence is not None else ("", str(self.match["content"]))
+        if fence is not None:
+            return (fence[1], fence[2])
+        return ("", str(self.match["content"]))
 
     def _highlights(self) -> list[Fields]:
         # Line 0 of the content is its fence, so these lines count from 1 in the text without it.

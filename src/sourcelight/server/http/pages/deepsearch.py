@@ -256,7 +256,13 @@ class ConversationPages:
             markdown=f"{name}.md",
             action=action,
         )
-        return _Reading(answer, html, is_running(answer), is_own, {str(number): call for number, call in calls.items()})
+        return _Reading(
+            answer=answer,
+            html=html,
+            is_running=is_running(answer),
+            is_own=is_own,
+            calls={str(number): call for number, call in calls.items()},
+        )
 
     def _calls(self, conversation: int) -> dict[int, str]:
         """Return the calls that ask the questions of a conversation again, by their index.

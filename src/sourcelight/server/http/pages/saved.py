@@ -188,9 +188,10 @@ class SavedPages:
         keys_by_name = answer.attributes.get("places")
 
         # Answers of earlier versions don't name their repositories, so only their owner may see the count.
-        is_whole = (
-            answer.owner == context.viewer.name if keys_by_name is None else visible >= set(map(tuple, keys_by_name))
-        )
+        if keys_by_name is None:
+            is_whole = answer.owner == context.viewer.name
+        else:
+            is_whole = visible >= set(map(tuple, keys_by_name))
         if is_whole and all(mask):
             statements.append(f"{count_of(answer.attributes['matches'], 'match')} then")
             # A note may contain words about repositories without rows, which this check doesn't cover.
@@ -246,7 +247,9 @@ def _commits(table: pa.Table, prefix: str) -> str:
         if commit
     )
     count = count_of(len(pairs), "commit")
-    return f'<details class="skipped"><summary>Read at {count}</summary><ul>{items}</ul></details>' if items else ""
+    if items:
+        return f'<details class="skipped"><summary>Read at {count}</summary><ul>{items}</ul></details>'
+    return ""
 
 
 def _delete_form(prefix: str, answer: SavedAnswer) -> str:

@@ -89,10 +89,10 @@ class PageQuery:
         """Read the fields of a form; unknown values are left out."""
         kind, export_format = values.get("patternType", ""), values.get("format", "csv")
         return cls(
-            values.get("q", "")[:_MAX_QUERY_CHARS],
-            kind if kind in _PATTERN_TYPES else "",
-            values.get("wait") == "1",
-            export_format if export_format in _FORMATS else "csv",
+            query=values.get("q", "")[:_MAX_QUERY_CHARS],
+            pattern_type=kind if kind in _PATTERN_TYPES else "",
+            waits=values.get("wait") == "1",
+            format=export_format if export_format in _FORMATS else "csv",
         )
 
     @property

@@ -75,7 +75,9 @@ def _lines(rows: Sequence[_Row], start: int, text: str) -> list[_ChunkLine]:
         if row is not None and has_json_line(row):
             lines.append(_ChunkLine(number, *row_line({**row, "line": line}), row))
         elif row is not None:
-            lines.append(_ChunkLine(number, line, row.get("start") or (), row.get("end") or (), row))
+            lines.append(
+                _ChunkLine(number=number, text=line, starts=row.get("start") or (), ends=row.get("end") or (), row=row)
+            )
         elif number in texts:
             lines.append(_ChunkLine(number, texts[number]))
 

@@ -121,7 +121,12 @@ class SearchView:
         self._hidden += max(0, batch.num_rows - max_rows)
 
         for row in batch.select(names).slice(0, max_rows).to_pylist():
-            kind = "commit" if row["type"] in {"commit", "diff"} else "repo" if row["type"] == "repo" else "file"
+            if row["type"] in {"commit", "diff"}:
+                kind = "commit"
+            elif row["type"] == "repo":
+                kind = "repo"
+            else:
+                kind = "file"
             key_columns = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
             key = (kind, *(str(row.get(name) or "") for name in key_columns))
             if key not in self._results and len(self._results) >= MAX_FILES:
@@ -218,11 +223,10 @@ class SearchView:
             items = []
             for item in skipped:
                 hint = item.suggested
-                link = (
-                    f' <a href="{self._link(f"{self.query} {hint.query_expression}")}">{escape(hint.title)}</a>'
-                    if hint is not None
-                    else ""
-                )
+                if hint is not None:
+                    link = f' <a href="{self._link(f"{self.query} {hint.query_expression}")}">{escape(hint.title)}</a>'
+                else:
+                    link = ""
                 title = f"<strong>{escape(one_line(item.title, _MAX_TITLE_CHARS))}</strong>"
                 items.append(f"<li>{title} {to_html(item.message, _no_link)}{link}</li>")
 
@@ -311,11 +315,9 @@ class SearchView:
             for row in rows
             if row["type"] == "symbol" and row.get("symbol")
         ]
-        return (
-            f'<ul class="symbols">{"".join(items[:MAX_ROWS])}</ul>{remaining_text(len(items) - MAX_ROWS)}'
-            if items
-            else ""
-        )
+        if items:
+            return f'<ul class="symbols">{"".join(items[:MAX_ROWS])}</ul>{remaining_text(len(items) - MAX_ROWS)}'
+        return ""
 
     def _commit(self, rows: Sequence[_Row], address: str) -> tuple[str, str]:
         """Return the heading and the lines of a commit."""

@@ -73,7 +73,9 @@ async def _commit_search(request: ToolRequest) -> ToolResult:
 async def _instead(request: ToolRequest, exc: UnparsedText) -> ToolResult:
     """Answer by the search stream, or with the text itself."""
     answer = await from_stream(request)
-    return answer if isinstance(answer, ToolResult) else keep_text(request.name, exc.text, answer)
+    if isinstance(answer, ToolResult):
+        return answer
+    return keep_text(request.name, exc.text, answer)
 
 
 def _commit_date(entry: Entry) -> datetime | None:

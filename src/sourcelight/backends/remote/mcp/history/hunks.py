@@ -46,7 +46,12 @@ class LineFilter:
             raise ToolError(f"diff_search: {error}", tool="diff_search") from error
 
         added, removed = bool(arguments.get("added")), bool(arguments.get("removed"))
-        signs = ("+", "-") if added == removed else ("+",) if added else ("-",)
+        # Both or neither asks for all changed lines.
+        signs: tuple[str, ...] = ("+", "-")
+        if added and not removed:
+            signs = ("+",)
+        elif removed and not added:
+            signs = ("-",)
         return cls(pattern, signs, files, arguments.get("changes") == "count")
 
     def wants(self, *paths: str) -> bool:

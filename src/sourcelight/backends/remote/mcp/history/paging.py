@@ -126,9 +126,10 @@ async def _read_series(
             pages.notices.update(dict.fromkeys(notices(value)))
             return
 
-        before = (
-            _before(entries, dated_by, stuck=not new) if "before" in (await request.schema())["properties"] else None
-        )
+        if "before" in (await request.schema())["properties"]:
+            before = _before(entries, dated_by, stuck=not new)
+        else:
+            before = None
         if before is None:
             pages.complete = False
             pages.notices.update(dict.fromkeys(notices(value) or ("The service returns no more than these.",)))

@@ -118,7 +118,9 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
     columns = [column.name for column in COLUMNS[name]]
     table = table_of(name, len(records), **{column: [row.get(column) for row in records] for column in columns})
     attributes = {"repositories": _texts(request.arguments, "repos"), "total": len(records) if complete else None}
-    return ToolResult(name, table, attributes, complete, tuple(dict.fromkeys(notices)))
+    return ToolResult(
+        columns=name, table=table, attributes=attributes, complete=complete, notices=tuple(dict.fromkeys(notices))
+    )
 
 
 def _diff_lines(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

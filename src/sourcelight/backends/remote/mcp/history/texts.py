@@ -364,9 +364,10 @@ def parse_contributions(text: str) -> HistoryText | None:
         match = _CONTRIBUTOR.fullmatch(line) if len(line) <= _MAX_LINE_CHARS else None
         if match is not None and ("/" in match["name"] or "commit" in line.lower() or line.startswith("|")):
             period = _PERIOD.search(match["rest"])
-            dates = (
-                {} if period is None else {"firstCommit": parse_date(period[1]), "lastCommit": parse_date(period[2])}
-            )
+            if period is None:
+                dates = {}
+            else:
+                dates = {"firstCommit": parse_date(period[1]), "lastCommit": parse_date(period[2])}
             result.entries.append({"name": match["name"], "commits": int(match["count"].replace(",", "")), **dates})
         elif note := _NOTE.fullmatch(line):
             result.notes.append(note[1])

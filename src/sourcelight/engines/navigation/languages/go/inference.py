@@ -78,7 +78,9 @@ class GoInference(GoNames):
             return self._type_of_conversion(document, node, position)
         if kind in {"composite_literal", "type_assertion_expression"}:
             type_node = node.child_by_field_name("type")
-            return GoType(document, type_node) if type_node is not None and not position else None
+            if type_node is not None and not position:
+                return GoType(document, type_node)
+            return None
         if kind in {"parenthesized_expression", "unary_expression", "slice_expression", "binary_expression"}:
             return self._type_of_operator(document, node)
         if kind == "index_expression":
@@ -110,20 +112,16 @@ class GoInference(GoNames):
         """Return the members that ``operand.name`` refers to."""
         operand_type = self.infer(document, operand)
         if isinstance(operand_type, GoImport):
-            return (
-                [GoMember(ref, {}) for ref in self.member(operand_type.package, name)]
-                if operand_type.package is not None
-                else []
-            )
+            if operand_type.package is not None:
+                return [GoMember(ref, {}) for ref in self.member(operand_type.package, name)]
+            return []
         return self.members(operand_type, name) if operand_type is not None else []
 
     def _type_of_member(self, member: GoMember) -> GoType | None:
         member_type = self.type_of(member.ref, [])
-        return (
-            replace(member_type, bound_types={**member.bound_types, **member_type.bound_types})
-            if member_type is not None
-            else None
-        )
+        if member_type is not None:
+            return replace(member_type, bound_types={**member.bound_types, **member_type.bound_types})
+        return None
 
     def _type_of_operator(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand = node.child_by_field_name("operand") or node.child_by_field_name("left")
@@ -158,7 +156,9 @@ class GoInference(GoNames):
         if function_type is None and function.type == "identifier" and given_arguments:
             if function.text in {b"new", b"make"}:
                 return GoType(document, given_arguments[0])
-            return self.infer_type(document, given_arguments[0]) if function.text in _SAME_AS_FIRST else None
+            if function.text in _SAME_AS_FIRST:
+                return self.infer_type(document, given_arguments[0])
+            return None
         if not isinstance(function_type, GoType):
             return None
         callee = self.callable(function_type)
@@ -196,7 +196,9 @@ class GoInference(GoNames):
         if results is None:
             return None
         types = list(_parameters(results)) if results.type == "parameter_list" else [results]
-        return GoType(called.document, types[position], called.bound_types) if position < len(types) else None
+        if position < len(types):
+            return GoType(called.document, types[position], called.bound_types)
+        return None
 
     def _instantiate(self, called: GoType, document: Document, node: Node, arguments: list[Node]) -> GoType:
         """Bind the type parameters of a function for one call."""
@@ -279,7 +281,9 @@ class GoInference(GoNames):
         """Return the type that a range or an index yields: 0 its key, 1 its value."""
         sequence = _sequence(container.node)
         if sequence is not None:
-            return replace(container, node=sequence[position]) if position < len(sequence) else None
+            if position < len(sequence):
+                return replace(container, node=sequence[position])
+            return None
         for underlying in self._underlying(container):
             node = underlying.node
             if node.type == "channel_type":
@@ -338,9 +342,10 @@ class GoInference(GoNames):
         values = node.child_by_field_name("value") or node.child_by_field_name("right")
         if values is None:
             return None
-        expressions = (
-            [c for c in values.named_children if c.type != "comment"] if values.type == "expression_list" else [values]
-        )
+        if values.type == "expression_list":
+            expressions = [c for c in values.named_children if c.type != "comment"]
+        else:
+            expressions = [values]
         if declaration.position < len(expressions) and (len(expressions) > 1 or declaration.position == 0):
             value_type = self.infer_type(document, expressions[declaration.position])
             # `x := T` isn't a value; it doesn't compile, and would have the type's members.
@@ -370,7 +375,8 @@ class GoInference(GoNames):
             if name is None:
                 return None
             return GoRef(
-                document, GoDeclaration("type", name.text or b"", name.start_byte, name.end_byte, node)
+                document,
+                GoDeclaration(kind="type", name=name.text or b"", start=name.start_byte, end=name.end_byte, node=node),
             ), bound_types
         ref = self._type_ref(document, node)
         if ref is None or ref.declaration.kind not in {"type", "typeparameter"}:
@@ -516,7 +522,9 @@ class GoInference(GoNames):
     @staticmethod
     def _member(literal: GoType, node: Node, name: Node) -> GoMember:
         kind: Kind = "method" if node.type == "method_elem" else "field"
-        declaration = GoDeclaration(kind, name.text or b"", name.start_byte, name.end_byte, node)
+        declaration = GoDeclaration(
+            kind=kind, name=name.text or b"", start=name.start_byte, end=name.end_byte, node=node
+        )
         return GoMember(GoRef(literal.document, declaration), literal.bound_types)
 
 

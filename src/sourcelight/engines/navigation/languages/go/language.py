@@ -214,7 +214,16 @@ class GoLookup:
 
         node = spec.node.child_by_field_name("name") or spec.path_node
         missing = spec.path.decode(errors="replace")
-        return [Ref(self.document, node.start_byte, node.end_byte, "package", "import", missing_module=missing)]
+        return [
+            Ref(
+                document=self.document,
+                start=node.start_byte,
+                end=node.end_byte,
+                kind="package",
+                rule="import",
+                missing_module=missing,
+            )
+        ]
 
     def _in_package(self, go_import: GoImport | None) -> list[Ref]:
         if go_import is None or go_import.package is None:
@@ -233,7 +242,9 @@ class GoLookup:
     def _declared_member(self) -> list[Ref]:
         """Return the field or method that is declared here."""
         kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
-        declaration = GoDeclaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)
+        declaration = GoDeclaration(
+            kind=kind, name=self.name, start=self.leaf.start_byte, end=self.leaf.end_byte, node=self.parent
+        )
         return [_to_ref(GoRef(self.document, declaration), "scope")]
 
     def _key(self) -> list[Ref]:
@@ -266,7 +277,7 @@ class GoLookup:
 
 
 def _module(document: Document, rule: How) -> Ref:
-    return Ref(document, 0, 0, "module", rule)
+    return Ref(document=document, start=0, end=0, kind="module", rule=rule)
 
 
 def _to_ref(ref: GoRef, rule: How) -> Ref:

@@ -162,14 +162,27 @@ def _text(node: Node) -> bytes:
 
 
 def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, position: int = 0) -> GoDeclaration:
-    return GoDeclaration(kind, _text(name), name.start_byte, name.end_byte, node, visible, position)
+    return GoDeclaration(
+        kind=kind,
+        name=_text(name),
+        start=name.start_byte,
+        end=name.end_byte,
+        node=node,
+        visible=visible,
+        position=position,
+    )
 
 
 def _imports(node: Node) -> Iterator[GoImportSpec]:
     for spec in _leaves(node, "import_spec"):
         path, alias = spec.child_by_field_name("path"), spec.child_by_field_name("name")
         if path is not None:
-            yield GoImportSpec(_text(alias) if alias is not None else b"", _text(path).strip(b'"`'), spec, path)
+            yield GoImportSpec(
+                alias=_text(alias) if alias is not None else b"",
+                path=_text(path).strip(b'"`'),
+                node=spec,
+                path_node=path,
+            )
 
 
 def _scope_declarations(node: Node) -> Iterator[GoDeclaration]:

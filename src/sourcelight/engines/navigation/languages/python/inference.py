@@ -163,7 +163,9 @@ class PythonInference(Fixtures):
         }
         operator = node.child_by_field_name("operator")
         name = names.get(operator.type if operator is not None else "", b"")
-        return [result for value in left for result in self._method_results(value, name)] if name else []
+        if name:
+            return [result for value in left for result in self._method_results(value, name)]
+        return []
 
     def _walrus(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.child_by_field_name("value"), offset)
@@ -286,11 +288,9 @@ class PythonInference(Fixtures):
             values = self.annotation_values(document, scope, annotation)
             stars = [c for c in node.named_children if c.type.endswith("splat_pattern")]
             if values:
-                return (
-                    [PythonValue("container", items=tuple(values), keys=() if "dict" in stars[0].type else None)]
-                    if stars
-                    else values
-                )
+                if stars:
+                    return [PythonValue("container", items=tuple(values), keys=() if "dict" in stars[0].type else None)]
+                return values
 
         holder = self.method_owner(document, scope)
         if holder is not None and self._is_first(scope, binding):
@@ -310,7 +310,9 @@ class PythonInference(Fixtures):
                 return values
 
         fixture = self.fixture(document, scope, binding.name)
-        return self.call_results(PythonValue("function", fixture)) if fixture is not None else []
+        if fixture is not None:
+            return self.call_results(PythonValue("function", fixture))
+        return []
 
     @staticmethod
     def _is_first(scope: PythonScope, binding: PythonBinding) -> bool:
@@ -325,7 +327,9 @@ class PythonInference(Fixtures):
         binding = ref.binding
         if binding is not None and binding.kind == "function":
             function = PythonValue("function", ref, owner=owner)
-            return self.call_results(function) if is_property(binding) and owner.kind != "class" else [function]
+            if is_property(binding) and owner.kind != "class":
+                return self.call_results(function)
+            return [function]
         return self.values_of(ref)
 
     def call_results(self, value: PythonValue) -> list[PythonValue]:

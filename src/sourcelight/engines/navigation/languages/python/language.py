@@ -178,13 +178,14 @@ class PythonLookup:
         scope = self.scope
         bindings_here = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
         if bindings_here:
-            fixture = (
-                self.inference.fixture(self.document, scope, self.name)
-                if bindings_here[0].kind == "parameter"
-                else None
-            )
+            if bindings_here[0].kind == "parameter":
+                fixture = self.inference.fixture(self.document, scope, self.name)
+            else:
+                fixture = None
             bound = PythonRef(self.document, bindings_here[0])
-            return ([fixture, bound], "import") if fixture is not None else self._follow_imports([bound], "scope")
+            if fixture is not None:
+                return ([fixture, bound], "import")
+            return self._follow_imports([bound], "scope")
 
         if self.name in scope.globals:
             scope = scope.module
@@ -302,7 +303,7 @@ class PythonLookup:
 def _to_ref(ref: PythonRef, rule: How) -> Ref:
     binding = ref.binding
     if binding is None:
-        return Ref(ref.document, 0, 0, "module", rule)
+        return Ref(document=ref.document, start=0, end=0, kind="module", rule=rule)
     missing: str | None = None
     if binding.kind in {"import", "from"}:
         missing = (b"." * binding.level + binding.module).decode(errors="replace")

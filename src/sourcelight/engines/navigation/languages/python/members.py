@@ -219,7 +219,14 @@ def _assigned_attributes(model: PythonModel, scope: PythonScope) -> dict[bytes, 
         inner = model.scope(method.node, scope)
         for name, node, kind, steps in _attribute_targets(body, first.text):
             binding = PythonBinding(
-                kind, name.text or b"", name.start_byte, name.end_byte, node, inner, node.end_byte, steps
+                kind=kind,
+                name=name.text or b"",
+                start=name.start_byte,
+                end=name.end_byte,
+                node=node,
+                scope=inner,
+                bound_from=node.end_byte,
+                steps=steps,
             )
             attributes.setdefault(binding.name, []).append(binding)
 
@@ -372,7 +379,9 @@ class PythonAnnotations(PythonMembers):
         if not text or len(text) > 1000:
             return []
         tree = parse_expression(text)
-        return self.annotation_values(document, scope, tree, offset) if tree is not None else []
+        if tree is not None:
+            return self.annotation_values(document, scope, tree, offset)
+        return []
 
     def _generic_values(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         parts = node.named_children
@@ -389,9 +398,9 @@ class PythonAnnotations(PythonMembers):
 
         if name in _FIRST:
             inner = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
-            return (
-                [PythonValue("generator", items=tuple(inner))] if name.endswith(b"ContextManager") and inner else inner
-            )
+            if name.endswith(b"ContextManager") and inner:
+                return [PythonValue("generator", items=tuple(inner))]
+            return inner
 
         if name == b"Coroutine":
             return self.annotation_values(document, scope, arguments[-1] if arguments else None, offset)

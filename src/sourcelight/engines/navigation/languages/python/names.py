@@ -33,7 +33,9 @@ class PythonModules:
 
     def root_of(self, document: Document) -> bytes:
         """Return the root of a file."""
-        return self.names[document.number][0] if document.number in self.names else _directory_of(document.path)
+        if document.number in self.names:
+            return self.names[document.number][0]
+        return _directory_of(document.path)
 
 
 def _directory_of(path: bytes) -> bytes:
@@ -70,7 +72,12 @@ def _find_modules(project: Project) -> PythonModules:
         top = root(directory)
         within = directory[len(top) :].lstrip(b"/")
         package = within.replace(b"/", b".")
-        name = package if stem == b"__init__" else package + b"." + stem if package else stem
+        if stem == b"__init__":
+            name = package
+        elif package:
+            name = package + b"." + stem
+        else:
+            name = stem
         if not name:
             continue
 
@@ -129,9 +136,10 @@ def _distance(own_root: bytes, root: bytes) -> tuple[int, int]:
 
 def _find_in_directory(project: Project, directory: bytes, module: bytes) -> Document | None:
     base = b"/".join(part for part in (directory, module.replace(b".", b"/")) if part)
-    endings = (
-        [b"/__init__.py", b"/__init__.pyi"] if not module else [b".py", b"/__init__.py", b".pyi", b"/__init__.pyi"]
-    )
+    if not module:
+        endings = [b"/__init__.py", b"/__init__.pyi"]
+    else:
+        endings = [b".py", b"/__init__.py", b".pyi", b"/__init__.pyi"]
     if not module:
         return project.first([(base + end).lstrip(b"/") for end in endings])
     return project.first([base + b"/__init__.py", *(base + end for end in endings)])

@@ -110,7 +110,7 @@ class PythonModel(ParsedFile):
         super().__init__(text, tree)
         self.has_walrus = b":=" in text
         self._scopes: dict[tuple[int, int, str], PythonScope] = {}
-        self.module = PythonScope("module", self.root, None, self)
+        self.module = PythonScope(kind="module", node=self.root, parent=None, model=self)
         self.attributes: dict[int, dict[bytes, list[PythonBinding]]] = {}
 
     def scope(self, node: Node, parent: PythonScope) -> PythonScope:
@@ -119,7 +119,9 @@ class PythonModel(ParsedFile):
         key = node.start_byte, node.end_byte, node.type
         scope = self._scopes.get(key)
         if scope is None:
-            scope = self._scopes.setdefault(key, PythonScope(_SCOPES[node.type], node, parent, self))
+            scope = self._scopes.setdefault(
+                key, PythonScope(kind=_SCOPES[node.type], node=node, parent=parent, model=self)
+            )
         return scope
 
     def scope_along(self, path: list[Node]) -> PythonScope:

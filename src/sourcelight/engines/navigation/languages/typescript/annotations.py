@@ -70,7 +70,9 @@ class TsAnnotations(TsNames):
 
     def annotation_values(self, document: Document, node: Node | None, bound_types: BoundTypes) -> list[TsValue]:
         """Return up to four possible values of a type, the most likely first."""
-        return self.infer_once("type", document, node, bound_types, self._annotation_values) if node is not None else []
+        if node is not None:
+            return self.infer_once("type", document, node, bound_types, self._annotation_values)
+        return []
 
     def infer_once(
         self,
@@ -267,11 +269,10 @@ class TsAnnotations(TsNames):
                 ref.document, constraint, bound_types
             )
 
-        inner = (
-            self.bound_to(ref, document, arguments, bound_types)
-            if arguments or binding.node.child_by_field_name("type_parameters")
-            else {}
-        )
+        if arguments or binding.node.child_by_field_name("type_parameters"):
+            inner = self.bound_to(ref, document, arguments, bound_types)
+        else:
+            inner = {}
         if binding.kind in {"class", "interface", "default"}:
             return [TsValue("instance", ref.document, binding.node, inner)]
         if binding.kind == "type":
@@ -284,11 +285,9 @@ class TsAnnotations(TsNames):
     def meaning(self, bound_types: BoundTypes, key: DeclarationKey) -> list[TsValue]:
         """Return the values that a type parameter is bound to."""
         argument = bound_types.get(key, ())
-        return (
-            self.annotation_values(argument.document, argument.node, argument.bound_types)
-            if isinstance(argument, TypeArguments)
-            else list(argument)
-        )
+        if isinstance(argument, TypeArguments):
+            return self.annotation_values(argument.document, argument.node, argument.bound_types)
+        return list(argument)
 
     def bound_to(self, ref: TsRef, document: Document, arguments: list[Node], bound_types: BoundTypes) -> BoundTypes:
         """Bind the type parameters of a declaration to arguments, or to their defaults."""

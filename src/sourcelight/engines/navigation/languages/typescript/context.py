@@ -89,7 +89,9 @@ class TsInference(TsExpressions):
 
         if kind == "assignment_expression":
             left = parent.child_by_field_name("left")
-            return self.infer(document, left) if left is not None and left.start_byte != node.start_byte else []
+            if left is not None and left.start_byte != node.start_byte:
+                return self.infer(document, left)
+            return []
         if kind == "jsx_attribute":
             name = parent.named_children[0].text or b""
             return [value for props in self.props(document, path[:-1]) for value in self._member_values(props, name)]
@@ -122,10 +124,14 @@ class TsInference(TsExpressions):
         else:
             values = [v for expected in self.expected_values(document, path) for v in self._result(expected)]
 
-        return self.unwrap_promises(values) if any(child.type == "async" for child in function.children) else values
+        if any(child.type == "async" for child in function.children):
+            return self.unwrap_promises(values)
+        return values
 
     def _result(self, function: TsValue) -> list[TsValue]:
-        return self.return_values(function) if function.kind == "function" else self._call_signature_results(function)
+        if function.kind == "function":
+            return self.return_values(function)
+        return self._call_signature_results(function)
 
     def _expected_argument(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the values that a call expects of an argument."""

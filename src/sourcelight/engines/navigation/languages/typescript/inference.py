@@ -106,7 +106,9 @@ class TsExpressions(TsGenerics):
 
     def infer(self, document: Document, node: Node | None, bound_types: BoundTypes | None = None) -> list[TsValue]:
         """Return up to four possible values of an expression, the most likely first."""
-        return self.infer_once("value", document, node, bound_types or {}, self._infer) if node is not None else []
+        if node is not None:
+            return self.infer_once("value", document, node, bound_types or {}, self._infer)
+        return []
 
     def _infer(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
         kind = node.type
@@ -290,7 +292,9 @@ class TsExpressions(TsGenerics):
         arguments = node.child_by_field_name("arguments")
         first = _first(arguments) if arguments is not None else None
         target = self.module(document, unquote(first)) if first is not None and first.type == "string" else None
-        return [TsValue("promise", document, node, {}, (TsValue("module", target),))] if target is not None else []
+        if target is not None:
+            return [TsValue("promise", document, node, {}, (TsValue("module", target),))]
+        return []
 
     def _call_signature_results(self, value: TsValue) -> list[TsValue]:
         """Return the type that calling an interface or object type with a call signature returns."""
@@ -327,11 +331,13 @@ class TsExpressions(TsGenerics):
 
         # What an `async` function returns is a promise of it, and a promise of a promise is one promise.
         if any(child.type == "async" for child in node.children):
-            return (
-                [TsValue("promise", function.document, node, function.bound_types, tuple(self.unwrap_promises(values)))]
-                if values
-                else []
-            )
+            if values:
+                return [
+                    TsValue(
+                        "promise", function.document, node, function.bound_types, tuple(self.unwrap_promises(values))
+                    )
+                ]
+            return []
 
         return values
 
@@ -399,7 +405,9 @@ class TsExpressions(TsGenerics):
             if expected:
                 return expected
 
-        return self.infer(document, value, bound_types) if value is not None and kind is None else []
+        if value is not None and kind is None:
+            return self.infer(document, value, bound_types)
+        return []
 
     def _expected_parameter(self, document: Document, node: Node) -> list[TsValue]:
         """Return the values of a parameter without a type, from the expected type of its function."""
@@ -473,11 +481,9 @@ class TsExpressions(TsGenerics):
             return []
 
         values = self.annotation_values(function.document, parameter.child_by_field_name("type"), function.bound_types)
-        return (
-            self.take_step(values, PatternStep("index", index=position - len(parameters) + 1))
-            if is_rest_parameter
-            else values
-        )
+        if is_rest_parameter:
+            return self.take_step(values, PatternStep("index", index=position - len(parameters) + 1))
+        return values
 
     def take_step(self, values: list[TsValue], step: PatternStep) -> list[TsValue]:
         """Take one step of a destructuring."""

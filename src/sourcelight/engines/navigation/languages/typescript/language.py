@@ -276,9 +276,10 @@ class TsLookup:
             return ref
 
         value = binding.node.child_by_field_name("value")
-        values = (
-            self.inference.infer(ref.document, value) if value is not None and value.type == "call_expression" else []
-        )
+        if value is not None and value.type == "call_expression":
+            values = self.inference.infer(ref.document, value)
+        else:
+            values = []
         if not values or values[0].kind != "module":
             return ref
 

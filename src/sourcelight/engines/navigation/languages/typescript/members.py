@@ -229,9 +229,10 @@ def _this_fields(body: Node) -> Iterator[TsBinding]:
         node = pending.pop()
         if node.type == "assignment_expression":
             left = node.child_by_field_name("left")
-            holder = (
-                left.child_by_field_name("object") if left is not None and left.type == "member_expression" else None
-            )
+            if left is not None and left.type == "member_expression":
+                holder = left.child_by_field_name("object")
+            else:
+                holder = None
             key = left.child_by_field_name("property") if left is not None and holder is not None else None
             if holder is not None and holder.type == "this" and key is not None and key.text not in seen:
                 seen.add(key.text or b"")
@@ -299,9 +300,10 @@ class TsGenerics(TsMembers):
                 for type_parameter in declared_parameters
             }
             argument_list = call.child_by_field_name("arguments")
-            argument_values = (
-                [c for c in argument_list.named_children if c.type != "comment"] if argument_list is not None else []
-            )
+            if argument_list is not None:
+                argument_values = [c for c in argument_list.named_children if c.type != "comment"]
+            else:
+                argument_values = []
             for parameter, argument in zip(parameters_of(node), argument_values, strict=False):
                 expected = parameter.child_by_field_name("type")
                 # Inferring a callback may need the parameter types that are bound here, so the caller may leave

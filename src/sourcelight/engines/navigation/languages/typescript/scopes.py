@@ -377,7 +377,9 @@ def parse_recovering(language: str, text: bytes, deadline: float) -> Tree | None
         return tree
 
     other = parse_tree(language, spared, deadline)
-    return other if other is not None and _error_bytes(other) < _error_bytes(tree) else tree
+    if other is not None and _error_bytes(other) < _error_bytes(tree):
+        return other
+    return tree
 
 
 def _separate_signatures(text: bytes) -> bytes:

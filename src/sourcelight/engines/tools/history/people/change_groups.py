@@ -116,7 +116,14 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     columns = [np.concatenate(column) for column in zip(*keys, strict=True)] if keys else [nothing] * 4
     person, start, group_index, repository_index = columns
     joined_values = {name: np.concatenate(arrays) for name, arrays in values.items()}
-    return JoinedGroups(person, start, group_index, repository_index, joined_values, list(index_by_name))
+    return JoinedGroups(
+        person=person,
+        start=start,
+        group_index=group_index,
+        repository=repository_index,
+        values=joined_values,
+        group_names=list(index_by_name),
+    )
 
 
 def regroup(

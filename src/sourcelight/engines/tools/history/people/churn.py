@@ -96,7 +96,15 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     # -1: contents are missing, so git couldn't count lines.
     uncounted = int((changes.additions[rows] < 0).sum())
     by_agents = len(np.unique(commit_rows[commit_agents(history).mask[commit_rows]]))
-    return GroupSums(people.person_set, keys, values, group_names, uncounted, touched, by_agents)
+    return GroupSums(
+        persons=people.person_set,
+        keys=keys,
+        values=values,
+        group_names=group_names,
+        unknown=uncounted,
+        touched=touched,
+        by_agents=by_agents,
+    )
 
 
 def _group_files(
@@ -185,7 +193,13 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     notices += agent_notices(sum(result.by_agents for result in part.results.values()))
     shown_table = tables.table("churn", table, count).take(pa.array(order))
     attributes = _churn_attributes(arguments, by, period, part, people)
-    return ToolResult("churn", shown_table, attributes, part.complete and not unknown, tuple(notices))
+    return ToolResult(
+        columns="churn",
+        table=shown_table,
+        attributes=attributes,
+        complete=part.complete and not unknown,
+        notices=tuple(notices),
+    )
 
 
 def _churn_attributes(

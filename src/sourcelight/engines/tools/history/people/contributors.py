@@ -115,7 +115,13 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     rows = join_groups(part, people)
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
-        return ToolResult("contributors", table, part.dates, part.complete, tuple(part.notices))
+        return ToolResult(
+            columns="contributors",
+            table=table,
+            attributes=part.dates,
+            complete=part.complete,
+            notices=tuple(part.notices),
+        )
 
     codes, groups = regroup(rows, ("author", *by), period)
     count = len(groups[0])
@@ -140,7 +146,9 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     notices += agent_notices(int(sums["agent_commits"].sum()))
     attributes = result_attributes(arguments.revisions, part, people, by, period, {"authors": "author"})
     shown_table = tables.table("contributors", table, count).take(order)
-    return ToolResult("contributors", shown_table, attributes, part.complete, tuple(notices))
+    return ToolResult(
+        columns="contributors", table=shown_table, attributes=attributes, complete=part.complete, notices=tuple(notices)
+    )
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

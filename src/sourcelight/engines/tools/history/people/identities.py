@@ -130,7 +130,9 @@ def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, pa
     notices = [*part.notices, f"{BOT_RULE[0].upper()}{BOT_RULE[1:]}."]
     drill = {"call": "commit_search", "arguments": {"repos": part.names}, "columns": {"authors": "email"}}
     attributes = {"repositories": part.names, "drill_down": drill}
-    return ToolResult("identities", table, attributes, part.complete, tuple(notices))
+    return ToolResult(
+        columns="identities", table=table, attributes=attributes, complete=part.complete, notices=tuple(notices)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,13 @@ def _combine_suggestions(
         "These are guesses: pass the mailmap_line of rows that you accept as mailmap, nothing is merged by itself.",
     )
     drill = {"call": "commit_search", "arguments": {"repos": part.names}, "columns": {"authors": "email"}}
-    return ToolResult("identity_suggestions", table, {"drill_down": drill}, part.complete, notices)
+    return ToolResult(
+        columns="identity_suggestions",
+        table=table,
+        attributes={"drill_down": drill},
+        complete=part.complete,
+        notices=notices,
+    )
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

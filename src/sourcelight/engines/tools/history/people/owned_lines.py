@@ -95,7 +95,16 @@ def owned_lines(
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 7
     history, group_index, person, time, lines, exact, agent_lines = merged
     return OwnedLines(
-        names, history, group_index, person, time, lines, exact.astype(np.bool_), agent_lines, left_out, inexact
+        names=names,
+        history=history,
+        file=group_index,
+        person=person,
+        time=time,
+        lines=lines,
+        exact=exact.astype(np.bool_),
+        agent_lines=agent_lines,
+        left_out=left_out,
+        inexact=inexact,
     )
 
 

@@ -191,9 +191,8 @@ def _changed_row(line: ComparedLine, text: CellText) -> str:
     numbers = "".join(f"<td>{number or ''}</td>" for number in (line.old, line.new))
     plain_line = line.text[:_MAX_CHANGED_CHARS]
     tokens = code_tokens(plain_line, text.language if text.kind == "code" else "")
-    note = (
-        ""
-        if len(plain_line) == len(line.text)
-        else f'<span class="warn"> (truncated: {len(line.text):,} characters)</span>'
-    )
+    if len(plain_line) == len(line.text):
+        note = ""
+    else:
+        note = f'<span class="warn"> (truncated: {len(line.text):,} characters)</span>'
     return f"<tr{kind}>{numbers}<td>{sign}{highlight_code(plain_line, tokens)}{note}</td></tr>"

@@ -115,9 +115,10 @@ def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, 
     total = int(commits.attributes.get("total") or commits.table.num_rows)
     text = f"{count_of(total, 'commit')}{f', the newest {len(rows):,} shown' if len(rows) < total else ''}"
     list_html = f'<ul class="commits">{items}</ul>' if items else ""
-    details_html = (
-        f"<details><summary>{text}</summary>{list_html}</details>" if len(rows) > 10 else f"<p>{text}</p>{list_html}"
-    )
+    if len(rows) > 10:
+        details_html = f"<details><summary>{text}</summary>{list_html}</details>"
+    else:
+        details_html = f"<p>{text}</p>{list_html}"
     return f"{start}{details_html}</section>"
 
 

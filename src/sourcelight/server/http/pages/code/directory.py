@@ -376,11 +376,10 @@ def _bars(counts: Sequence[tuple[str, int]], unit: str) -> str:
         f'</span> <span class="quiet">{count_of(count, unit)}</span></li>'
         for label, count in visible_counts
     )
-    remaining_line = (
-        f'<p class="quiet">and {len(counts) - len(visible_counts):,} more</p>'
-        if len(counts) > len(visible_counts)
-        else ""
-    )
+    if len(counts) > len(visible_counts):
+        remaining_line = f'<p class="quiet">and {len(counts) - len(visible_counts):,} more</p>'
+    else:
+        remaining_line = ""
     return f'<ul class="bars">{items}</ul>{remaining_line}'
 
 
@@ -393,9 +392,10 @@ def _ref_list(rows: Sequence[Mapping[str, Any]], directory: Directory, prefix: s
             f"{' <span class=quiet>default</span>' if row['default'] else ''}</li>"
             for row in refs[:_MAX_REFS_SHOWN]
         )
-        remaining_line = (
-            f'<li class="quiet">and {len(refs) - _MAX_REFS_SHOWN:,} more</li>' if len(refs) > _MAX_REFS_SHOWN else ""
-        )
+        if len(refs) > _MAX_REFS_SHOWN:
+            remaining_line = f'<li class="quiet">and {len(refs) - _MAX_REFS_SHOWN:,} more</li>'
+        else:
+            remaining_line = ""
         if items:
             parts.append(
                 f'<details class="refs"><summary>{count_of(len(refs), kind)}</summary><ul aria-label="{title}">{items}'

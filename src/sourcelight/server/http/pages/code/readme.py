@@ -52,11 +52,15 @@ def readme_html(lines: Sequence[str], location: Mapping[str, str], prefix: str) 
         if _WEB.match(address):
             return address
         path = _path_of(address, location["path"])
-        return file_url(prefix, location["repository"], location["commit"], path) if path else ""
+        if path:
+            return file_url(prefix, location["repository"], location["commit"], path)
+        return ""
 
     def render_link(label: str, address: str) -> str | None:
         target = quote(address, safe=_SAFE)
-        return f"[{literal(label)}]({target})" if label.strip() and resolve(target) else None
+        if label.strip() and resolve(target):
+            return f"[{literal(label)}]({target})"
+        return None
 
     def show_link(label: str, _address: str, target: str) -> str:
         rel = ' rel="noreferrer nofollow"' if _WEB.match(target) else ""
@@ -79,4 +83,6 @@ def _path_of(address: str, readme: str) -> str:
 
     folder = "" if path.startswith("/") else posixpath.dirname(readme)
     normalized = posixpath.normpath(posixpath.join(folder, path.lstrip("/")))
-    return "" if normalized in {"", "."} or normalized.startswith("../") or normalized == ".." else normalized
+    if normalized in {"", "."} or normalized.startswith("../") or normalized == "..":
+        return ""
+    return normalized

@@ -331,7 +331,9 @@ def _time_limit(cancellation: Cancellation, seconds: float) -> Iterator[None]:
 
 def _without_tool(exc: Exception) -> str:
     """Return the text of an error without the name of the tool, which means nothing to who reads a page."""
-    return str(exc).removeprefix(f"{exc.tool}: ") if isinstance(exc, ToolError) else str(exc)
+    if isinstance(exc, ToolError):
+        return str(exc).removeprefix(f"{exc.tool}: ")
+    return str(exc)
 
 
 async def _cancel_when_gone(request: Request, cancellation: Cancellation) -> None:
