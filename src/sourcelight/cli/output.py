@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sourcelight.repos import Catalog
 
 DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
+
 USAGE = FAILED
 """Wrong usage has the status of an error, so that a script can take 1 for "no match"."""
 
@@ -43,6 +44,23 @@ _PRINTED_COLUMNS = (
     "type", "repository", "revision", "path", "line_number", "line", "start", "end", "name_start", "name_end",
     "commit", "author", "commit_date",
 )  # fmt: skip
+
+_FOR_TERMINALS = {
+    "Open with worktree=True": "Pass --worktree",
+    " or pass token=": "",
+    "join_addresses=False": "--no-join-addresses",
+    "join_addresses is False": "--no-join-addresses",
+    "`exact=True` proves it": "in Python, `ownership(exact=True)` proves it",
+    "exact=True proves it": "in Python, ownership(exact=True) proves it",
+    "identity_suggestions() lists them, and mailmap= joins those whose mailmap_line you pass": (
+        "in Python, identity_suggestions() lists them, with lines for a .mailmap that join them"
+    ),
+}
+"""Parts of messages that name parameters of the library, and their equivalents in a terminal."""
+
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&lt;")
+_TICKS = re.compile(r"(`+)")
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 
 def wants_color(stream: IO[str]) -> bool:
@@ -229,30 +247,11 @@ def open_output(path: str) -> Any:
     return open(path, "w", encoding="utf-8") if path else _StandardOutput()  # noqa: PTH123 - used in a with
 
 
-_FOR_TERMINALS = {
-    "Open with worktree=True": "Pass --worktree",
-    " or pass token=": "",
-    "join_addresses=False": "--no-join-addresses",
-    "join_addresses is False": "--no-join-addresses",
-    "`exact=True` proves it": "in Python, `ownership(exact=True)` proves it",
-    "exact=True proves it": "in Python, ownership(exact=True) proves it",
-    "identity_suggestions() lists them, and mailmap= joins those whose mailmap_line you pass": (
-        "in Python, identity_suggestions() lists them, with lines for a .mailmap that join them"
-    ),
-}
-"""Parts of messages that name parameters of the library, and their equivalents in a terminal."""
-
-
 def for_terminals(text: str) -> str:
     """Return a message of the library with the options of commands instead of parameters of Python."""
     for parameter, option in _FOR_TERMINALS.items():
         text = text.replace(parameter, option)
     return text
-
-
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&lt;")
-_TICKS = re.compile(r"(`+)")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 
 def without_escapes(markdown: str) -> str:

@@ -48,6 +48,8 @@ Exclude = Annotated[
     typer.Option(metavar="PATTERN", help=f"Exclude files that match. {_PATTERN}", show_default=False),
 ]
 
+_FORMATS = (".html", ".md", ".pdf")
+
 
 class TableFormat(StrEnum):
     """Formats of tables."""
@@ -146,9 +148,6 @@ def changes(
     """
     options = {"only": list(only or ()), "exclude": list(exclude or ()), "other_files": other_files.value}
     return write_changes(path_texts(paths), url, output, tables.value, repo, (base, head), options)
-
-
-_FORMATS = (".html", ".md", ".pdf")
 
 
 def write_contributors(

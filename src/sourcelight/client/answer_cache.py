@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _FORMAT = 2
+
 _FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
 """Columns of `sources` in files that were written before the columns were renamed."""
 

@@ -34,6 +34,22 @@ _UNWIND_AFTER_INTERRUPT_S = 0.15
 _UNWIND_AFTER_BREAK_S = 2.0
 _AHEAD = 8  # events that a producer may be ahead of its consumer; each holds a batch
 
+_KEEPS_NOTHING = frozenset(
+    {
+        "count",
+        "count_by",
+        "deepsearch_cancel",
+        "deepsearch_delete",
+        "deepsearch_list",
+        "deepsearch_read",
+        "deepsearch_reset_link",
+        "deepsearch_update",
+        "explain",
+    }
+)
+
+P = ParamSpec("P")
+
 
 class Drawable(Protocol):
     """Something that the waiting thread draws; see `sourcelight.display.notebook.Painter`."""
@@ -359,21 +375,6 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
     task.result()
 
 
-_KEEPS_NOTHING = frozenset(
-    {
-        "count",
-        "count_by",
-        "deepsearch_cancel",
-        "deepsearch_delete",
-        "deepsearch_list",
-        "deepsearch_read",
-        "deepsearch_reset_link",
-        "deepsearch_update",
-        "explain",
-    }
-)
-
-
 @runtime_checkable
 class Written(Protocol):
     """A file that rows were written to, as `Export` is."""
@@ -408,9 +409,6 @@ def note_interrupt(exc: BaseException, client: Any, state: Any) -> None:
         method = "count"
     exc.args = (interrupted_text(client, method),)
     short_in_cells(exc)
-
-
-P = ParamSpec("P")
 
 
 def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:

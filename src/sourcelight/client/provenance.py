@@ -21,10 +21,13 @@ PROVENANCE = (
     "requested_at", "duration_ms", "version", "cut",
 )  # fmt: skip
 """Names that `attrs` may have of this module; the source of the frame decides which."""
+
 FEDERATION = "federation of "
 """Prefix of the endpoint of several services; their names follow."""
+
 CLUSTER = "cluster "
 """Prefix of the endpoint of a cluster; the addresses of its schedulers follow."""
+
 _MAX_CHARACTERS = 2_000
 
 _lock = threading.Lock()

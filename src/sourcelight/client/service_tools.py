@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
 _UNKNOWN_TOOL_NOTICE = "This client doesn't know the tool, so only the answer can report that it is incomplete."
 
+# Two expressions: in one, the parts before and after the `?` would share the text of a long link in all ways.
+_LINK = re.compile(r"\]\(<?([^()<>\s]+)>?\)")
+
+_FILE = re.compile(r".\.(?:csv|json|svg)(?:\?|$)", re.IGNORECASE)
+
 
 class AsyncServiceTools:
     """The tools of a service, awaited: ``await code.tools.list()``, ``await code.tools.name(…)``.
@@ -205,11 +210,6 @@ def _properties(tool: AdvertisedTool) -> Mapping[str, Any]:
 
 def _is_parameter_name(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
-
-
-# Two expressions: in one, the parts before and after the `?` would share the text of a long link in all ways.
-_LINK = re.compile(r"\]\(<?([^()<>\s]+)>?\)")
-_FILE = re.compile(r".\.(?:csv|json|svg)(?:\?|$)", re.IGNORECASE)
 
 
 def file_links(markdown: str) -> list[str]:

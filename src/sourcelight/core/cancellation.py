@@ -14,6 +14,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from sourcelight.core.errors import Cancelled
 
+GRACE_S = 0.1
+"""Seconds that work may continue after its time limit, to finish or to reach its next check."""
+
+AMPLE_S = 30.0
+"""Time to the limit that no single step takes up, so that no step needs a thread, or is abandoned."""
+
 
 class Cancellation:
     """A request to stop, shared by the caller and the running work.
@@ -70,12 +76,6 @@ class Cancellation:
         if self._event.is_set():
             raise Cancelled("stopped on request")
 
-
-GRACE_S = 0.1
-"""Seconds that work may continue after its time limit, to finish or to reach its next check."""
-
-AMPLE_S = 30.0
-"""Time to the limit that no single step takes up, so that no step needs a thread, or is abandoned."""
 
 _Result = TypeVar("_Result")
 

@@ -37,8 +37,10 @@ _LEFT_OUT = re.compile(
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
+
 LIMITED_BY_COUNT = "limited by count:"
 """End of a reason: the search stopped at the limit of ``count:``."""
+
 LIMITED_BY_DISPLAY = "limited by limit="
 """End of a reason: the caller requested fewer matches than exist."""
 

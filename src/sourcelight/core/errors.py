@@ -53,6 +53,9 @@ from typing import Any
 
 from sourcelight.core.former_names import FORMER_NAMES, refuses_former_names
 
+_MAX_QUOTED = 60
+"""Characters of a long query that are shown on each side of an error."""
+
 
 class SourcelightError(Exception):
     """Base of all errors; `result` has the rows of a search that failed midway, else None."""
@@ -89,10 +92,6 @@ class QueryError(SourcelightError, ValueError):
         if query and (hint or position is not None):
             # A note, because the message stays exactly as the service sent it.
             self.add_note(_mark(query, position) + (f"\n{hint}" if hint else ""))
-
-
-_MAX_QUOTED = 60
-"""Characters of a long query that are shown on each side of an error."""
 
 
 def _mark(query: str, position: int | None) -> str:

@@ -27,6 +27,7 @@ _OPEN = {
     "prepare": "background_index",
     "workers": "index_workers",
 }
+
 FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "%ask": {"--more": "--continue"},
     "%search": {"--lines": "--context", "--pattern": "--pattern-type"},

@@ -16,6 +16,12 @@ from dataclasses import dataclass
 
 MAX_SMALL_FILE_BYTES = 1 << 20
 
+_MAX_ALTERNATES_DEPTH = 5  # as git itself
+_MAX_ALTERNATES_BYTES = 1 << 16
+_MAX_REF_DEPTH = 64
+_MAX_OBJECTS_DEPTH = 2  # objects/info/commit-graphs/graph-….graph is the deepest that git reads
+TRUSTED_PATHS = "repositories.trustedPaths"
+
 
 def read_flags(*, follow: bool = True) -> int:
     """Return the flags by which content is opened for reading.
@@ -46,13 +52,6 @@ def read_small_file(path: str, max_bytes: int = MAX_SMALL_FILE_BYTES, *, follow:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(f"{path} is not a regular file")
         return file.read(max_bytes)
-
-
-_MAX_ALTERNATES_DEPTH = 5  # as git itself
-_MAX_ALTERNATES_BYTES = 1 << 16
-_MAX_REF_DEPTH = 64
-_MAX_OBJECTS_DEPTH = 2  # objects/info/commit-graphs/graph-….graph is the deepest that git reads
-TRUSTED_PATHS = "repositories.trustedPaths"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,18 @@ _PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _has_extensions = False
 
+_READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")
+"""Extensions (gitrepository-layout) that libgit2 doesn't know and that don't change how objects are read. Objects that
+a partial clone lacks count as missing. Compatible names of objects are stored next to the regular ones."""
+
+_UNKNOWN_EXTENSION = re.compile(r"unsupported extension name (?:extensions\.)?(\S+)")
+_UNKNOWN_VERSION = re.compile(r"unsupported repository version (\d+)")
+
+MAX_MAILMAP_BYTES = 4 << 20
+"""Bytes above which a mailmap is not read: the largest known one has 30 thousand."""
+
+_MAX_FOLDER_BYTES = 16 << 20
+
 
 def unfit_file(git_dir: str, git_common_dir: str) -> str:
     """Return the first file of a git directory that must not be read, with the reason; empty if all may be read.
@@ -117,12 +129,6 @@ def _plain_value(text: str) -> str:
     return "".join(value).strip().replace("\0", "")
 
 
-_READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")
-"""Extensions (gitrepository-layout) that libgit2 doesn't know and that don't change how objects are read. Objects that
-a partial clone lacks count as missing. Compatible names of objects are stored next to the regular ones."""
-
-_UNKNOWN_EXTENSION = re.compile(r"unsupported extension name (?:extensions\.)?(\S+)")
-_UNKNOWN_VERSION = re.compile(r"unsupported repository version (\d+)")
 _open_lock = threading.Lock()  # the ownership switch belongs to the whole process
 
 
@@ -237,12 +243,6 @@ def _unsupported_feature(config: str, error: str) -> str:
         return f"it has format {version[1]} of git's repositories, which libgit2 can't read"
 
     return ""
-
-
-MAX_MAILMAP_BYTES = 4 << 20
-"""Bytes above which a mailmap is not read: the largest known one has 30 thousand."""
-
-_MAX_FOLDER_BYTES = 16 << 20
 
 
 def mailmap_blob(git_dir: str) -> str:

@@ -16,6 +16,15 @@ _SCP = re.compile(r"(?:[^/\[\]:]*@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^/:\[\]@]{2,})
 _PUBLIC_SCHEMES = {"http", "https", "ssh", "git", "git+ssh", "ssh+git", "git+https", "ftp", "ftps"}
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]")
 
+_GENERIC_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
+_LIMIT = 3
+
+_MAX_NAMES, _MAX_COMPARED = 20_000, 300
+"""Maximum names that are checked, and names of similar length that are compared by letters: 0.03 s of CPU in all."""
+
+_LENGTHS = 3
+_MAX_CHARS = 100
+
 
 def split_origin(url: str) -> tuple[str, str]:
     """Return host (lower case) and path of an origin URL; both empty for a local path, ``file://`` or no URL.
@@ -78,9 +87,6 @@ def name_from_folder(path: str) -> str:
     return clean(stem) or "repository"
 
 
-_GENERIC_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
-
-
 def name_from_git_dir(path: str) -> str:
     """Return the name of a bare repository by its directory: ``tornado`` for ``/srv/tornado/repo``.
 
@@ -100,13 +106,6 @@ def speaking_folder(path: str) -> str:
 def clean(text: str) -> str:
     """Return text fit for a name: blanks as ``-``; control characters, direction marks and invalid bytes as U+FFFD."""
     return _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text.strip().replace(" ", "-"))
-
-
-_LIMIT = 3
-_MAX_NAMES, _MAX_COMPARED = 20_000, 300
-"""Maximum names that are checked, and names of similar length that are compared by letters: 0.03 s of CPU in all."""
-_LENGTHS = 3
-_MAX_CHARS = 100
 
 
 def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple[str, ...]:

@@ -48,6 +48,13 @@ _BLOCK_BYTES = 1 << 20
 _contents: LruCache[bytes, tuple[tuple[int, int, int, int], bytes]] = LruCache(_MAX_CONTENTS)
 _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 
+_HEAD = struct.Struct(">4sII")
+_FIXED = 62  # bytes of an entry before its name
+_MODE, _OID, _FLAGS = 24, 40, 60
+_ASSUME_VALID, _EXTENDED, _NAME_LENGTH = 0x8000, 0x4000, 0x0FFF
+_SKIP_WORKTREE = 0x4000
+_MAX_INDEXES = 256
+
 
 @dataclass(frozen=True, slots=True)
 class WorktreeStatus:
@@ -320,13 +327,6 @@ def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes
 
     return changed, deleted, new
 
-
-_HEAD = struct.Struct(">4sII")
-_FIXED = 62  # bytes of an entry before its name
-_MODE, _OID, _FLAGS = 24, 40, 60
-_ASSUME_VALID, _EXTENDED, _NAME_LENGTH = 0x8000, 0x4000, 0x0FFF
-_SKIP_WORKTREE = 0x4000
-_MAX_INDEXES = 256
 
 _IndexStamp = tuple[int, int, int]
 

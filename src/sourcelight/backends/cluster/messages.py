@@ -18,6 +18,7 @@ from sourcelight.core.wire.request import SearchRequest
 
 PROTOCOL = 15
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
+
 TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""
 
@@ -26,6 +27,9 @@ PART, REST, RANK, EXPLAIN, RESEARCH = "part", "rest", "rank", "explain", "resear
 
 ADD, MAXIMUM = "add", "most"
 """The rule that combines the numbers of all workers: their sum or their maximum."""
+
+_COLUMN_BYTES = 94
+"""Bytes of a row of a record batch besides its text, in 521 rows of a common word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +170,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
     return value is None or isinstance(value, (str, int, float, bool))
-
-
-_COLUMN_BYTES = 94
-"""Bytes of a row of a record batch besides its text, in 521 rows of a common word."""
 
 
 @dataclass(frozen=True, slots=True)

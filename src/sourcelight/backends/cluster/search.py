@@ -38,6 +38,8 @@ from sourcelight.repos import Catalog, Viewer
 _STOP_S = 1.0
 """Seconds that a search which ends early waits until its connections are closed."""
 
+T = TypeVar("T")
+
 
 def make_cluster_plans(
     cluster: ClusterSnapshot, viewer: Viewer, scopes: Sequence[ScopedAlternative]
@@ -84,9 +86,6 @@ def _may_name_repositories(plan: Plan) -> bool:
         return True
     text = pattern.value.partition("@")[0].lower()
     return any(text in target.repository.name.lower() for target in plan.targets)
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

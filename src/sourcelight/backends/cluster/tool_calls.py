@@ -42,7 +42,13 @@ GATHER_BYTES = 4 * 1024**3
 
 COORDINATED = frozenset({Scope.CATALOG, Scope.SEARCH, Scope.CONVERSATION})
 """Tools that the coordinator answers itself, from the catalog or by searches over the workers."""
+
 _STEP_S = 0.1
+
+PIN = "pin"
+
+_OWN = frozenset({"check", "lines"})
+"""Steps that need only the repositories of the question; other steps look for uses in all repositories."""
 
 
 def route(
@@ -218,11 +224,6 @@ def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Re
             candidate.name,
         ),
     )
-
-
-PIN = "pin"
-_OWN = frozenset({"check", "lines"})
-"""Steps that need only the repositories of the question; other steps look for uses in all repositories."""
 
 
 def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:

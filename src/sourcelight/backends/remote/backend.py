@@ -49,6 +49,11 @@ if TYPE_CHECKING:
 _MAY = re.compile(r"\n|\\[nsWDpPxC0-7]|\[\^|\[:|\(\?[a-zA-Z]*s")
 _CHUNK = ("chunk", "chunk_start_line", "truncated", "chunk_offset")
 
+# The limit of httpx2 and of `sourcelight serve`.
+_MAX_ADDRESS_BYTES = 65_536
+
+_ALL_REPOSITORIES = "type:repo count:all fork:yes archived:yes"
+
 
 def may_cross_lines(request: SearchRequest) -> bool:
     """Return whether a match in a file may contain a newline."""
@@ -110,11 +115,6 @@ def without_chunks(event: Event) -> Event:
     if chunk_columns:
         return MatchBatch(event.batch.drop_columns(chunk_columns), event.repositories)
     return event
-
-
-# The limit of httpx2 and of `sourcelight serve`.
-_MAX_ADDRESS_BYTES = 65_536
-_ALL_REPOSITORIES = "type:repo count:all fork:yes archived:yes"
 
 
 class RemoteBackend:

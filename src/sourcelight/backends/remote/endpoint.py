@@ -39,6 +39,14 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
 _TOO_MANY_REQUESTS = 429
 _STREAM_PATH = "/.api/search/stream"
 
+_PORTS = {"http": 80, "https": 443}
+
+BUSY = frozenset({502, 503, 504})
+"""Statuses after which a request that changes nothing is sent again."""
+
+REFUSED = frozenset({503})
+"""Statuses that say that the service did nothing, so that any request may be sent again."""
+
 
 class Secret:
     """A text that shows itself nowhere: not in a repr, a log line, a format or a pickle."""
@@ -312,9 +320,6 @@ class RetryPolicy:
         return self.backoff_s * 2.0**attempt * random.uniform(0.5, 1.0)  # noqa: S311 - spreads callers
 
 
-_PORTS = {"http": 80, "https": 443}
-
-
 async def reach(endpoint: Endpoint, timeout_s: float) -> None:
     """Open and close a connection to a service without sending a byte; skip it behind a proxy and in a replay.
 
@@ -403,12 +408,6 @@ def retry_after_seconds(retry_after: str) -> float | None:
 
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
-
-
-BUSY = frozenset({502, 503, 504})
-"""Statuses after which a request that changes nothing is sent again."""
-REFUSED = frozenset({503})
-"""Statuses that say that the service did nothing, so that any request may be sent again."""
 
 
 def certificate_context() -> ssl.SSLContext:

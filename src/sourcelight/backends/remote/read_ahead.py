@@ -18,6 +18,7 @@ import anyio
 MEMORY_BYTES = 8 * 1024 * 1024
 FILE_BYTES = 512 * 1024 * 1024
 _PORTION_BYTES = 1024 * 1024
+
 _END_S = 0.05
 """Maximum wait for the end of a response after its last event."""
 

@@ -29,6 +29,10 @@ _BY_LINE = frozenset({"content", "path", "repo"})
 _FEW = 64
 _Key = tuple[str | None, ...]
 
+_SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
+_FILES = 2
+_MAX_BATCH_ROWS = 1 << 16
+
 
 class DuplicateFilter:
     """A filter for rows that another service has returned already."""
@@ -113,11 +117,6 @@ def _line_keys(rows: MatchRows, lines: Int64Array) -> Int64Array:
     """Return a number for each row that is the same for the same line, side and symbol."""
     locations = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
     return np.array([hash(location) for location in locations], np.int64)
-
-
-_SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
-_FILES = 2
-_MAX_BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,14 @@ from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest, display_limit, match_limit
 
+_FIRST = ("utility", "type")
+_EMPTY_SCOPE = re.compile(r"no (repositories|results)", re.IGNORECASE)
+_MAX_NAMED = 20
+_AHEAD = 8  # events that services may be ahead of their reader; each holds a batch
+
+PROGRESS_EVERY_S = 0.1
+"""Seconds between two events of progress while rows arrive."""
+
 
 @dataclass(slots=True)
 class ServiceStream:
@@ -143,11 +151,6 @@ def services_of(parts: list[ServiceStream], now: float) -> ServiceStatuses:
     return ServiceStatuses(tuple(part.state(now) for part in parts))
 
 
-_FIRST = ("utility", "type")
-_EMPTY_SCOPE = re.compile(r"no (repositories|results)", re.IGNORECASE)
-_MAX_NAMED = 20
-
-
 def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[SuggestedFilter, ...]:
     """Return suggested filters with the sums of their counts, in the order of the wire.
 
@@ -195,11 +198,6 @@ def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> It
             "them.\n" + "\n".join([*lines[:_MAX_NAMED], *omitted]),
             "info",
         )
-
-
-_AHEAD = 8  # events that services may be ahead of their reader; each holds a batch
-PROGRESS_EVERY_S = 0.1
-"""Seconds between two events of progress while rows arrive."""
 
 
 class StreamMerge:

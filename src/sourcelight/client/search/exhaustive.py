@@ -34,6 +34,7 @@ _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _FILE = ("type", "repository", "revision", "commit", "path")
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY)
 _MAX_NAMED = 50
+
 _POLL_S = 0.2
 """Seconds between events of progress while all requests are slow."""
 

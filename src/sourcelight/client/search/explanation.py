@@ -18,6 +18,8 @@ from sourcelight.core.wire.request import SearchRequest
 
 _UNTOLD = "{name} doesn't report which repositories and files the query selects; this is how the client parses it."
 
+_ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
+
 
 class QueryExplanation:
     """The explanation of a query; made by `explain` of a client.
@@ -75,9 +77,6 @@ def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
         "text": f"{query.text}\nread as {query.pattern_type}\n\n{tree}",
     }
     return QueryExplanation(data, _UNTOLD.format(name=name))
-
-
-_ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
 
 
 def add_facets(query: str, facets: Sequence[SuggestedFilter], pattern_type: str = "standard") -> str:

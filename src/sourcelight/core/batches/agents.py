@@ -21,6 +21,24 @@ from sourcelight.core.batches.commit_messages import Trailer, trailer_of_line, t
 
 TraceField = Literal["address", "name", "assisted-by", "trailer", "line"]
 
+_GITHUB = r"@users\.noreply\.github\.com"
+_CENSUS = "https://github.com/jphme/github-coding-agent-tracker/blob/main/README.md"
+_CHAOSS = "https://github.com/chaoss/ai-detection-action/blob/main/detection/committer/committer.go"
+_KERNEL = "https://docs.kernel.org/process/coding-assistants.html"
+
+LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none"
+"""Notice of every count by these rules."""
+
+_MAX_TRACE_CHARS = 200
+_CO_AUTHOR = "co-authored-by"
+_ASSISTED = frozenset({"assisted-by", "generated-by"})
+
+CANDIDATE_PATTERN = (
+    "co-authored-by|assisted-by|generated-by|amp-thread-id|claude-session|copilot-session|agent-logs-url|"
+    "replit-commit-author|made-with|made with|generated with"
+)
+"""Texts of which every message with a trace contains one, in any case; other messages need not be parsed."""
+
 
 class AgentRule(NamedTuple):
     """A trace that a coding assistant leaves in commits.
@@ -45,11 +63,6 @@ class AgentRule(NamedTuple):
     pattern: str
     source: str
 
-
-_GITHUB = r"@users\.noreply\.github\.com"
-_CENSUS = "https://github.com/jphme/github-coding-agent-tracker/blob/main/README.md"
-_CHAOSS = "https://github.com/chaoss/ai-detection-action/blob/main/detection/committer/committer.go"
-_KERNEL = "https://docs.kernel.org/process/coding-assistants.html"
 
 # A row has only what the assistant writes by itself. A trailer that one project asks of its contributors proves nothing
 # about another, so it has none.
@@ -221,18 +234,6 @@ AGENT_RULES: tuple[AgentRule, ...] = (
     AgentRule("Warp", "address", r"oz-agent@warp\.dev", "https://github.com/warpdotdev/oz-for-oss/pull/140"),
 )
 """The rules, by the name of the assistant."""
-
-LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none"
-"""Notice of every count by these rules."""
-
-_MAX_TRACE_CHARS = 200
-_CO_AUTHOR = "co-authored-by"
-_ASSISTED = frozenset({"assisted-by", "generated-by"})
-CANDIDATE_PATTERN = (
-    "co-authored-by|assisted-by|generated-by|amp-thread-id|claude-session|copilot-session|agent-logs-url|"
-    "replit-commit-author|made-with|made with|generated with"
-)
-"""Texts of which every message with a trace contains one, in any case; other messages need not be parsed."""
 
 
 @lru_cache(maxsize=1 << 16)

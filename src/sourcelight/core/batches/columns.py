@@ -132,6 +132,7 @@ Columns = dict[str, Any]
 _Key = tuple[str, int | None, str, str | None, Any]
 
 _attributes = attributes_of(WireRecord)
+
 _file_values = attrgetter(*(_attributes[key] for _, key in FILE_KEYS))
 """Returns the values of `FILE_KEYS` of a record: of one key its value, of several a tuple."""
 

@@ -16,6 +16,7 @@ _GENERATED = ("Signed-off-by: ", "(cherry picked from commit ")
 _TOKEN = re.compile(r"([A-Za-z0-9-]+)[ \t]*:", re.ASCII)
 _PERSON = re.compile(r"\s*(.*?)\s*<([^<>]*)>")
 CO_AUTHORS = frozenset({"co-authored-by"})
+
 REVIEWERS = frozenset({"acked-by", "approved-by", "reviewed-by"})
 """Tokens of trailers, in lower case, that name people who wrote with the author, and who looked at the change."""
 

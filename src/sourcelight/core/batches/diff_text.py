@@ -21,8 +21,10 @@ _NAME = r'("(?:\\.|[^"\\])*"|(?:\\.|[^ \\])+)'
 _NAMES = re.compile(f"{_NAME} {_NAME}")
 _GIT_HEADER = re.compile(r"(diff --git |--- (?=a/|\"a/|/dev/null)|\+\+\+ (?=b/|\"b/|/dev/null))(.*)")
 _GIT_PREFIX = re.compile(r"^[ab]/")
+
 _AMBIGUOUS = re.compile('[-+@"`]')
 """First characters of names that would read as a line or header of a hunk, as quotes, or as the fence."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SIDES = {"+": "added", "-": "removed", " ": "context", "": "context"}
 _SIGNS = {"added": "+", "removed": "-", "context": " "}

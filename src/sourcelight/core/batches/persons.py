@@ -11,6 +11,26 @@ from sourcelight.core.batches.agents import has_account
 Pair = tuple[str, str]
 """Name and address."""
 
+BOT_RULE = (
+    "an identity counts as a bot if its name or the local part of its address ends with [bot], (bot), or the word bot "
+    "or robot, if it is a known service (dependabot, renovate, greenkeeper, snyk, pre-commit-ci, github-actions, "
+    "codecov, weblate, transifex, pyup, mergify, allcontributors, semantic-release, jenkins, travis), or if a coding "
+    "assistant commits with its address; an address such as aRobot@… doesn't count beside a name of several words"
+)
+"""The rule in words, for notices."""
+
+# Only behind a separator: Abbot and Talbot are names of people.
+_LAST_WORD = re.compile(r"(?:^|[\s._+-])(?:ro)?bot$")
+
+_LAST_CAPITALIZED = re.compile(r"[a-z](?:Bot|BOT|Robot)$")
+"""A last word that only its capital sets off. People have such logins too, beside their own names."""
+
+# Services commit under accounts that bear their name, without a mark, and with suffixes such as -ci.
+_SERVICES = re.compile(
+    r"(?:dependabot|renovate|greenkeeper|snyk|pre-commit-ci|github-actions?|codecov|weblate|transifex|pyup|mergify|"
+    r"allcontributors|semantic-release|jenkins|travis)(?:[\s._-]?(?:ci|io|preview|ro?bot|bot|user|service))*"
+)
+
 
 def person_key(name: str, email: str) -> Pair:
     """Return the key that identities of one person share: the address, case-folded, or the name without one.
@@ -27,26 +47,6 @@ def display_pair(commits: Mapping[Pair, int]) -> Pair:
     """Return the name and address with the most commits; of equal ones the first in the order of texts."""
     # Ties are decided by the texts, so that two runs, and two workers of a cluster, name a person alike.
     return min(commits, key=lambda pair: (-commits[pair], pair))
-
-
-BOT_RULE = (
-    "an identity counts as a bot if its name or the local part of its address ends with [bot], (bot), or the word bot "
-    "or robot, if it is a known service (dependabot, renovate, greenkeeper, snyk, pre-commit-ci, github-actions, "
-    "codecov, weblate, transifex, pyup, mergify, allcontributors, semantic-release, jenkins, travis), or if a coding "
-    "assistant commits with its address; an address such as aRobot@… doesn't count beside a name of several words"
-)
-"""The rule in words, for notices."""
-
-# Only behind a separator: Abbot and Talbot are names of people.
-_LAST_WORD = re.compile(r"(?:^|[\s._+-])(?:ro)?bot$")
-_LAST_CAPITALIZED = re.compile(r"[a-z](?:Bot|BOT|Robot)$")
-"""A last word that only its capital sets off. People have such logins too, beside their own names."""
-
-# Services commit under accounts that bear their name, without a mark, and with suffixes such as -ci.
-_SERVICES = re.compile(
-    r"(?:dependabot|renovate|greenkeeper|snyk|pre-commit-ci|github-actions?|codecov|weblate|transifex|pyup|mergify|"
-    r"allcontributors|semantic-release|jenkins|travis)(?:[\s._-]?(?:ci|io|preview|ro?bot|bot|user|service))*"
-)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -19,6 +19,16 @@ _LISTS = frozenset({"repos", "authors", "files", "revisions", "messageTerms", "c
 TIES = ("repository", "directory", "path", "other_path", "author", "author_email")
 """Columns that distinguish groups, in the order in which they break ties; text by code points, null last."""
 
+FILE_BYTES, LAST_LINE_IS_OPEN = b"bytes", b"last_line_is_open"
+"""In the metadata of a table of lines: the size of the whole file, and ``1`` if its last line has no newline."""
+
+REPOSITORIES_COUNTED = b"repositories"
+"""In the metadata of a table of counts: the number of repositories with matches, for any grouping."""
+
+_ADDRESS = re.compile(
+    r"/(?P<repository>[^?]+?)(?:@(?P<commit>[0-9a-f]{40,64}))?(?:/-/(?P<kind>blob|tree|commit)/(?P<rest>.*))?"
+)
+
 
 def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the call, with its arguments, that lists the rows behind a row.
@@ -126,13 +136,6 @@ class ToolReply(NamedTuple):
     other: Sequence[str] = ()
 
 
-FILE_BYTES, LAST_LINE_IS_OPEN = b"bytes", b"last_line_is_open"
-"""In the metadata of a table of lines: the size of the whole file, and ``1`` if its last line has no newline."""
-
-REPOSITORIES_COUNTED = b"repositories"
-"""In the metadata of a table of counts: the number of repositories with matches, for any grouping."""
-
-
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
     """Progress of a call: `done` of `total` units (0: not known) of `stage`, such as "reading history".
@@ -155,11 +158,6 @@ CallObserver = Callable[[ToolProgress], None]
 def repository_url(base_url: str, repository: str, commit: str = "") -> str:
     """Return the address of a repository, optionally at a commit; relative to the service if `base_url` is empty."""
     return f"{base_url}/{quote(repository, safe='/ ()@').replace(' ', '%20')}{'@' + commit if commit else ''}"
-
-
-_ADDRESS = re.compile(
-    r"/(?P<repository>[^?]+?)(?:@(?P<commit>[0-9a-f]{40,64}))?(?:/-/(?P<kind>blob|tree|commit)/(?P<rest>.*))?"
-)
 
 
 def place_name(url: str) -> str:

@@ -15,6 +15,10 @@ from sourcelight.core.arrays import Int64Array, arrow_array, to_filled, to_numpy
 
 _SPANS = ("start", "end", "byte_start", "byte_end")
 
+_ASCII_END = 0x80
+_PROBE = 1 << 16
+_CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))
+
 
 def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
     """Return the runs (start, stop) of rows in which none of `codes` changes; no rows have none."""
@@ -219,10 +223,6 @@ class MatchRows:
         return self.batch.column(self.batch.schema.get_field_index(name))
 
 
-_ASCII_END = 0x80
-_PROBE = 1 << 16
-
-
 def _one_list(values: Any, kind: Any) -> Any:
     return pa.ListArray.from_arrays(arrow_array(np.array([0, len(values)], np.int32)), values).cast(kind)
 
@@ -244,9 +244,6 @@ def _is_ascii(column: Any, offsets: NDArray[np.int32]) -> bool:
     raw = np.frombuffer(data, np.uint8, end - start, start)
     # In portions, so that an early byte beyond ASCII ends the check.
     return not any(int(raw[offset : offset + _PROBE].max()) >= _ASCII_END for offset in range(0, len(raw), _PROBE))
-
-
-_CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))
 
 
 def match_count(batch: Any) -> int:

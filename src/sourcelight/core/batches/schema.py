@@ -184,13 +184,16 @@ MATCHES: tuple[Column, ...] = (
 CopiedKeys: TypeAlias = tuple[tuple[Column, str], ...]
 COMMIT_KEYS: CopiedKeys = tuple((column, column.commit_key) for column in MATCHES if column.commit_key)
 SYMBOL_KEYS: CopiedKeys = tuple((column, column.symbol_key) for column in MATCHES if column.symbol_key)
+
 FILE_KEYS: CopiedKeys = tuple((column, column.file_key) for column in MATCHES if column.file_key)
 """Columns that codecs copy, with the key of each in a commit, in a definition and in a file of the wire."""
+
 LINE_KEYS: tuple[tuple[str, tuple[Column, ...]], ...] = tuple(
     (key, tuple(column for column in MATCHES if column.line_key == key))
     for key in dict.fromkeys(column.line_key for column in MATCHES if column.line_key)
 )
 """Columns of lines by the key of a file that has their values."""
+
 SERVICE = Column("service", "dict8", "service of the federation that the row is of")
 """Stands beside the columns of a table, as its first, where several services are searched as one."""
 

@@ -7,6 +7,7 @@ import re
 from sourcelight.core.cells.scripts import MARKER
 
 _MARKER = re.compile(MARKER.encode(), re.MULTILINE)
+
 _PYTHON_CELLS = frozenset(
     {
         b"capture", b"debug", b"heat", b"lprun", b"memit", b"mprun", b"prun", b"px", b"pypy", b"python", b"python3",

@@ -32,10 +32,12 @@ from sourcelight.core.query.languages import find_language
 
 _SOURCES = ("source", "input")
 _SOURCE_TYPES = frozenset({str, list, type(None)})
+
 _WORKSHEETS_BEFORE = 4
 """The first version of nbformat without worksheets."""
 
 _KINDS = {"code": CODE, "markdown": MARKDOWN, "heading": MARKDOWN, "html": MARKDOWN, "raw": RAW}
+
 _READABLE_DATA = ("text/plain", "text/markdown", "text/latex")
 """Mime types of outputs that people read as text. HTML, JSON and images are for programs."""
 

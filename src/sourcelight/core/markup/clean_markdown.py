@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RenderText: TypeAlias = Callable[[str], str]
 """From literal text to inline Markdown."""
+
 RenderLink: TypeAlias = Callable[[str, str], str | None]
 """From the label (as text) and the address of a link to its Markdown; None: the label alone, as text."""
 

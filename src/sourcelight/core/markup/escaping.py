@@ -19,6 +19,10 @@ NO_MATH = "tex2jax_ignore mathjax_ignore"
 _BACKTICKS = re.compile("`+")
 _SCHEMES = frozenset({"http", "https"})
 
+_BAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>`{}|^\u2000-\u206f\ud800-\udfff]")
+_FRAGMENT = re.compile(r"#[A-Za-z0-9_.:-]*")
+_PORTS = {"http": 80, "https": 443}
+
 
 def visible(text: str) -> str:
     r"""Replace invisible characters with effects: terminal escapes, bidirectional and zero-width characters.
@@ -114,11 +118,6 @@ def link(text: str, url: str) -> str:
         return label
 
     return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{label}</a>'
-
-
-_BAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>`{}|^\u2000-\u206f\ud800-\udfff]")
-_FRAGMENT = re.compile(r"#[A-Za-z0-9_.:-]*")
-_PORTS = {"http": 80, "https": 443}
 
 
 def own_address(url: str, base_url: str = "") -> str:

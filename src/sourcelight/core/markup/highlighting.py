@@ -63,6 +63,7 @@ _FAMILIES = {
 }  # fmt: skip
 _FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
 Token = tuple[int, int, str]
+
 _MAX_CHARS = 200_000
 """Longer texts are not colored."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Resolve: TypeAlias = Callable[[str], str]
 """Maps the address in a text to the one that a reader may follow; empty if there is none."""
+
 ShowLink: TypeAlias = Callable[[str, str, str], str]
 
 _STOP = re.compile(r"[.,;:!?)]+")

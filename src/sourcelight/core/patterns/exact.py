@@ -33,6 +33,18 @@ MANY_MEMBERS = 8
 
 _ASCII_END = 0x80
 
+FEW_ROWS = 64
+"""Rows below which a Python loop beats the set-up of Arrow's kernels."""
+
+MAX_ROUNDS = 8
+"""Matches of a line that are searched for in all lines at once; lines with more are finished one by one."""
+
+MATCHES_PER_CHECK = 16
+"""Matches between two looks at whether to stop: one in a line of megabytes takes a millisecond."""
+
+LINES_PER_CHECK = 64
+_UNANCHORED = _re2.RE2.Anchor.UNANCHORED
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassRuns:
@@ -134,19 +146,6 @@ def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
     members = np.zeros(256, dtype=np.bool_)
     members[[code for code in range(_ASCII_END) if node.narrow >> code & 1]] = True
     return ClassRuns(members, minimum, maximum)
-
-
-FEW_ROWS = 64
-"""Rows below which a Python loop beats the set-up of Arrow's kernels."""
-MAX_ROUNDS = 8
-"""Matches of a line that are searched for in all lines at once; lines with more are finished one by one."""
-
-MATCHES_PER_CHECK = 16
-"""Matches between two looks at whether to stop: one in a line of megabytes takes a millisecond."""
-
-LINES_PER_CHECK = 64
-
-_UNANCHORED = _re2.RE2.Anchor.UNANCHORED
 
 
 def compile_re2(source: bytes, *, case_sensitive: bool, quoted: str) -> Any:

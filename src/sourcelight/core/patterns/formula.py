@@ -18,6 +18,8 @@ MIN_TEXT_BYTES = 3
 FOLD_HAZARDS = ("\N{KELVIN SIGN}".encode(), "\N{LATIN SMALL LETTER LONG S}".encode())
 """The only two non-ASCII characters that equal an ASCII letter (k, s) when case is ignored."""
 
+_LOWER = bytes(bytes((code,)).lower()[0] for code in range(256))
+
 
 @dataclass(frozen=True, slots=True)
 class RequiredText:
@@ -28,9 +30,6 @@ class RequiredText:
 
 RequiredTree: TypeAlias = Boolean[RequiredText]
 """Without NOT: excluded text doesn't restrict where a match may be."""
-
-
-_LOWER = bytes(bytes((code,)).lower()[0] for code in range(256))
 
 
 def lower_ascii(text: Any) -> bytes:

@@ -15,6 +15,27 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import Int64Array
 
+RANGE_COST_BYTES = 4096
+"""Bytes whose scan costs about as much as one more range."""
+
+SPARSE = 1024
+"""Bytes for each occurrence of a single byte below which comparing all bytes is quicker than a search for each one."""
+
+DENSE = 96
+"""Bytes for each occurrence of a longer text below which the same holds."""
+
+MANY = 16
+"""Ranges from which on one search of all that lies between them is quicker, if that is little."""
+
+PROBE = 1 << 20
+"""First bytes of the ranges, a sample for the density of a text; counting in all takes as long as finding."""
+
+FEW = 32
+"""Occurrences up to which nothing is sampled before they are found one by one."""
+
+BLOCK = 256 << 10
+"""Bytes compared at once, so that they stay in the processor's cache."""
+
 
 class BufferList:
     """Texts one after another: byte *n* of text *i* has the address ``first[i] + n``.
@@ -71,28 +92,6 @@ class BufferList:
         for text in range(len(self.views)):
             if bounds[text] < bounds[text + 1]:
                 yield text, bounds[text], bounds[text + 1]
-
-
-RANGE_COST_BYTES = 4096
-"""Bytes whose scan costs about as much as one more range."""
-
-SPARSE = 1024
-"""Bytes for each occurrence of a single byte below which comparing all bytes is quicker than a search for each one."""
-
-DENSE = 96
-"""Bytes for each occurrence of a longer text below which the same holds."""
-
-MANY = 16
-"""Ranges from which on one search of all that lies between them is quicker, if that is little."""
-
-PROBE = 1 << 20
-"""First bytes of the ranges, a sample for the density of a text; counting in all takes as long as finding."""
-
-FEW = 32
-"""Occurrences up to which nothing is sampled before they are found one by one."""
-
-BLOCK = 256 << 10
-"""Bytes compared at once, so that they stay in the processor's cache."""
 
 
 def as_ranges(ranges: Any) -> Int64Array:

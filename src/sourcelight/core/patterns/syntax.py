@@ -16,9 +16,26 @@ import re2
 
 MAX_WIDE = 16
 """Non-ASCII members that a class names one by one; a class with more holds "any non-ASCII character"."""
+
 MAX_NESTING = 100
 
 AnchorKind: TypeAlias = Literal["line-start", "line-end", "text-start", "text-end", "word", "not-word"]
+
+_ASCII = (1 << 128) - 1
+_NEWLINE = 1 << 10
+
+_PLACES: dict[tuple[str, bool], AnchorKind] = {
+    ("^", True): "line-start",
+    ("^", False): "text-start",
+    ("$", True): "line-end",
+    ("$", False): "text-end",
+}
+
+_WORD = re.compile(r"\w+", re.ASCII)
+"""Characters that mean themselves."""
+
+_ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
+_FOLD_EXTRA = {"k": (0x212A,), "s": (0x17F,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +91,6 @@ class UnknownNode:
 
 
 Node: TypeAlias = Chars | AnyByte | Anchor | Concat | Alternate | Repeat | UnknownNode
-
-_ASCII = (1 << 128) - 1
-_NEWLINE = 1 << 10
-_PLACES: dict[tuple[str, bool], AnchorKind] = {
-    ("^", True): "line-start",
-    ("^", False): "text-start",
-    ("$", True): "line-end",
-    ("$", False): "text-end",
-}
-_WORD = re.compile(r"\w+", re.ASCII)
-"""Characters that mean themselves."""
-
-_ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
-_FOLD_EXTRA = {"k": (0x212A,), "s": (0x17F,)}
 
 
 class _Unreadable(Exception):

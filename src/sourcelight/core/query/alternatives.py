@@ -22,6 +22,39 @@ DEFAULT_TYPES = ("file", "path", "repo")
 _BOOSTED = frozenset({"file", "path"})
 _SPACES = re.compile(f"[{WHITE}]+")
 
+BACKSLASH = "put a backslash before literal special characters"
+_NO_GLOB = r"this is not a glob: instead of *.py type \.py$"
+
+_MAX_QUOTED = 60
+"""Characters of a regular expression that a hint quotes."""
+
+_MAX_PARTS = 1_000  # terms of a joined expression that are compiled alone; bounds the time of a hostile query
+_BRACKETS = re.compile(r"[()\[\]{}]")
+
+MAX_STRUCTURE, MAX_STRUCTURE_DEPTH = 5_000, 100
+"""Maximum characters of a pattern of code, and levels of brackets: its matcher recurses for each level."""
+
+_HIDING = re.compile(r"[\[\]()\\]")
+_ONLY_COMMITS = names_of(FilterScope.COMMIT) - {"committer"}  # the reference accepts `committer:` without effect
+
+_BOTH_REVS = (
+    "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. "
+    "Remove either @ or rev: and try again"
+)
+
+_NO_REPO = "invalid syntax. The query contains `rev:` without `repo:`. Add a `repo:` filter and try again"
+
+_EMPTY_REPO = (
+    "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again"
+)
+
+_NO_SYMBOLS = (
+    "repohasfile is not compatible for type:symbol. "
+    "Subscribe to https://github.com/sourcegraph/sourcegraph/issues/4610 for updates"
+)
+
+_INDEX_ONLY = "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)"
+
 
 class _Draft:
     __slots__ = ("filters", "patterns")
@@ -145,31 +178,6 @@ def _is_phrase(pattern: Pattern | And | Or) -> bool:
 
 def _phrase(text: str) -> str:
     return " ".join(word for word in _SPACES.split(text) if word and ":" not in word)
-
-
-BACKSLASH = "put a backslash before literal special characters"
-_NO_GLOB = r"this is not a glob: instead of *.py type \.py$"
-_MAX_QUOTED = 60
-"""Characters of a regular expression that a hint quotes."""
-_MAX_PARTS = 1_000  # terms of a joined expression that are compiled alone; bounds the time of a hostile query
-_BRACKETS = re.compile(r"[()\[\]{}]")
-MAX_STRUCTURE, MAX_STRUCTURE_DEPTH = 5_000, 100
-"""Maximum characters of a pattern of code, and levels of brackets: its matcher recurses for each level."""
-_HIDING = re.compile(r"[\[\]()\\]")
-_ONLY_COMMITS = names_of(FilterScope.COMMIT) - {"committer"}  # the reference accepts `committer:` without effect
-_BOTH_REVS = (
-    "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. "
-    "Remove either @ or rev: and try again"
-)
-_NO_REPO = "invalid syntax. The query contains `rev:` without `repo:`. Add a `repo:` filter and try again"
-_EMPTY_REPO = (
-    "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again"
-)
-_NO_SYMBOLS = (
-    "repohasfile is not compatible for type:symbol. "
-    "Subscribe to https://github.com/sourcegraph/sourcegraph/issues/4610 for updates"
-)
-_INDEX_ONLY = "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)"
 
 
 class Validator:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from enum import Enum
 
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
+
 STRUCTURE = "ast-grep"
 """The pattern type of structural search, whose patterns are code of the searched language."""
 
@@ -21,9 +22,12 @@ OTHER_STRUCTURE = "structural"
 """The pattern type of structural search in other services, whose patterns have another syntax."""
 
 PATTERN_TYPES = ("keyword", "standard", "regexp", "literal", STRUCTURE)
+
 NAMED_TYPES: Mapping[str, str] = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard", "regex": "regexp"}
 """The pattern type that each value of ``patternType:`` names."""
+
 COUNT_ALL = 99_999_999
+
 COUNT_RANKED = COUNT_ALL - 1
 """All matches, best first; with `COUNT_ALL`, rows are in the order of repository and path."""
 
@@ -50,7 +54,9 @@ _CHOICES = ("yes", "no", "only")
 
 _MAX_COMPARED_CHARS = 40
 """Maximum characters of a value that are compared with known values: comparing is quadratic, and no name is longer."""
+
 _MIN_LIKENESS = 0.6
+
 _MIN_LIKENESS_OF_LANGUAGES = 0.7
 """Higher, because some of several hundred names are always somewhat like a word: at 0.6, `nosuch` may mean `posh`."""
 
@@ -72,6 +78,15 @@ CELL_FILTERS: Mapping[str, frozenset[str]] = {
     "any": frozenset({CODE, MARKDOWN, RAW, OUTPUT}),
 }
 """The values of ``cell:``, with the kinds of text that each searches."""
+
+_REPO_PREDICATES = (
+    "has.file", "contains.file", "has.path", "contains.path", "has.content", "contains.content",
+    "has.commit.after", "contains.commit.after", "has.description", "has.topic", "has.meta",
+    "has", "has.tag", "has.key", "contains",
+)  # fmt: skip
+
+_FILE_PREDICATES = ("has.content", "contains.content", "has.owner", "has.contributor")
+_SELECTIONS = ("repo", "file", "file.directory", "content", "symbol", "commit.diff.added", "commit.diff.removed")
 
 
 class FilterScope(Enum):
@@ -305,14 +320,6 @@ def _check_regexp(value: str, _now: datetime) -> tuple[str, str] | None:
     return None
 
 
-_REPO_PREDICATES = (
-    "has.file", "contains.file", "has.path", "contains.path", "has.content", "contains.content",
-    "has.commit.after", "contains.commit.after", "has.description", "has.topic", "has.meta",
-    "has", "has.tag", "has.key", "contains",
-)  # fmt: skip
-_FILE_PREDICATES = ("has.content", "contains.content", "has.owner", "has.contributor")
-_SELECTIONS = ("repo", "file", "file.directory", "content", "symbol", "commit.diff.added", "commit.diff.removed")
-
 FIELDS: Mapping[str, Field] = {
     field.name: field
     for field in (
@@ -363,22 +370,27 @@ FIELDS: Mapping[str, Field] = {
         Field("g", FilterScope.REPOSITORY, "a group of repositories", supported=False),
     )
 }  # fmt: skip
+
 NEED_VALUES = frozenset(
     spelling for field in FIELDS.values() if field.needs_value for spelling in (field.name, *field.aliases)
 )
 """Spellings of the filters for which a missing value is an error."""
+
 PATH_REGEXPS: Mapping[str, Callable[[str], str]] = {
     field.name: field.path_regexp for field in FIELDS.values() if field.path_regexp is not None
 }
 """The function that returns the regular expression, for each filter by path."""
+
 FILE_FIELDS = tuple(field.name for field in FIELDS.values() if field.supported and field.scope is FilterScope.FILE)
 """Names of the filters that select files."""
+
 ALIASES: Mapping[str, str] = {
     spelling: field.name for field in FIELDS.values() for spelling in (field.name, *field.aliases)
 }
 PREDICATE_NAMES: Mapping[str, frozenset[str]] = {
     field.name: frozenset(field.predicates) for field in FIELDS.values() if field.predicates
 }
+
 DATED: frozenset[str] = frozenset(spelling for spelling, name in ALIASES.items() if FIELDS[name].check is _check_date)
 """Spellings of the filters whose value may be a relative date."""
 

@@ -24,11 +24,14 @@ MAX_QUERY_BYTES = 1_000_000
 
 _SHORT = 500
 """Maximum characters of a query whose tree is cached. Each part of a page parses the same query."""
+
 _DATED = re.compile("|".join(map(re.escape, [*sorted(DATED), "at.time"])), re.IGNORECASE)
 """Texts of a query that may precede a relative date, which changes with time; ``has.commit.after`` has ``after``."""
 
 _REQUESTED = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard"}
 _BY_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
+
+_HINTS = {"file:has.contributor": "it needs the history of files, which comes with type:commit and type:diff"}
 
 
 @checks_arguments
@@ -203,9 +206,6 @@ def _first_pattern_type(tree: Raw | None) -> str | None:
             return NAMED_TYPES[node.value]
 
     return None
-
-
-_HINTS = {"file:has.contributor": "it needs the history of files, which comes with type:commit and type:diff"}
 
 
 def refuse_unsupported(alternative: Alternative, supported: frozenset[str]) -> None:

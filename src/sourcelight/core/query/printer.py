@@ -33,8 +33,10 @@ from sourcelight.core.query.syntax.quoting import (
 )
 
 _EMPTY_FILTER = "file:"
+
 _UNQUOTED_TYPES = frozenset({"standard", "literal"})
 """Pattern types in which quotes are text, so that a literal can only be written bare."""
+
 _PLAIN_METADATA = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
 
 

@@ -20,6 +20,8 @@ _WORDING = (
     ("invalid UTF-8", "invalid UTF-8"),
 )
 
+_GLOB = re.compile(r"[*?\[]")
+
 
 @lru_cache(maxsize=4096)
 def regexp_problem(text: str) -> str | None:
@@ -77,9 +79,6 @@ def _re2_reason(text: str) -> str | None:
         return "invalid UTF-8"
 
     return None
-
-
-_GLOB = re.compile(r"[*?\[]")
 
 
 def file_pattern(text: str) -> str:

@@ -52,6 +52,8 @@ _DELETIONS = Column("deletions", "int64", "lines removed", unit="lines")
 _COMMITS = Column("commits", "int64", "commits", unit="commits")
 _NOT_COUNTED = "lines is False"
 
+_PERIODS = ("day", "week", "month", "quarter", "year")
+
 
 def _period(null: str) -> tuple[Column, Column]:
     return (
@@ -173,7 +175,6 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
 }
 
-_PERIODS = ("day", "week", "month", "quarter", "year")
 
 _Repos: TypeAlias = Annotated[tuple[str, ...] | None, describe("Exact names of repositories; none: all.")]
 _Revisions: TypeAlias = Annotated[

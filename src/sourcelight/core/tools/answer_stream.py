@@ -31,15 +31,20 @@ from sourcelight.core.tools.tool import Tool
 from sourcelight.core.wire.sse import RawEvent
 
 MAX_ROWS = 1_000_000
+
 MAX_TABLE_BYTES = 256 << 20
 """Limit of one answer as a service sends it: rows, and their bytes as Arrow data."""
+
 MAX_READ_ROWS = 4_000_000
+
 MAX_READ_BYTES = 1 << 30
 """Limit of one answer as a client reads it, from services of any version."""
 
 _PORTION_BYTES, _PORTION_ROWS = 1 << 20, 20_000
+
 _MAX_SHARED_BYTES = 8 << 20
 """Larger values of a column of codes are sent with each portion, as far as its rows need them."""
+
 _MAX_MESSAGE_CHARS = 20_000
 _MAX_NOTICES = 1_000
 # Attributes that the client sets; a service must not.
@@ -49,6 +54,7 @@ _RESERVED = frozenset(
         "call",
     }
 )  # fmt: skip
+
 _FACTS: Mapping[str, tuple[str, ...]] = {
     "QueryError": ("query", "position", "hint", "stage"),
     "UnsupportedQuery": ("query", "position", "hint", "stage"),

@@ -50,6 +50,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 """Columns of the tables of tools, by the name that `Tool.columns` has."""
 
+_WITH_ATTRIBUTES = frozenset({"commit_search", "find_references", "nls_search"})
+
 
 def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
     """Return the columns of the table that a DataFrame came from, by its `attrs`; None if they don't name one."""
@@ -62,9 +64,6 @@ def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
 def columns_named(name: str) -> list[Column]:
     """Return all columns with this name, over all tables."""
     return [column for table in (MATCHES, *COLUMNS.values()) for column in table if column.name == name]
-
-
-_WITH_ATTRIBUTES = frozenset({"commit_search", "find_references", "nls_search"})
 
 
 def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[Any]]:

@@ -24,8 +24,10 @@ from sourcelight.core.tools.tool import (
 )
 
 UNSAID = "not provided by the service"
+
 WHOLE_PATCHES = "compare_revisions gives whole patches"
 """End of a notice of `diff_search` that a client drops after it has read the whole patches."""
+
 MISSING = "its content is missing from the clone"
 
 REPOSITORY = Column("repository", "dict32", "name of the repository")

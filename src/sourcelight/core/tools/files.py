@@ -86,6 +86,14 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 DEFAULT_PAGE = 50
 """Repositories in one answer over MCP, unless the caller asks for another number."""
 
+BEST_PLACES = 10
+"""Places that `nls_search` of a client gives unless it is asked for more or fewer."""
+
+_FILTERS = (
+    "Filters take regexes: repo:^github\\.com/owner/name$, file:\\.go$, -file:test; rev: takes a branch, tag or commit "
+    "beside repo:. The best 15 files, 3 places each."
+)
+
 
 class ReadFileArguments(Arguments, frozen=True):
     """Arguments of `read_file`."""
@@ -135,10 +143,6 @@ class KeywordSearchArguments(Arguments, frozen=True):
             '"not found" /err(or)?/.'
         ),
     ]
-
-
-BEST_PLACES = 10
-"""Places that `nls_search` of a client gives unless it is asked for more or fewer."""
 
 
 class NlsSearchArguments(Arguments, frozen=True):
@@ -195,10 +199,6 @@ LIST_REPOS = Tool(
     immediate=True,
 )
 
-_FILTERS = (
-    "Filters take regexes: repo:^github\\.com/owner/name$, file:\\.go$, -file:test; rev: takes a branch, tag or commit "
-    "beside repo:. The best 15 files, 3 places each."
-)
 
 KEYWORD_SEARCH = Tool(
     name="keyword_search",

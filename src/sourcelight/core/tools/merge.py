@@ -26,6 +26,14 @@ Arguments: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = Sequence[Column]
 Parts: TypeAlias = Sequence[tuple[str, Any]]
 
+_PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
+_PERSON = ("author", "author_email")
+
+SEPARATE_SERVICES = (
+    "each service searched only its own repositories, so connections between repositories of different services are "
+    "missing"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MergedTable:
@@ -227,14 +235,8 @@ def _with(rows: tuple[Any, bool], union: MergedTable) -> tuple[Any, Mapping[str,
     return rows[0], union.duplicates, rows[1]
 
 
-_PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
-_PERSON = ("author", "author_email")
 _Row = dict[str, Any]
 _Folds = Mapping[str, Callable[[Any, Any], Any]]
-SEPARATE_SERVICES = (
-    "each service searched only its own repositories, so connections between repositories of different services are "
-    "missing"
-)
 
 
 def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:

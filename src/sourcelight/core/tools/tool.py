@@ -25,13 +25,16 @@ WireArguments: TypeAlias = Mapping[str, Any]
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Number: TypeAlias = Annotated[int, Meta(ge=1)]
+
 Limit: TypeAlias = Annotated[int, Meta(ge=1, extra={"part": True})]
 """The most rows that the caller wants."""
+
 Cursor: TypeAlias = Annotated[str, Meta(extra={"part": True, "cursor": True})]
 """Start or end of the requested page."""
 
 MAX_TOKENS_ARGUMENT = "maxTokens"
 CURSOR_ARGUMENT = "cursor"
+
 PAGE_SCHEMA: Mapping[str, Mapping[str, Any]] = {
     MAX_TOKENS_ARGUMENT: {"type": "integer"},
     CURSOR_ARGUMENT: {"type": "string"},
@@ -50,7 +53,18 @@ ROWS_SCHEMA: dict[str, Any] = {
 
 Every tool repeats it, so it only describes a table; docs/mcp.md has the other keys.
 """
+
 _BOUNDS = frozenset({"minimum", "maximum", "minLength"})
+
+_JSON_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "number": (int, float),
+}
 
 
 def describe(description: str) -> Meta:
@@ -282,9 +296,6 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 
-_JSON_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
-
-
 @dataclass(slots=True)
 class _Shape:
     """A type with all annotations around it and within it."""
@@ -322,15 +333,6 @@ class _Shape:
         else:
             schema = {"type": _JSON_TYPES[self.type]}
         return schema | self.bounds | ({"description": self.description} if self.description else {})
-
-
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "number": (int, float),
-}
 
 
 def check_arguments(call: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:

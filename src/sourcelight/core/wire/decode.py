@@ -44,6 +44,8 @@ _EXCERPT_CHARACTERS = 120
 
 _Object = Mapping[str, Any]
 
+_MAX_DIGITS = 19
+
 
 def decode_event(event: RawEvent) -> Event:
     """Read the JSON of a raw event.
@@ -232,9 +234,6 @@ _MATCHES: dict[str, Callable[[_Object], Match]] = {
 
 def _matches(value: Json) -> Matches:
     return Matches(tuple(map(decode_match, value)) if isinstance(value, list) else ())
-
-
-_MAX_DIGITS = 19
 
 
 def _progress(value: Json) -> Progress:

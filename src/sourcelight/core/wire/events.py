@@ -14,8 +14,10 @@ Json = Any
 
 SEARCH_FAILED, SEARCH_ENDED_EARLY = "The search failed", "The search ended early"
 SERVICE_STOPPING = "The service is stopping"
+
 OWN_FAULTS = frozenset({SEARCH_FAILED, SEARCH_ENDED_EARLY, SERVICE_STOPPING})
 """Titles of alerts about an error of the service, as opposed to one of the query."""
+
 _UNITS = {
     "author": "commits",
     "commit date": "commits",

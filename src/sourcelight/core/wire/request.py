@@ -20,20 +20,30 @@ _PATTERN_TYPES = {
     "codycontext": "keyword",
     "nls": "nls",
 }
+
 RANKED = "nls"
 """Pattern type of ranked search, which the service's stream adds to the query language's types."""
+
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+
 DEFAULT_COUNT = "default-count"
 """Parameter that this service adds to the wire reference: `SearchRequest.default_matches`."""
+
 CELLS = "cells"
 """Another one: `SearchRequest.cells`."""
+
 SYMBOL_LINES = "symbol-lines"
 """Another one: `SearchRequest.symbol_lines`."""
+
 _MAX_CONTEXT_LINES = 2**32 - 1
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _UNSIGNED = re.compile(r"[0-9]+", re.ASCII)
+
+CLIENT_MATCHES = 1_000_000
+"""Matches that a client of ours asks for where the query has no ``count:``: a sum over fewer would be of the
+repositories that come first (`SearchRequest.default_matches`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +264,6 @@ def _boolean(values: dict[str, str], name: str) -> bool:
     if raw not in _TRUE:
         raise _bad_parameter(name, "a boolean (true or false)", raw, "invalid syntax")
     return True
-
-
-CLIENT_MATCHES = 1_000_000
-"""Matches that a client of ours asks for where the query has no ``count:``: a sum over fewer would be of the
-repositories that come first (`SearchRequest.default_matches`)."""
 
 
 def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:

@@ -13,6 +13,19 @@ from sourcelight.display.frames.tables import pandas_metadata, shown_table, to_p
 _FILE = ("repository", "revision", "path")
 _MERGE_AT = 64
 
+_PLACE = ("repository", "path")
+
+# Columns that make two rows the same line. The commit is one of them only for rows of commits and diffs.
+_LINE = ("name", "type", *_PLACE, "side", "symbol_kind", "line", "_commit")
+
+GRAINS: dict[str, tuple[str, ...]] = {
+    "line": (*_LINE, "_nth"),
+    "file": ("name", *_PLACE),
+    "repository": ("name", "repository"),
+}
+
+_FACTS = ("query", "endpoint", "status", "reasons", "cut", "requested_at")
+
 
 class MatchCounter:
     """Matches and files by the values of some columns; each file of a revision counts once in each group.
@@ -106,17 +119,6 @@ def _count_columns(table: Any) -> list[Column]:
 def _text_column(column: Column) -> Column:
     """Return the column of a count: plain text instead of a dictionary."""
     return replace(column, type="string") if column.type.startswith("dict") else column
-
-
-_PLACE = ("repository", "path")
-# Columns that make two rows the same line. The commit is one of them only for rows of commits and diffs.
-_LINE = ("name", "type", *_PLACE, "side", "symbol_kind", "line", "_commit")
-GRAINS: dict[str, tuple[str, ...]] = {
-    "line": (*_LINE, "_nth"),
-    "file": ("name", *_PLACE),
-    "repository": ("name", "repository"),
-}
-_FACTS = ("query", "endpoint", "status", "reasons", "cut", "requested_at")
 
 
 def compare_frames(before: Any, after: Any, by: str) -> Any:

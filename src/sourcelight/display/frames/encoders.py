@@ -16,6 +16,7 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t
 
 With East Asian input, full-width characters count as well (OWASP, CSV injection).
 """
+
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
 _FORMULA = "^([" + "".join(FORMULA_SIGNS).replace("-", r"\-") + "])"
 _NO_FRACTION = r"\.0+(Z?)$"

@@ -33,6 +33,8 @@ from sourcelight.display.frames.encoders import (
 )
 from sourcelight.display.frames.schema import NAME
 
+_ENCODERS: dict[Format, type[JsonLines | Csv | Parquet]] = {"jsonl": JsonLines, "csv": Csv, "parquet": Parquet}
+
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write a text as UTF-8, atomically: the existing file stays until all of it is written."""
@@ -83,9 +85,6 @@ class replacing:  # noqa: N801 - read as a verb in a with
             self._temporary.replace(self._path)
         else:
             self._temporary.unlink(missing_ok=True)
-
-
-_ENCODERS: dict[Format, type[JsonLines | Csv | Parquet]] = {"jsonl": JsonLines, "csv": Csv, "parquet": Parquet}
 
 
 class MatchWriter:

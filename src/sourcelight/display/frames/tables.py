@@ -25,6 +25,8 @@ _BLOB = re.compile(r"(?:https?://[^/]+)?/(?P<repository>.+?)(?:@(?P<revision>[^/
 _LINES = re.compile(r"L(\d+)(?:-L?(\d+))?")
 _CUT = ("limitHit", "truncated", "hasMoreResults", "hasMore")
 
+_CARRIED = ("repository", "revision", "path", "language", "line_number")
+
 
 def with_first_frame(action: Callable[[], None]) -> None:
     """Run an action when the first frame is made, which loads pandas; immediately if pandas is loaded."""
@@ -200,9 +202,6 @@ def to_polars(table: Table) -> Any:
     except ImportError as exc:
         raise MissingExtra("polars", "to_polars()") from exc
     return pl.from_arrow(table)
-
-
-_CARRIED = ("repository", "revision", "path", "language", "line_number")
 
 
 def explode(table: Any) -> Any:

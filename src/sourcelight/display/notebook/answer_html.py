@@ -54,11 +54,19 @@ _COLORS = {
     _UNCERTAIN: "var(--jp-warn-color1,#f57c00)",
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
+
 METHOD_SECTIONS = frozenset({"Method", "Searched"})
 """Titles of sections about the method of an answer. They are collapsed, because few readers need them first."""
 
 OPEN_LINES = 24
 """Number of lines of an answer above which its sections are collapsed: about a screen with headings and margins."""
+
+# Code, which has no links, or a link to an address without a host.
+_RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)\)")
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADS = ("searches", "filters", "patterns: every match contains", "the index leaves")
+_MAX_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +115,6 @@ def answer_markdown(view: AnswerView) -> str:
         parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in view.turns))
 
     return "\n".join(filter(None, parts))
-
-
-# Code, which has no links, or a link to an address without a host.
-_RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)\)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def _with_addresses(text: str, view: AnswerView) -> str:
@@ -255,10 +258,6 @@ def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], s
         )
 
     return show
-
-
-_HEADS = ("searches", "filters", "patterns: every match contains", "the index leaves")
-_MAX_CHARS = 300
 
 
 def explanation_html(data: Mapping[str, Any], note: str = "") -> str:

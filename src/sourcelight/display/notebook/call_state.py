@@ -17,6 +17,13 @@ from sourcelight.display.notebook.state import Phase, ProgressSnapshot, SearchSt
 _WORST: tuple[Status, ...] = ("interrupted", "failed", "limited", "partial")
 _MAX_RUNNING = 3
 
+_SHOWN, _KEPT, _TAIL = 6, 1_000, 280
+_MAX_DETAIL_CHARS = 2_000
+_MAX_DRAFT_CHARS = 1 << 20
+
+WRITING = "writing"
+"""The stage whose details are pieces of the answer, as a model writes it."""
+
 
 class ManyState:
     """The progress of named searches.
@@ -235,14 +242,6 @@ class CallState:
             notices=self._notices,
             activity="Working",
         )
-
-
-_SHOWN, _KEPT, _TAIL = 6, 1_000, 280
-_MAX_DETAIL_CHARS = 2_000
-_MAX_DRAFT_CHARS = 1 << 20
-
-WRITING = "writing"
-"""The stage whose details are pieces of the answer, as a model writes it."""
 
 
 class AskState(CallState):

@@ -36,6 +36,7 @@ _HIDE_LOST_WIDGET = (
 
 PROGRESS_TEXT = "sourcelight progress"
 """The box as plain text. Stored notebooks compare it, so it never changes."""
+
 PAGE_INTERVAL_S = 1.0
 
 

@@ -49,6 +49,8 @@ from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.small_search import SmallResult, SmallSearch, SmallSearchLimits
 from sourcelight.repos import Repository, Viewer
 
+_MAX_SHAPES, _MAX_CHARACTERS = 64, 300
+
 
 @dataclass(frozen=True, slots=True)
 class FastPathLimits:
@@ -64,7 +66,6 @@ AT_ONCE = FastPathLimits(SmallSearchLimits(units=1024, matches=4096, text_bytes=
 IN_THREAD = FastPathLimits(SmallSearchLimits(units=4096, matches=32_768, text_bytes=8 << 20), ranked=CANDIDATES - 1)
 """In a separate thread: at most about 100 ms, in which the search can't be stopped and gives no rows."""
 
-_MAX_SHAPES, _MAX_CHARACTERS = 64, 300
 _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
 
 

@@ -34,7 +34,9 @@ _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterSc
 
 SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}" for name in RESULT_TYPES} | {"repo@"}
 """The features that engines support, for `refuse_unsupported`: the whole language except what `FIELDS` excludes."""
+
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
+
 _FEW_TERMS = 50
 """Number of terms that are compiled and looked up in a few milliseconds together."""
 

@@ -25,9 +25,12 @@ ReadQuery: TypeAlias = tuple[Query, tuple[ScopedAlternative, ...]]
 
 _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
+
 _MAX_CACHED_QUERIES = 64
+
 _COMMITS = frozenset({"commit", "diff"})
 """Types of patterns that may be too large."""
+
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
 
 

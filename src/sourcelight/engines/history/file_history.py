@@ -20,6 +20,7 @@ from sourcelight.engines.history.model import RENAMED, ChangeNumbers
 from sourcelight.engines.history.subtrees import Layout
 
 _CHECK_EVERY = 5_000
+
 _MAX_SCOPES = 16
 """Parts of a history in which a file has the same name, by way of different renames; more are united."""
 

@@ -24,6 +24,7 @@ UNKNOWN = -1
 """In place of a number that could not be known: additions of a change whose content is missing, an absent parent."""
 
 _MAX_NAMES = 5
+
 UnreadCommits: TypeAlias = tuple[int, tuple[str, ...]]
 """Number of commits that couldn't be read, and the ids (40 hex digits) of some of them."""
 

@@ -17,6 +17,24 @@ Person = tuple[str, str]
 _LINE = re.compile(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?\s*(?:#.*)?")
 _UNWRITABLE = re.compile(r"[\n\r<>\0]")
 
+_NOREPLY = re.compile(r"(?:\d+\+)?([^@+]+)@users\.noreply\.(?:github\.com|gitlab\.com|codeberg\.org)", re.IGNORECASE)
+
+_SHARED_LOCALS = frozenset(
+    ["admin", "build", "ci", "code", "contact", "dev", "devel", "developer", "git", "github", "hello", "hi", "home",
+     "info", "mail", "me", "nobody", "none", "noreply", "no-reply", "office", "opensource", "oss", "root", "security",
+     "support", "team", "test", "ubuntu", "user", "webmaster", "work", "you"]
+)  # fmt: skip
+
+_PLACEHOLDER_NAMES = frozenset(
+    ["", "unknown", "root", "no author", "your name", "name", "none", "(no author)", "user", "ubuntu"]
+)
+
+_LOGIN = "login of a noreply address"
+_MIN_LOCAL_CHARS = 5
+
+_MAX_SHARING = 12
+"""Maximum identities that share a key; a key with more identities doesn't belong to one person."""
+
 
 def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancellation | None = None) -> list[Person]:
     """Map names and addresses with ``.mailmap`` of HEAD, as ``git check-mailmap`` does.
@@ -103,21 +121,6 @@ def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
             mailmap.add(name, email, commit_name, commit_email)
 
     return mailmap
-
-
-_NOREPLY = re.compile(r"(?:\d+\+)?([^@+]+)@users\.noreply\.(?:github\.com|gitlab\.com|codeberg\.org)", re.IGNORECASE)
-_SHARED_LOCALS = frozenset(
-    ["admin", "build", "ci", "code", "contact", "dev", "devel", "developer", "git", "github", "hello", "hi", "home",
-     "info", "mail", "me", "nobody", "none", "noreply", "no-reply", "office", "opensource", "oss", "root", "security",
-     "support", "team", "test", "ubuntu", "user", "webmaster", "work", "you"]
-)  # fmt: skip
-_PLACEHOLDER_NAMES = frozenset(
-    ["", "unknown", "root", "no author", "your name", "name", "none", "(no author)", "user", "ubuntu"]
-)
-_LOGIN = "login of a noreply address"
-_MIN_LOCAL_CHARS = 5
-_MAX_SHARING = 12
-"""Maximum identities that share a key; a key with more identities doesn't belong to one person."""
 
 
 @dataclass(frozen=True, slots=True)

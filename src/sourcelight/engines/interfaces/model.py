@@ -33,6 +33,9 @@ _TOOLING = re.compile(
     r"|^packages/(?:docs?|website|scripts|bench|fixtures?|integration|playground)/|(?:^|/)\.[^/]+/"
 )
 
+_SPACE = re.compile(r"\s+")
+_INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
+
 
 def is_tooling(path: str) -> bool:
     """Return whether a file configures a tool, builds a site or is a script of its repository: no one imports it."""
@@ -95,10 +98,6 @@ def text_of(node: Node | None, data: bytes) -> str:
 def line_of(node: Node) -> int:
     """Return the 1-based line where a node begins."""
     return int(node.start_point[0]) + 1
-
-
-_SPACE = re.compile(r"\s+")
-_INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
 
 
 def one_line(text: str) -> str:

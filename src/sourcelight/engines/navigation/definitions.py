@@ -42,6 +42,24 @@ _MEMBERS_NEED_SELF = frozenset({"PHP"})
 _MEMBERS = frozenset({"method", "constructor", "field", "property", "constant", "enummember"})
 _HOLDERS = frozenset({"class", "object", "interface", "module", "trait", "enum", "struct"})
 
+MAX_CANDIDATES = 10
+"""Maximum definitions per query."""
+
+MAX_VOTERS = 200
+"""Maximum occurrences of a name that vote when the query has no position."""
+
+MAX_RESOLVE_S = 1.2
+"""CPU seconds after which a query gives up the rules of a language: the file is hostile or generated."""
+
+_TIME_NOTICE = "The names of {} take too long to resolve; {}."
+
+_WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interface": 3.0, "enum": 3.0,
+            "constructor": 3.0, "module": 2.0, "namespace": 2.0, "package": 2.0, "field": 1.5, "property": 1.5,
+            "parameter": 0.7}  # fmt: skip
+
+# The second and third answer of an occurrence are alternatives of its first one.
+_LATER_ANSWER_WEIGHT = 0.3
+
 
 def resolve_in_file(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
@@ -100,24 +118,6 @@ def _holders(outline: list[Definition], definition: Definition) -> list[Definiti
         definition = outline[definition.parent]
         holders.append(definition)
     return holders
-
-
-MAX_CANDIDATES = 10
-"""Maximum definitions per query."""
-
-MAX_VOTERS = 200
-"""Maximum occurrences of a name that vote when the query has no position."""
-
-MAX_RESOLVE_S = 1.2
-"""CPU seconds after which a query gives up the rules of a language: the file is hostile or generated."""
-
-_TIME_NOTICE = "The names of {} take too long to resolve; {}."
-
-_WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interface": 3.0, "enum": 3.0,
-            "constructor": 3.0, "module": 2.0, "namespace": 2.0, "package": 2.0, "field": 1.5, "property": 1.5,
-            "parameter": 0.7}  # fmt: skip
-# The second and third answer of an occurrence are alternatives of its first one.
-_LATER_ANSWER_WEIGHT = 0.3
 
 
 def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Sequence[Occurrence]:

@@ -43,6 +43,8 @@ _IDENTIFIERS = frozenset({"identifier", "field_identifier", "property_identifier
 _TYPES = frozenset({"class", "struct", "interface"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 
+_SEPARATORS = {"Go": "/", "Rust": "::", "PHP": "\\"}
+
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
@@ -275,9 +277,6 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
             occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, is_called=True))
 
     return sorted(occurrences, key=lambda occurrence: occurrence.start)
-
-
-_SEPARATORS = {"Go": "/", "Rust": "::", "PHP": "\\"}
 
 
 @dataclass(frozen=True, slots=True)

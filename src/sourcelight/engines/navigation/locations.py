@@ -35,6 +35,8 @@ Row = dict[str, Any]
 # Without braces: outside of parentheses and brackets, a brace begins the body.
 _OPENERS = {"(": ")", "[": "]"}
 
+_DOCSTRING = re.compile(r':\s*(?:#[^\n]*)?\n\s*[rRuU]?("""|\'\'\'|"|\')(.*?)(?:\1|\Z)', re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
@@ -233,9 +235,6 @@ def documentation_of(language: str, lines: LineTable, definition: Definition) ->
         number -= 1
 
     return "\n".join(reversed(comment_lines)).strip()
-
-
-_DOCSTRING = re.compile(r':\s*(?:#[^\n]*)?\n\s*[rRuU]?("""|\'\'\'|"|\')(.*?)(?:\1|\Z)', re.DOTALL)
 
 
 def _docstring(text: str) -> str:

@@ -36,6 +36,24 @@ Role = Literal["name", "attribute", "keyword", "import"]
 SCORES: dict[How, float] = {"scip": 1.0, "scope": 0.99, "import": 0.97, "type": 0.9, "name": 0.5, "text": 0.2}
 """Share of first answers that were right, measured per rule on held-out repositories and rounded."""
 
+# Parsing a one-line file of 1.4 MB takes 0.8 s, and it blocks all threads: it holds the interpreter lock.
+MAX_PARSED_BYTES = 1024 * 1024
+"""Maximum bytes of a file to parse; larger ones are only searched as text."""
+
+_MAX_TEXT_BYTES = 16 << 20
+
+_CODE_CACHE_BYTES = 4 * 1024 * 1024
+"""Bytes of code of notebooks that a project keeps, with about as many for the places of its lines."""
+
+NO_SHARD = (1 << 16) - 1
+"""Shard number of a file whose content is in no shard."""
+
+_T = TypeVar("_T")
+_STEPS = 256
+
+# Reading the CPU clock is a system call of about 10 µs, as long as the work for a few words: check every 16 words only.
+_WORDS = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -159,21 +177,6 @@ class ResolvedDefinition:
     def resolve_by(self, rule: How, reason: str, score: float | None = None) -> ResolvedDefinition:
         """Return the same definition with another rule, reason and score."""
         return replace(self, rule=rule, reason=reason, score=SCORES[rule] if score is None else score)
-
-
-# Parsing a one-line file of 1.4 MB takes 0.8 s, and it blocks all threads: it holds the interpreter lock.
-MAX_PARSED_BYTES = 1024 * 1024
-"""Maximum bytes of a file to parse; larger ones are only searched as text."""
-
-_MAX_TEXT_BYTES = 16 << 20
-
-_CODE_CACHE_BYTES = 4 * 1024 * 1024
-"""Bytes of code of notebooks that a project keeps, with about as many for the places of its lines."""
-
-NO_SHARD = (1 << 16) - 1
-"""Shard number of a file whose content is in no shard."""
-
-_T = TypeVar("_T")
 
 
 @dataclass(slots=True, eq=False)
@@ -316,9 +319,6 @@ class _TimeLimit(threading.local):
 
 
 _limit = _TimeLimit()
-_STEPS = 256
-# Reading the CPU clock is a system call of about 10 µs, as long as the work for a few words: check every 16 words only.
-_WORDS = 16
 
 
 @contextmanager

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
+MAX_PARSED_FILES = 60
+"""Maximum candidate files to parse while a repository has no definition table."""
+
+_VARIABLES = frozenset({"variable", "constant", "field", "property"})
+_METHODS = frozenset({"method", "constructor", "field", "property", "enummember"})
+
 
 def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes) -> Iterator[Document]:
     """Return the files that contain a text (and all of `also`), as the index finds them; exact case."""
@@ -72,13 +78,6 @@ def plain_occurrences(text: bytes, name: bytes) -> Iterator[Occurrence]:
         is_member = head.endswith((b".", b"->", b"::"))
         is_called = text[end : end + 1] == b"("
         yield Occurrence(start, end, "attribute" if is_member else "name", is_called=is_called)
-
-
-MAX_PARSED_FILES = 60
-"""Maximum candidate files to parse while a repository has no definition table."""
-
-_VARIABLES = frozenset({"variable", "constant", "field", "property"})
-_METHODS = frozenset({"method", "constructor", "field", "property", "enummember"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,16 @@ _TEMPORARY_NOTICES = frozenset({"symbols-pending", "not-indexed", "time", "limit
 
 Table = Any
 
+_T = TypeVar("_T")
+
+CACHE_BYTES = 4 * 1024 * 1024
+"""Maximum source bytes of cached parsed files; a tree takes about 26 times its source, so some 100 MB."""
+
+_MAX_LISTED_NAMES = 10
+
+MAX_PATHS = 3_000_000
+"""Maximum paths of all open projects."""
+
 
 @dataclass(frozen=True, slots=True)
 class CachedReferences:
@@ -91,17 +101,6 @@ def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Has
 def is_lasting(workspace: Workspace) -> bool:
     """Return whether the same query would give the same answer again."""
     return not workspace.unparsed and not _TEMPORARY_NOTICES & set(workspace.notices)
-
-
-_T = TypeVar("_T")
-
-CACHE_BYTES = 4 * 1024 * 1024
-"""Maximum source bytes of cached parsed files; a tree takes about 26 times its source, so some 100 MB."""
-
-_MAX_LISTED_NAMES = 10
-
-MAX_PATHS = 3_000_000
-"""Maximum paths of all open projects."""
 
 
 @dataclass(slots=True)

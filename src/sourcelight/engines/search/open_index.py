@@ -46,6 +46,14 @@ their corpora again."""
 Opener = Callable[[Target], tuple[OpenedCommit, str]]
 """Opens a target and returns its commit; raises `SearchIndexError` or another `SourcelightError`."""
 
+_MIN_AGE_S = 60
+
+RECHECK_INTERVAL_S = 0.25
+"""Seconds for which manifests are not checked again while their repositories are at the same commits."""
+
+MARK_INTERVAL_S = 20.0
+"""Seconds between two updates of a view's mtime, which is the time of its last use."""
+
 
 class CorpusCache:
     """Corpora of recent searches. Safe to share between threads."""
@@ -128,9 +136,6 @@ def open_targets(
 
     if group.targets or group.failed:
         yield group
-
-
-_MIN_AGE_S = 60
 
 
 def mark_used(view: Path) -> None:
@@ -294,10 +299,6 @@ def retry_without_damaged(
         targets = remaining
 
 
-RECHECK_INTERVAL_S = 0.25
-"""Seconds for which manifests are not checked again while their repositories are at the same commits."""
-
-
 @dataclass(slots=True)
 class CheckedManifests:
     """The last check of the manifests of a tuple of targets: when, and path, inode, mtime and size of each."""
@@ -333,10 +334,6 @@ class CheckedManifests:
     def covers(self, targets: Sequence[Target]) -> bool:
         """Return whether all of these targets were checked."""
         return self.target_keys.issuperset((target.repository.key, target.commit) for target in targets)
-
-
-MARK_INTERVAL_S = 20.0
-"""Seconds between two updates of a view's mtime, which is the time of its last use."""
 
 
 @dataclass(slots=True)

@@ -34,6 +34,8 @@ _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 
 _TEMPORARY = "tmp-"
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
 
 def temporary_path(folder: Path) -> Path:
     """Return a new path in the directory of an index; the next builder deletes files of a killed builder."""
@@ -77,9 +79,6 @@ def read_manifest(path: Path) -> Any:
 def _checksum(content: Any) -> str:
     # Of the canonical form, so that white space doesn't matter. It guards against damage, not against forgery.
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
-
-
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def reason_of(error: Exception) -> str:

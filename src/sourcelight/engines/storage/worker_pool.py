@@ -26,6 +26,14 @@ MAX_SILENCE_S = 1800.0
 _GRACE_S = 5.0
 _SLICE_S = 0.1
 
+_MAX_DEATHS = 10_000
+
+_NICE = 10
+"""By how much workers of background work are nicer than this process: searches get ten times as much of a core.
+
+Not the nicest there is: on a machine that others keep busy, an index would then never be finished.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerJob:
@@ -47,19 +55,11 @@ class WorkerJob:
     identity: str = ""
 
 
-_MAX_DEATHS = 10_000
 # Per process: a job that killed a worker by its content would kill the next one too. A restart tries again.
 _deaths: dict[str, str] = {}
 
 
 OnEvent: TypeAlias = Callable[[str, dict[str, Any]], None]
-
-
-_NICE = 10
-"""By how much workers of background work are nicer than this process: searches get ten times as much of a core.
-
-Not the nicest there is: on a machine that others keep busy, an index would then never be finished.
-"""
 
 
 class _Thread(threading.local):

@@ -43,13 +43,18 @@ _NAMED_BY_TYPEDEF = frozenset({"struct", "class", "enum", "typedef"})
 _UNTITLED = frozenset({"local", "scope"})
 _SHOWN_AS = {"typedef": "class", "declaration": "function"}
 _CODES = {name: KINDS.index(_SHOWN_AS.get(name, name)) for name in (*KINDS, *_SHOWN_AS)}
+
 _READ_BYTES = 2 * 1024
 """Bytes per read of the parser. Each `node.text` is a read as well: it takes 7 µs, but 2 ms with reads of 64 KiB."""
+
 _MAX_QUERY_STATES = 1 << 16
 _MAX_UNCHECKED_BYTES = 8 * 1024
 _MAX_LOOSE_TOKENS = 4096
 _CPP = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)(?![\w-])", re.MULTILINE)
 _PYTHON_DEFINITIONS = {"function_definition": "function", "class_definition": "class"}
+
+_HOLDS_NAMES = re.compile(rb"\b(?:def|class|import|type)\b")
+_SIMPLE = frozenset({"comment", "return_statement", "pass_statement", "assert_statement", "raise_statement"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +277,6 @@ def _capture(language: str, tree: Tree, data: bytes, imported: list[Node]) -> li
         entries = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in entries]
 
     return entries + unnamed
-
-
-_HOLDS_NAMES = re.compile(rb"\b(?:def|class|import|type)\b")
-_SIMPLE = frozenset({"comment", "return_statement", "pass_statement", "assert_statement", "raise_statement"})
 
 
 def _python_parts(

@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 _RULES = 3
 """Raise it by one when a change of the code, not of a query, gives other definitions for the same text."""
 
+CELL_FORMATS: tuple[str, ...] = ("Jupyter Notebook", "RMarkdown")
+"""Display names of the formats with cells; their definitions are in the language of the kernel or chunk."""
+
+KINDS: tuple[str, ...] = (
+    "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
+    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
+    "enummember", "struct", "event", "operator", "typeparameter",
+)  # fmt: skip
+"""Kinds of definitions. Tables on disk store the index of a kind, so only append to it."""
+
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
+
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
@@ -54,8 +66,6 @@ GRAMMARS: dict[str, Grammar] = {
 LANGUAGES: tuple[str, ...] = tuple(GRAMMARS)
 """Display names of the languages whose definitions can be found."""
 
-CELL_FORMATS: tuple[str, ...] = ("Jupyter Notebook", "RMarkdown")
-"""Display names of the formats with cells; their definitions are in the language of the kernel or chunk."""
 
 PARSED_LANGUAGES: tuple[str, ...] = LANGUAGES + CELL_FORMATS
 """Display names of all languages and formats that are parsed. Tables store the index in it plus one."""
@@ -79,16 +89,6 @@ def version() -> str:
     for language, grammar in GRAMMARS.items():
         parts += [language, importlib.metadata.version(grammar.package), grammar.query, QUERIES.get(language, "")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-KINDS: tuple[str, ...] = (
-    "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
-    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
-    "enummember", "struct", "event", "operator", "typeparameter",
-)  # fmt: skip
-"""Kinds of definitions. Tables on disk store the index of a kind, so only append to it."""
-
-_CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 def kind_code(kind: str) -> int | None:

@@ -45,6 +45,11 @@ QUERIES: Mapping[str, str] = {
 }
 """Tree-sitter queries by display name of the language, added to the queries of definitions."""
 
+# Comments, wildcards and letters beyond ASCII don't match; `_python_nodes` reads those imports.
+_PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
+
+_SPACES = re.compile(rb"\s+")
+
 
 @dataclass(frozen=True, slots=True)
 class Import:
@@ -89,10 +94,6 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
 
 def _to_text(text: bytes) -> str:
     return text.decode(errors="replace")
-
-
-# Comments, wildcards and letters beyond ASCII don't match; `_python_nodes` reads those imports.
-_PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
 
 
 def _python(node: Node, data: bytes) -> Iterator[_Part]:
@@ -174,9 +175,6 @@ def _last(node: Node | None, data: bytes) -> bytes:
     if node is not None and node.named_children:
         return _text(node.named_children[-1], data)
     return b""
-
-
-_SPACES = re.compile(rb"\s+")
 
 
 def _dotted_parts(node: Node, data: bytes) -> Iterator[_Part]:

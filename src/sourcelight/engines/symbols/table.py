@@ -28,6 +28,18 @@ Array: TypeAlias = AnyArray
 
 _LEVEL = 6
 
+FORMAT = 4
+"""Raised by one whenever older tables can't be read by this code."""
+
+STATES = ("", "too-large", "timed-out", "unparsable")
+"""Values of `FileDefinitions.incomplete`, in stored order."""
+
+KEY_BYTES = 20
+_NEWLINE = 10
+
+_MAX_CHECKED = 20_000
+"""Maximum names to check one by one; for more, matching all names in one call is faster."""
+
 
 def pack(values: AnyArray, *, ascending: bool = False) -> UInt8Array:
     """Pack unsigned numbers.
@@ -65,20 +77,6 @@ def unpack(data: memoryview) -> Array:
     values: Array = np.ascontiguousarray(body.reshape(size, -1).T).view(f"u{size}").reshape(-1)
     # Differences wrap at 2^32, so a column that falls at the start of each document is exact, too.
     return np.cumsum(values, dtype=np.uint32) if ascending else values
-
-
-FORMAT = 4
-"""Raised by one whenever older tables can't be read by this code."""
-
-STATES = ("", "too-large", "timed-out", "unparsable")
-"""Values of `FileDefinitions.incomplete`, in stored order."""
-
-KEY_BYTES = 20
-
-_NEWLINE = 10
-
-_MAX_CHECKED = 20_000
-"""Maximum names to check one by one; for more, matching all names in one call is faster."""
 
 
 class SectionSource(Protocol):

@@ -25,6 +25,7 @@ MAX_FILES = 15
 MAX_CHUNKS = 3
 MAX_CHUNK_CHARACTERS = 1024
 MAX_LINE_CHARACTERS = 256
+
 MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
 """Maximum number of characters in all chunks of an answer."""
 

@@ -33,6 +33,7 @@ from sourcelight.engines.tools.pages.items import FactItems
 
 _MAX_ROWS = 1_000
 """Rows of a counted table that one call gives."""
+
 _LINK = re.compile(r"\]\((/[^()\s]+)\)")
 
 

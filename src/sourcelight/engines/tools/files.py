@@ -30,6 +30,7 @@ from sourcelight.repos.objects import MAX_CONTENT_BYTES
 
 MAX_SERVED_BYTES = 131_072
 """Maximum bytes of text in one served answer of `read_file`."""
+
 _MAX_ENTRIES = 1_000
 
 

@@ -22,6 +22,8 @@ Rendered: TypeAlias = tuple[dict[str, Any], str]
 
 _STAGES = ("kind", "update", "open", "answer")
 
+NOTHING = "No results.\n\nNo results found.\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Omission:
@@ -147,9 +149,6 @@ class Handler(Generic[A]):
     run: Callable[[A, ToolContext], ToolResult] | Split[A]
     render: Callable[[ToolResult, ToolContext], Rendered] | None = None
     items: Items | None = field(default_factory=TableItems)
-
-
-NOTHING = "No results.\n\nNo results found.\n"
 
 
 def number_lines(first: int, lines: Sequence[str]) -> str:

@@ -46,8 +46,10 @@ _Counts: TypeAlias = dict[tuple[Any, ...], tuple[int, int]]
 
 _READ: tuple[GroupBy, ...] = ("repository", "commit")
 _OF_REPOSITORIES = names_of(FilterScope.REPOSITORY)
+
 _MAX_NAMED = 20
 """Repositories without a match whose commits an answer names: each is compared with its work tree."""
+
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 _LEAVES = {"matching_repositories": "repository", "matching_files": "file"}
 

@@ -17,9 +17,13 @@ from sourcelight.engines.tools.pages.page import PageRequest, render_page
 from sourcelight.engines.tools.sources import missing_contents
 
 _HANDLERS: dict[str, Handler[Any]] = {}
+
 _INDEXED = frozenset({Scope.SYMBOL, Scope.ACROSS})
 """Scopes whose tools follow names through files, and so need the index. Searches report missing indexes themselves."""
+
 _INDEXING = "the repositories are being indexed for the first time; retry in a moment"
+
+_ALL_PAGES = PageRequest()
 
 
 def call(name: str, arguments: WireArguments, context: ToolContext) -> ToolResult:
@@ -58,9 +62,6 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
     if missing:
         return replace(result, notices=(*result.notices, *missing), complete=False)
     return result
-
-
-_ALL_PAGES = PageRequest()
 
 
 def render(tool: Tool[Any], result: ToolResult, context: ToolContext, page: PageRequest = _ALL_PAGES) -> Rendered:

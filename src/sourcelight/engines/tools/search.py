@@ -32,6 +32,8 @@ from sourcelight.engines.tools.pages.items import TableItems
 
 _WEAK = 0.25
 
+_PLACES = TableItems("places", "chunk", "start_line")
+
 
 @dataclass(frozen=True, slots=True)
 class RankedPartial:
@@ -201,7 +203,6 @@ def _nls_search(arguments: NlsSearchArguments, context: ToolContext) -> ToolResu
     return rank_chunks(arguments.query, context, arguments.limit)
 
 
-_PLACES = TableItems("places", "chunk", "start_line")
 HANDLERS: tuple[Handler[Any], ...] = (
     Handler(KEYWORD_SEARCH, _keyword_search, render_chunks, _PLACES),
     Handler(NLS_SEARCH, _nls_search, render_chunks, _PLACES),

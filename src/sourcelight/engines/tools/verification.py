@@ -46,6 +46,8 @@ _ANCHOR = re.compile(r"^L(\d{1,7})(?:C\d+)?(?:-L?(\d{1,7})(?:C\d+)?)?$")
 _FORGE = re.compile(r"^/(?P<name>[^/]+/[^/]+(?:/[^/]+){0,8}?)(?:/-)?/blob/(?P<revision>[^/]+)/(?P<path>.+)$")
 _OURS = re.compile(r"^/(?P<name>.+?)(?:@(?P<revision>[^/]+))?/-/blob/(?P<path>.+)$")
 
+_NAMES = tuple(column.name for column in COLUMNS["citations"])
+
 
 @dataclass(frozen=True, slots=True)
 class CodeReference:
@@ -325,9 +327,6 @@ def _elsewhere(positions: Sequence[int], size: int, path: str) -> dict[str, Any]
         return {"status": "rejected", "reason": f"the quoted code is elsewhere, in several places: lines {starts}"}
 
     return {"status": "rejected", "reason": "the file has no such code"}
-
-
-_NAMES = tuple(column.name for column in COLUMNS["citations"])
 
 
 def _verify(arguments: VerifyArguments, context: ToolContext) -> ToolResult:

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import FORMER_NAMES
 
+_WORD = re.compile(r"""(?P<name>--?[^\s=]*)(?P<equals>=)?""")
+_VALUE = re.compile(r""""(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"']\S*)""")
+
 
 @dataclass(frozen=True, slots=True)
 class MagicOption:
@@ -53,10 +56,6 @@ class CursorContext:
     position: str
     text: str
     option: MagicOption | None = None
-
-
-_WORD = re.compile(r"""(?P<name>--?[^\s=]*)(?P<equals>=)?""")
-_VALUE = re.compile(r""""(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"']\S*)""")
 
 
 def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:

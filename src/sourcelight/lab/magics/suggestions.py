@@ -20,6 +20,11 @@ _FIELD = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]+):(?P<value>.*)", re.DOTALL)
 _PREFIX = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]*)")
 Names = Callable[[str], tuple[str, ...]]
 
+_OPENING = re.compile(r"(?P<prefix>[rbfuRBFU]{0,2})(?P<quote>\"\"\"|'''|\"|')")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*$")
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+_LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|commits|ask)\s+(?P<rest>\S.*\?)\s*$")
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -131,11 +136,6 @@ def _unquote(typed: str) -> str:
     return re.sub(r"\\(.)", r"\1", typed.lstrip("\"'^").rstrip("$")).lower()
 
 
-_OPENING = re.compile(r"(?P<prefix>[rbfuRBFU]{0,2})(?P<quote>\"\"\"|'''|\"|')")
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*$")
-_CLOSING = {")": "(", "]": "[", "}": "{"}
-
-
 @dataclass(frozen=True, slots=True)
 class Literal:
     """An unclosed string in the code: the call that it is an argument of, which argument, and its text so far.
@@ -237,9 +237,6 @@ def encode_literal(text: str, quote: str, *, raw: bool) -> str | None:
     if len(quote) == 3 and quote not in escaped:
         return escaped
     return escaped.replace(quote[0], f"\\{quote[0]}")
-
-
-_LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|commits|ask)\s+(?P<rest>\S.*\?)\s*$")
 
 
 def keep_question_marks(lines: Sequence[str]) -> list[str]:

@@ -18,8 +18,10 @@ _COUNT_COLUMNS = (
     ("lines", "lines"),
 )
 _UNITS = {"additions": "added lines", "deletions": "removed lines"}
+
 _PICKAXE_UNITS = {"added": "added matching lines", "removed": "removed matching lines", "net": "net matching lines"}
 """Meaning of columns with unclear names; ``net`` is added minus removed lines."""
+
 _PARTS = ("path", "other_path", "directory", "file_kind")
 """Columns by which a commit is in several rows: it counts in each."""
 

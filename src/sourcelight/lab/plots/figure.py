@@ -40,6 +40,9 @@ _THEMED_STYLE = (
     ".sl-figure img{max-width:100%;height:auto}</style>"
 )
 
+_AUTHORS = frozenset({"author", "blame_author", "last_author"})
+_SINGULARS = {"matches": "match", "commits": "commit", "lines": "line", "rows": "row"}
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Figure:
@@ -184,9 +187,6 @@ def write_figure(
             FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})
 
 
-_AUTHORS = frozenset({"author", "blame_author", "last_author"})
-
-
 def text_column(frame: DataFrame, name: str) -> Series[Any]:
     """Return a column as texts, ``unknown`` for null; raises ValueError if there is none.
 
@@ -220,9 +220,6 @@ def largest_first(totals: Series[Any], limit: int) -> tuple[list[str], Sequence[
 def format_number(value: float) -> str:
     """Return a number with separators, and one decimal if it has any."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-_SINGULARS = {"matches": "match", "commits": "commit", "lines": "line", "rows": "row"}
 
 
 def format_amount(value: float, unit: str) -> str:

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 ThemeName = Literal["light", "dark"]
+
 IN_DARK_NOTEBOOKS = (
     '[data-jp-theme-light="false"]',  # JupyterLab and Notebook 7
     ".vscode-dark",
     'html[theme="dark"]',  # Colab
 )
 """CSS selectors of notebooks that are dark by their own switch."""
+
+_VARIABLES: Mapping[str, str] = {
+    "text": "text", "muted": "muted", "grid": "grid", "background": "back", "rest": "rest",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,6 @@ THEMES: dict[str, Theme] = {
         steps=("#1F3A66", "#2F5FA6", "#4C87DB", "#86B2F5", "#CFE1FF"),
     ),
 }
-_VARIABLES: Mapping[str, str] = {
-    "text": "text", "muted": "muted", "grid": "grid", "background": "back", "rest": "rest",
-}  # fmt: skip
 
 
 def theme_of(name: str | None) -> Theme:

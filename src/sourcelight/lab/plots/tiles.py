@@ -24,6 +24,7 @@ from sourcelight.lab.plots.themes import Theme, ThemeName, mix_colors, text_on, 
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height of a tile, in units of the drawing: 100 wide, 56 high."""
+
 _WIDTH, _HEIGHT = 100.0, 56.0
 _HEADING_HEIGHT = 3.0
 _LINE_HEIGHT = 2.0

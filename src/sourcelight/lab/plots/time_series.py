@@ -29,13 +29,21 @@ from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 PERIODS: Mapping[str, tuple[str, float]] = {
     "day": ("D", 1), "week": ("W-SUN", 7), "month": ("M", 30.4), "quarter": ("Q", 91.3), "year": ("Y", 365.25),
 }  # fmt: skip
+
 _LONGER: Mapping[str, tuple[str, ...]] = {
     "day": ("week", "month", "quarter", "year"), "week": (), "month": ("quarter", "year"), "quarter": ("year",),
     "year": (),
 }  # fmt: skip
 """Longer periods that contain each period as a whole; a week may lie in two months."""
+
 DATE_COLUMNS = ("period", "commit_date", "blame_commit_date", "last_commit_date", "author_date")
 _MAX_BARS = 72
+
+_WEEKDAYS = ("Mon", "", "Wed", "", "Fri", "", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_YEAR_HEIGHT = 8.6
+_YEAR_WIDTH = 60.2
+_QUANTILES = (0.25, 0.5, 0.75, 0.9)
 
 
 @follows_theme
@@ -211,13 +219,6 @@ def _period_of(frame: Any, column: str, period: str | None) -> str | None:
 
 def _fitting_period(days: int) -> str:
     return next((name for name, (_, length) in PERIODS.items() if days / length <= _MAX_BARS), "year")
-
-
-_WEEKDAYS = ("Mon", "", "Wed", "", "Fri", "", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_YEAR_HEIGHT = 8.6
-_YEAR_WIDTH = 60.2
-_QUANTILES = (0.25, 0.5, 0.75, 0.9)
 
 
 @follows_theme

@@ -59,6 +59,9 @@ _API_EXCLUDES = "tests, examples, internal modules, and languages other than Go,
 
 _STAGES = ("files", "commits", "earlier people", "last commits of files", "public symbols")
 
+_WITHOUT_CLASSES = frozenset({"C", "Go", "Rust"})
+"""Languages whose named types, such as a Go function type, are of the kind ``class`` in tables of symbols."""
+
 
 @refuses_former_parameters
 @checks_arguments
@@ -253,10 +256,6 @@ def _span(commits: Frame, started: Any) -> Span:
     """Return the time between the two revisions; commits of branches may be older than base."""
     oldest, newest = commits["commit_date"].min(), commits["commit_date"].max()
     return Span(min(oldest, started) if started is not None else None, newest)
-
-
-_WITHOUT_CLASSES = frozenset({"C", "Go", "Rust"})
-"""Languages whose named types, such as a Go function type, are of the kind ``class`` in tables of symbols."""
 
 
 def _api_section(api: Frame, link: LinkOf) -> Section:

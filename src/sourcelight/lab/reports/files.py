@@ -16,6 +16,11 @@ from sourcelight.lab.reports.model import Frame, ReportTable
 
 PathPatterns = str | Sequence[str] | None
 
+AUTHORED = (SOURCE, DOCUMENTATION)
+"""Kinds of files that people of a repository write."""
+
+_COMMIT_KEYS = ["repository", "commit"]
+
 
 class PathFilter:
     """Directories and globs that files have to be in, and must not be in.
@@ -110,10 +115,6 @@ def _folders(path: str) -> list[str]:
 
 
 OtherFiles = Literal["apart", "with", "without"]
-AUTHORED = (SOURCE, DOCUMENTATION)
-"""Kinds of files that people of a repository write."""
-
-_COMMIT_KEYS = ["repository", "commit"]
 
 
 def check_other_files(call: str, other_files: str) -> None:

@@ -34,6 +34,17 @@ _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&:@])")
 # Characters that `quote` leaves in an address in angle brackets; none of them can end it, or a cell of a table.
 _IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
 
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+
+_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+)
+
+_PRINT_TIMEOUT_S = 120.0
+
 
 def literal(text: str) -> str:
     """Return text on one line, escaped so that Markdown shows it verbatim."""
@@ -149,16 +160,6 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
     if text and table.link is not None:
         return _with_link(text, table.link(column, row))
     return text
-
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-_PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
-    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
-)
-_PRINT_TIMEOUT_S = 120.0
 
 
 def find_browser() -> str | None:

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 Frame = Any
+
 LinkOf = Callable[[str, Mapping[str, Any]], str]
 """Address of a cell, from its column and its row; empty for none."""
 

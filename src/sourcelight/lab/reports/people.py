@@ -25,6 +25,8 @@ PEOPLE = "Authors of at least one of these commits, merges included."
 CO_AUTHORS = "People whom a Co-authored-by trailer of these commits names and who wrote none of them."
 BOTS = "Authors of at least one of these commits that are programs, by their name or address."
 
+YEAR_DAYS = 365
+
 
 def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -> Frame:
     """Return commits under the names that `people`, an answer of `Client.contributors`, has for their authors.
@@ -151,9 +153,6 @@ def doubtful(
         "and mailmap= joins those whose mailmap_line you pass."
     )
     return [notice]
-
-
-YEAR_DAYS = 365
 
 
 @dataclass(frozen=True, slots=True)

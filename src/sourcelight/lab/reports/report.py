@@ -14,6 +14,8 @@ from sourcelight.display.frames.export import text_or_path, write_frame
 from sourcelight.display.notebook.frame_views.table import REPORT
 from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, ReportContent, ReportTable
 
+_ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
+
 
 @refuses_former_names("Report")
 @dataclass(frozen=True, slots=True, repr=False)
@@ -282,9 +284,6 @@ def _rows(frame: Frame, filters: Mapping[str, Any], *, with_counts: bool = False
         frame = frame[mask]
 
     return frame.reset_index(drop=True)
-
-
-_ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
 
 
 def save(

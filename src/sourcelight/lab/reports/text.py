@@ -20,11 +20,14 @@ _COMMIT_DIGITS = 12
 _NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
 _USUAL_NAME = 24
 _USUAL = {"exact": True}  # for yes/no columns, the usual value; no for all others
+
 _WITHOUT_SEPARATORS = frozenset({"cohort", "line_number", "pull_request", "year"})
 """Columns whose whole numbers name something, such as a year, and count nothing."""
 
 # Times within a day say nothing about the first and the last commit of a person.
 _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
+
+_MIN_COMPARED, _MIN_TIMES, _MAX_TIMES = 10, 2, 10
 
 
 def format_cell(value: Any, column: str = "") -> str:
@@ -135,9 +138,6 @@ def duration_text(days: float) -> str:
     if months < 24:
         return count_of(months, "month")
     return f"{days / 365.25:.1f} years".replace(".0 ", " ")
-
-
-_MIN_COMPARED, _MIN_TIMES, _MAX_TIMES = 10, 2, 10
 
 
 def compare_counts(count: int, earlier_count: int, span: str) -> str:

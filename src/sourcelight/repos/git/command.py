@@ -24,8 +24,10 @@ from sourcelight.core.errors import GitFailed
 from sourcelight.repos.git.environment import SAFE_OPTIONS, reading_environment
 
 OLDEST_GIT = (2, 31)  # reads configuration from GIT_CONFIG_COUNT, which keeps credentials off the command line
+
 _END_S = 2.0
 """Seconds that git gets to delete its locks before it is killed."""
+
 GitProcess: TypeAlias = subprocess.Popen[bytes]
 """A git that was started."""
 

@@ -10,6 +10,7 @@ NETWORK = ("https", "ssh", "git")
 
 LOCAL = ("file",)
 """Transport for a directory of this machine."""
+
 # How the user reaches remotes: ssh, credentials, certificates, and their own configuration.
 _INHERITED = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
               "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip

@@ -18,8 +18,10 @@ from sourcelight.repos.git.environment import fetching_environment
 
 TAIL_LINES = 40
 """Last lines of standard error that an error quotes."""
+
 CHECK_S = 0.1
 """Seconds between checks for a cancellation while git is silent."""
+
 MAX_LINE_BYTES = 1 << 16
 """Maximum bytes of a line: a remote's own words pass through here, and need not end."""
 

@@ -33,6 +33,7 @@ _MAX_STATE_BYTES = 64 * 1024 * 1024
 _MAX_ERROR_CHARS = 500
 _SAVE_S = 2.0
 _MIN_WAIT_S = 0.05
+
 _LOOK_S = 30.0
 """Seconds after which the list of addresses is reread, even if no mirror is due."""
 

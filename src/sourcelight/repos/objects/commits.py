@@ -28,6 +28,9 @@ _MAX_OFFSET = (1 << 31) - 1
 _MAX_DIGITS = 20
 _MINUTES_A_DAY = 24 * 60
 
+_COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects
+_MAX_TAG_DEPTH = 64
+
 
 def parse_instant(date: bytes) -> tuple[int, int]:
     """Parse git's ``%ad`` with ``--date=raw``: seconds since 1970 and minutes east of UTC.
@@ -156,10 +159,6 @@ def _zone_of(offset_min: int) -> timezone:
     if abs(offset_min) < _MINUTES_A_DAY:
         return timezone(timedelta(minutes=offset_min))
     return UTC
-
-
-_COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects
-_MAX_TAG_DEPTH = 64
 
 
 def peel_to_commit(handle: pygit2.Repository, name: str) -> CommitId:

@@ -20,18 +20,24 @@ from sourcelight.core.caching import LruCache
 from sourcelight.repos.boundary import read_flags
 
 _MAX_CHAIN = 10_000
+
 _MAX_OPEN_PACKS = 64
 """Maximum number of packs with open files. For the others, only their fanout tables stay in memory."""
+
 # Descriptions of more packs are not cached: a repository that is never repacked may have tens of thousands.
 _MAX_PACKS = 4096
 _HEAD_BYTES = 64
+
 _DIFFERENCE_BYTES = 600
 """Bytes of a packed difference that have its leading sizes: Deflate's tables come before them."""
+
 _OFFSET_DELTA, _NAME_DELTA = 6, 7
 _FANOUT_BYTES = 1024
 DIGITS = 40
+
 _MIN_DIGITS = 4
 """The shortest abbreviation that git accepts."""
+
 _MAX_NAMES = 100
 _WINDOW = 100
 _MAGIC = b"\xfftOc\0\0\0\2"

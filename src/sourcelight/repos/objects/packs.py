@@ -32,6 +32,7 @@ MAX_UNFOLDED_BYTES = 64 << 20
 
 _BEFORE_ALL = 1 << 20
 """Priority before libgit2's own readers of loose objects and packs."""
+
 _types: list[type[pygit2.OdbBackend]] = []
 
 

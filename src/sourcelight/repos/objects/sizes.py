@@ -14,6 +14,7 @@ from sourcelight.repos.repository import Repository, common_dir
 
 # gitformat-pack: the fanout table follows a header of 8 bytes; its last entry is the number of objects.
 _LAST_OF_TABLE = 8 + 255 * 4
+
 _MIN_INDEX_BYTES = 24
 """Bytes of an object in the smallest index of a pack (format 1: an offset and a name)."""
 

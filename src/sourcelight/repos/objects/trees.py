@@ -23,6 +23,7 @@ MAX_REPEATS = 4
 """Maximum ratio of a tree's entries to stored entries, beyond `FREE_ENTRIES`."""
 
 FREE_ENTRIES = 100_000
+
 MAX_AVERAGE_PATH_BYTES = 256
 """Bytes of paths for each entry, beyond `FREE_PATH_BYTES`."""
 

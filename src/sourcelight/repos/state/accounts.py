@@ -29,6 +29,15 @@ SITE_ADMINISTRATOR = "Site Administrator"
 USER_ID, ADMINISTRATOR_ID = 1, 2
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
 
+OWNER = "owner"
+_ACCOUNT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
+SESSION_S = 12 * 3600
+
+_LIVE = """SELECT a.id, a.name FROM sessions s JOIN accounts a ON a.id = s.account
+    LEFT JOIN access_tokens t ON t.id = s.token
+    WHERE s.digest = ? AND s.expires_at > ?
+    AND (t.id IS NULL OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?)))"""
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
@@ -136,10 +145,6 @@ class Roles:
             built_in=bool(built_in),
             accounts=tuple(row[0] for row in holders),
         )
-
-
-OWNER = "owner"
-_ACCOUNT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +260,6 @@ class Accounts:
             )
             for account_id, names in roles.items()
         ]
-
-
-SESSION_S = 12 * 3600
-
-_LIVE = """SELECT a.id, a.name FROM sessions s JOIN accounts a ON a.id = s.account
-    LEFT JOIN access_tokens t ON t.id = s.token
-    WHERE s.digest = ? AND s.expires_at > ?
-    AND (t.id IS NULL OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?)))"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,20 @@ MAX_PASSWORD_CHARS = 1000
 # been made with a higher one.
 _MEMORY = 64 * 1024 * 1024
 
+USER_ALL = "user:all"
+MCP = "mcp"
+SCOPES = (USER_ALL, MCP)
+
+FRESH_S = 300
+"""A last use is written when the one on record is older than this, in seconds."""
+
+_PERSONAL = """SELECT id, account, scopes, last_used_at FROM access_tokens
+    WHERE digest = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"""
+
+_OAUTH = """SELECT g.id, g.account, t.scopes, g.last_used_at, g.client, g.resource, c.dynamic
+    FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family JOIN oauth_clients c ON c.id = g.client
+    WHERE t.digest = ? AND t.kind = 'access' AND t.expires_at > ? AND g.revoked_at IS NULL"""
+
 
 def make_token(kind: str) -> str:
     """Make a secret: ``sl``, the letter `kind` and ``_`` in front, so that scanners can recognize it."""
@@ -75,11 +89,6 @@ def _scrypt(password: str, salt: bytes, cost: ScryptCost) -> bytes:
     # A form can send any code point; one that UTF-8 lacks must give a wrong password, not an error.
     text = password.encode("utf-8", "surrogatepass")
     return hashlib.scrypt(text, salt=salt, n=cost.n, r=cost.r, p=cost.p, maxmem=_MEMORY, dklen=32)
-
-
-USER_ALL = "user:all"
-MCP = "mcp"
-SCOPES = (USER_ALL, MCP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,16 +250,6 @@ class AccessTokens:
             )
             for token_id, name, note, scopes, created, expires, revoked, last_used in rows
         ]
-
-
-FRESH_S = 300
-"""A last use is written when the one on record is older than this, in seconds."""
-
-_PERSONAL = """SELECT id, account, scopes, last_used_at FROM access_tokens
-    WHERE digest = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"""
-_OAUTH = """SELECT g.id, g.account, t.scopes, g.last_used_at, g.client, g.resource, c.dynamic
-    FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family JOIN oauth_clients c ON c.id = g.client
-    WHERE t.digest = ? AND t.kind = 'access' AND t.expires_at > ? AND g.revoked_at IS NULL"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from sourcelight.repos.state.oauth import Authorizations, TokenPair
 DEVICE_CODE_S = 600
 INTERVAL_S = 5
 MAX_PENDING = 1_000
+
 COMMAND_LINE_CLIENT = "sgo_cid_sourcegraph-cli"
 """The client id of the stock command-line client, which every service knows without registration."""
 

@@ -10,6 +10,15 @@ from sourcelight.repos.state.accounts import ADMINISTRATOR_ID, PERMISSIONS, SITE
 from sourcelight.repos.state.database import Database
 from sourcelight.repos.state.repositories import RepositoryRegister, is_canonical_path
 
+_GRANTED = """SELECT g.repository, g.place, ifnull(k.name, g.repository) FROM repository_grants g
+    LEFT JOIN repositories k ON k.place = g.place WHERE g.account = ? OR g.role = ?
+    OR g.role IN (SELECT role FROM account_roles WHERE account = ?)"""
+
+_ALLOWED = """SELECT DISTINCT permission FROM role_permissions WHERE role = ?
+    OR role IN (SELECT role FROM account_roles WHERE account = ?)"""
+
+_KEPT = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class RepositoryGrant:
@@ -118,14 +127,6 @@ class RepositoryGrants:
             raise StateError(f"{column} {name!r} doesn't exist")
 
         return column, int(row[0])
-
-
-_GRANTED = """SELECT g.repository, g.place, ifnull(k.name, g.repository) FROM repository_grants g
-    LEFT JOIN repositories k ON k.place = g.place WHERE g.account = ? OR g.role = ?
-    OR g.role IN (SELECT role FROM account_roles WHERE account = ?)"""
-_ALLOWED = """SELECT DISTINCT permission FROM role_permissions WHERE role = ?
-    OR role IN (SELECT role FROM account_roles WHERE account = ?)"""
-_KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)

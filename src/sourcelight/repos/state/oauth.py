@@ -24,6 +24,9 @@ CODE_S = 60
 ACCESS_S = 3600
 REFRESH_S = 30 * 24 * 3600
 
+UNUSED_S = 24 * 3600
+"""Seconds after which a self-registered client without any consent is deleted."""
+
 
 @dataclass(frozen=True, slots=True)
 class OAuthGrant:
@@ -275,10 +278,6 @@ def _forget(connection: sqlite3.Connection, now_s: int) -> None:
         "AND id NOT IN (SELECT family FROM oauth_codes)",
         (now_s - ACCESS_S,),
     )
-
-
-UNUSED_S = 24 * 3600
-"""Seconds after which a self-registered client without any consent is deleted."""
 
 
 @dataclass(frozen=True, slots=True)

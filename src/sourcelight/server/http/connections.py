@@ -22,13 +22,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 log = logging.getLogger("sourcelight.service")
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+
 PENDING_BYTES = "sourcelight.pending_bytes"
 """Key of a request's extensions: a function that returns the unread bytes of its response."""
+
 MAX_OPEN_FILES = 8_192
 # Descriptors for index, repositories, git and state; a service with 300 repositories used 150.
 _OTHER_FILES = 384
 _MIN_CONNECTIONS, _MAX_CONNECTIONS = 64, 4_096
 _LOG_PERIOD_S = 10.0
+
+_MAX_HEADER_BYTES = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +218,6 @@ class AcceptFaults:
         if now_s - self._last >= _LOG_PERIOD_S:
             self._last = now_s
             log.error("%s: %s", context.get("message", "connection error"), exc.strerror or exc)
-
-
-_MAX_HEADER_BYTES = 4_096
 
 
 class TrustedProxies:

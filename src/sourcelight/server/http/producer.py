@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 
 _MAX_IDLE_THREADS = 2
 
+# Estimated bytes of an event without matches, so that at most 256 of them wait in the buffer.
+_EVENT_BYTES = 16 * 1024
+
+# Encoding a smaller batch takes a few milliseconds; one with a line of megabytes may take seconds.
+_LARGE_BYTES = 4 * 1024 * 1024
+
+# Added to the time limit: the engine may end its last step slightly after it.
+_GRACE_S = 0.2
+
 
 class SearchThreads:
     """Runs each task in a thread at once, in an idle one if possible.
@@ -91,12 +100,6 @@ log = logging.getLogger("sourcelight.service")
 
 Item = EncodedMatches | Event
 EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryInfo]], Iterator[bytes]]
-# Estimated bytes of an event without matches, so that at most 256 of them wait in the buffer.
-_EVENT_BYTES = 16 * 1024
-# Encoding a smaller batch takes a few milliseconds; one with a line of megabytes may take seconds.
-_LARGE_BYTES = 4 * 1024 * 1024
-# Added to the time limit: the engine may end its last step slightly after it.
-_GRACE_S = 0.2
 
 
 @dataclass(slots=True)

@@ -25,6 +25,10 @@ DISABLE_DEEPSEARCH = "SRC_MCP_DISABLE_DEEPSEARCH_TOOL"
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]{1,5})?", re.IGNORECASE)
 _BLANK = re.compile(r"[ \t\r\n]*")
 
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=[ \t\r\n]*[}\]])')
+_VISIBLE = re.compile(r"[^\n]")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -370,11 +374,6 @@ def _read_file(path: str) -> list[tuple[str, Any, int]]:
 
     # Read a second time for the line of each setting, which `json` doesn't give.
     return _members(text)
-
-
-_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=[ \t\r\n]*[}\]])')
-_VISIBLE = re.compile(r"[^\n]")
 
 
 def without_comments(text: str) -> str:

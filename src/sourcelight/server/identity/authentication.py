@@ -25,6 +25,10 @@ _FILE = "owner-token"
 _MIN_TOKEN_CHARS = 16
 _NOTE = "first start"
 
+_OWNER_ID = 1
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
 
 @dataclass(frozen=True, slots=True)
 class OwnerToken:
@@ -216,11 +220,6 @@ SUDO = Refusal(403, "This service has no sudo access tokens.")
 #: The text is the spec's, for an account without ``MCP#ACCESS``.
 FORBIDDEN = Refusal(403, "forbidden")
 INSUFFICIENT_SCOPE = Refusal(403, "The scope of this credential does not cover this request.", "insufficient_scope")
-
-
-_OWNER_ID = 1
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Authenticator:

@@ -23,6 +23,7 @@ ENDPOINTS: Mapping[str, str] = {
     f"{PREFIX}/deepsearch": "deepsearch",
 }
 METADATA_PREFIX = "/.well-known/oauth-protected-resource"
+
 LISTS_FILE = Path(__file__).parent / "suite_lists.json"
 """The results of ``tools/list`` by suite for the default options. `scripts/docs` writes it."""
 

@@ -31,18 +31,22 @@ INSTRUCTIONS = (
     "length of an answer."
 )
 """Instructions that apply to all tools, so that their descriptions don't repeat them."""
+
 NAME = "sourcelight"
 # Without pathlib, which takes longer to load than the answer to be written.
 LIST_FILE = __file__.rpartition(os.sep)[0] + "/tool_list.json"
 """The result of ``tools/list`` for the default options, one tool a line. `scripts/docs` writes it."""
+
 PATIENCE_S = 0.1
 """Seconds without a message after which others load. A client that goes on does so in milliseconds, and loading in
 parallel would delay its answers: each needs the interpreter's lock."""
+
 PROTOCOL_VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 """Versions whose `initialize` is answered here."""
 
 
 _INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
 _MAX_EXACT_ID = 2**53
 """Limit above which JSON numbers aren't exact in other parsers."""
 

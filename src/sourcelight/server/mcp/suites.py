@@ -18,9 +18,12 @@ _OLD_PREFIX = "sg_"
 
 SIZE_HINT = "anthropic/maxResultSizeChars"
 """Key of ``_meta`` with the most characters of an answer. The client that knows it puts longer ones into a file."""
+
 _WITHOUT_HINT = 50_000
 """Characters that this client accepts without a hint, so that a hint for less isn't needed."""
+
 _MAX_HINT = 500_000
+
 _CHARACTERS_OF_TOKEN = 6
 """More than code and prose have, which is 3 to 5 by our estimate of tokens."""
 

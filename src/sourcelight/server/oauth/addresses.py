@@ -30,6 +30,21 @@ _FOREIGN = frozenset({
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\uffff\"<>\\^`{|}]")
 
+PREFIX = "/.auth"
+SIGN_IN = "/.auth/sign-in"
+SIGN_OUT = "/.auth/sign-out"
+DEVICE = "/.auth/device"
+DEVICE_AUTHORIZATION = "/.auth/idp/oauth/device_authorization"
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+TOKEN_HELP = "/user/settings/tokens"  # noqa: S105 - an address
+STYLE = "/.auth/style.css"
+AUTHORIZE = "/.auth/idp/oauth/authorize"
+CONSENT = "/.auth/idp/oauth/consent"
+TOKEN = "/.auth/idp/oauth/token"  # noqa: S105 - an address
+REGISTER = "/.auth/idp/oauth/register"
+REVOKE = "/.auth/idp/oauth/revoke"
+METADATA = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+
 
 def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
     """Return the reason why an address can't be a redirect address; "" when it can.
@@ -129,22 +144,6 @@ def _text(parts: SplitResult, *, port: bool = True) -> tuple[object, ...]:
     path = parts.path or ("/" if web else "")
     user = (parts.username, parts.password)
     return parts.scheme, parts.hostname, number, path, parts.query, parts.fragment, user
-
-
-PREFIX = "/.auth"
-SIGN_IN = "/.auth/sign-in"
-SIGN_OUT = "/.auth/sign-out"
-DEVICE = "/.auth/device"
-DEVICE_AUTHORIZATION = "/.auth/idp/oauth/device_authorization"
-DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-TOKEN_HELP = "/user/settings/tokens"  # noqa: S105 - an address
-STYLE = "/.auth/style.css"
-AUTHORIZE = "/.auth/idp/oauth/authorize"
-CONSENT = "/.auth/idp/oauth/consent"
-TOKEN = "/.auth/idp/oauth/token"  # noqa: S105 - an address
-REGISTER = "/.auth/idp/oauth/register"
-REVOKE = "/.auth/idp/oauth/revoke"
-METADATA = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ PENDING_S = 600
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
+_SIGN_IN_WINDOW_S = 300
+_IPV6_NETWORK_BITS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class PendingAuthorization:
@@ -107,8 +110,6 @@ class FormSealer:
 
 
 Result = TypeVar("Result")
-_SIGN_IN_WINDOW_S = 300
-_IPV6_NETWORK_BITS = 64
 
 
 def network_of(request: Request) -> str:

@@ -38,6 +38,15 @@ REQUEST_ERRORS = (QueryError, PatternError)
 
 _NOT_OF_ENGINE = (StorageError, ShardDamaged, Cancelled, *WORKER_GONE)
 
+REFRESH_S = 1.0
+"""Seconds after which schedulers list their workers again, while searches arrive."""
+
+ANSWER_S = 1.0
+"""Seconds for a scheduler, or a worker that did not answer before, to reply."""
+
+_MAX_MESSAGES = 8
+"""Workers that get their list of shards at the same time; searches take precedence."""
+
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
@@ -79,17 +88,6 @@ def is_poisoned(failed_attempts: Iterable[FailedAttempt]) -> bool:
     # Equal reasons from two workers point to the request. Different ones may be two broken machines.
     failure_reasons = [attempt.reason for attempt in attempts if attempt.engine]
     return len(failure_reasons) > len(set(failure_reasons)) or sum(attempt.died for attempt in attempts) > 1
-
-
-REFRESH_S = 1.0
-"""Seconds after which schedulers list their workers again, while searches arrive."""
-
-ANSWER_S = 1.0
-"""Seconds for a scheduler, or a worker that did not answer before, to reply."""
-
-
-_MAX_MESSAGES = 8
-"""Workers that get their list of shards at the same time; searches take precedence."""
 
 
 @dataclass(frozen=True, slots=True)

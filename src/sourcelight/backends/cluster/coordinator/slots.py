@@ -16,6 +16,7 @@ from sourcelight.core.errors import ClusterError
 
 PHASES = (REPOSITORIES, COMMITS, SYMBOLS, FILES)
 _OVER = len(PHASES)
+
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum bytes in the buffer. Beyond it, only the stream that the reader waits for may continue."""
 

@@ -15,6 +15,7 @@ from sourcelight.repos.repository import UNKNOWN_LENDER, SkippedRepository
 
 CURRENT = "current.json"
 NO_SHARD = ShardId("")
+
 FORMAT = 2
 """Raised whenever older code can't read what this code writes."""
 

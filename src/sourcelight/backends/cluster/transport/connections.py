@@ -17,6 +17,20 @@ from sourcelight.backends.cluster.transport.exchange import WorkerExchange, brok
 from sourcelight.backends.cluster.transport.packing import Message, pack
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
+_TICK_S = 0.1
+
+CONNECT_S, GREET_S = 0.4, 2.0
+"""Seconds that a machine has to take a connection, and a worker on it to greet: it may be busy."""
+
+_LOOK_S = 0.1
+"""Seconds after which a separate check finds out whether the machine exists: Dask retries a refused port."""
+
+_TRIES = 5
+"""Dask gives its first try one in so many of the seconds that it is allowed."""
+
+_AT_ONCE = 32
+"""Connections that are made at the same time; others wait, which counts for nothing."""
+
 
 def require_distributed() -> None:
     """Raise `MissingExtra` where Dask distributed is not installed."""
@@ -99,9 +113,6 @@ def dask_client(scheduler: str, tls: Mapping[str, str] | None) -> Any:
         raise WorkersUnreachable(scheduler, str(error) or "no answer") from error
 
 
-_TICK_S = 0.1
-
-
 @contextlib.asynccontextmanager
 async def patient(seconds: float) -> AsyncGenerator[None]:
     """Raise `TimeoutError` inside the block after `seconds`, by a clock that ticks on the event loop.
@@ -129,18 +140,6 @@ async def patient(seconds: float) -> AsyncGenerator[None]:
             if ticking is not None:
                 ticking.cancel()
 
-
-CONNECT_S, GREET_S = 0.4, 2.0
-"""Seconds that a machine has to take a connection, and a worker on it to greet: it may be busy."""
-
-_LOOK_S = 0.1
-"""Seconds after which a separate check finds out whether the machine exists: Dask retries a refused port."""
-
-_TRIES = 5
-"""Dask gives its first try one in so many of the seconds that it is allowed."""
-
-_AT_ONCE = 32
-"""Connections that are made at the same time; others wait, which counts for nothing."""
 
 # Poll and not epoll: an epoll selector opens a descriptor of its own, for one look. `select` can't watch descriptors
 # above 1023.

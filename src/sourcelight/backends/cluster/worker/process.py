@@ -27,8 +27,10 @@ from sourcelight.core.errors import WorkersUnreachable
 
 PRELOAD = "sourcelight.backends.cluster.worker.process"
 START_S = 30.0
+
 _handlers: WeakKeyDictionary[Any, RequestHandler] = WeakKeyDictionary()
 """Request handlers of the workers in this process."""
+
 SWITCH_S = 0.001
 """Seconds after which a thread that computes lets another one continue: at 0.005, which Python has, a message waits for
 several times that until it is sent, since each call of the system gives the turn away."""

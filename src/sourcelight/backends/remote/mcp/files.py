@@ -19,6 +19,7 @@ _PAGE_ROWS = 1_000
 _USUAL_PAGE = 50  # of list_repos without a limit, as services document it
 _LISTED_PAGES = frozenset({100, 500, 1_000, 2_000, 5_000, 10_000})  # 1,000 is documented; others are round numbers
 _COMPLETENESS_KEYS = frozenset({"pageInfo", "limitHit", "truncated", "hasMoreResults", "hasMore", "total"})
+
 _MAX_PAGES = 10_000
 """Maximum pages of one list, because a broken service may return cursors forever."""
 

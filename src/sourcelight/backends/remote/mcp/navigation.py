@@ -25,6 +25,7 @@ from sourcelight.core.tools.catalog import COLUMNS, table_of
 _HEX = re.compile(r"[0-9a-f]{40}")
 _MAX_REFERENCES = 10_000
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # 10 is documented without a limit; others are round numbers
+
 _LINES_ABOVE_REFERENCE, _LINES_ABOVE_DEFINITION = 4, 2
 """Lines of context that services of the text form show above a reference, and above a definition."""
 

@@ -61,6 +61,15 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 }
 """Keys of lists of objects, each with its alternative required fields."""
 
+# Sentences of `sourcelight serve`; sentences of other services stay unchanged.
+_NEAR = r"(?:; did you mean ([^\n;]+)\?)?"
+
+_ERROR_REPOSITORY = re.compile(rf"repository not found: (\S[^\n]*?){_NEAR}")
+_REVISION = re.compile(rf"revision not found: ([^\s@][^\n@]*)@([^\n]*?){_NEAR}")
+_PATH = re.compile(r"path not found in ([^\n@]+?)(?:@([^\n]*?))?: ([^\n]*?)(?:; ([^\n]*))?")
+_MAX_ERROR_CHARS = 20_000
+_TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re.IGNORECASE)
+
 
 @dataclass(slots=True)
 class TextChunk:
@@ -341,15 +350,6 @@ def notices(payload: Mapping[str, Any]) -> tuple[str, ...]:
 def is_cut(payload: Mapping[str, Any]) -> bool:
     """Return whether a typed object is marked as incomplete."""
     return any(bool(payload.get(key)) for key in ("limitHit", "truncated", "hasMoreResults", "hasMore"))
-
-
-# Sentences of `sourcelight serve`; sentences of other services stay unchanged.
-_NEAR = r"(?:; did you mean ([^\n;]+)\?)?"
-_ERROR_REPOSITORY = re.compile(rf"repository not found: (\S[^\n]*?){_NEAR}")
-_REVISION = re.compile(rf"revision not found: ([^\s@][^\n@]*)@([^\n]*?){_NEAR}")
-_PATH = re.compile(r"path not found in ([^\n@]+?)(?:@([^\n]*?))?: ([^\n]*?)(?:; ([^\n]*))?")
-_MAX_ERROR_CHARS = 20_000
-_TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re.IGNORECASE)
 
 
 def tool_error(name: str, text: str) -> SourcelightError:

@@ -31,6 +31,7 @@ from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightErro
 
 CALL_TIMEOUT_S = 300.0
 """Timeout of a call: deep search takes minutes."""
+
 _MAX_REFUSAL_CHARS = 2000
 _MAX_STAGE_CHARS = 500
 _MAX_PAGES = 100

@@ -21,6 +21,9 @@ from sourcelight.core.errors import SignInFailed
 
 _EARLY_S = 60.0  # a token that is about to end would end on its way
 
+_LOCK_OLD_S = 30.0
+_LOCK_LOOK_S = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Registration:
@@ -67,10 +70,6 @@ class Tokens:
             time.time() + float(lasts) if isinstance(lasts, int | float) and not isinstance(lasts, bool) else None,
             str(answer.get("scope") or (previous.scope if previous else "")),
         )
-
-
-_LOCK_OLD_S = 30.0
-_LOCK_LOOK_S = 0.05
 
 
 def sign_in_folder() -> Path:

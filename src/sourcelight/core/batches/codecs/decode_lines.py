@@ -31,12 +31,11 @@ from sourcelight.core.batches.records import WireLine, WireRange, WireRecord
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MAX_OVERLAPS = 1 << 23
 
+_FIRST_LINE = attrgetter("content_start.line")
+
 
 class OverlappingRanges(ValueError):
     """Raised for ranges that lie over each other so often that they can't be matches."""
-
-
-_FIRST_LINE = attrgetter("content_start.line")
 
 
 class ChunkRows:

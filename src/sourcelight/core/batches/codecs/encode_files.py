@@ -27,6 +27,19 @@ from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.wire.encode import dump
 
+_SEPARATOR = "\x7f"
+_LONG_BYTES = 1024
+
+_FEW = 48
+"""Rows up to which Python's own objects are the quicker way."""
+
+_LINE = b'{"line":"'
+_NUMBER = b'","lineNumber":'
+_SPANS = b',"offsetAndLengths":[['
+_NEXT = b"]]}," + _LINE
+_LINES = b',"hunks":null,"lineMatches":[' + _LINE
+_END = b"]]}]"
+
 
 class RowEncoder:
     """Rows of type ``content`` and ``path`` as Python values: per file once, per line for all."""
@@ -147,19 +160,6 @@ def row_payloads(
     """Yield the JSON array of each group of whole files, as lines or as paths."""
     for start, end in groups:
         yield dump(RowEncoder(rows.slice(start, end), repositories).matches())
-
-
-_SEPARATOR = "\x7f"
-_LONG_BYTES = 1024
-_FEW = 48
-"""Rows up to which Python's own objects are the quicker way."""
-
-_LINE = b'{"line":"'
-_NUMBER = b'","lineNumber":'
-_SPANS = b',"offsetAndLengths":[['
-_NEXT = b"]]}," + _LINE
-_LINES = b',"hunks":null,"lineMatches":[' + _LINE
-_END = b"]]}]"
 
 
 class FileEncoder:

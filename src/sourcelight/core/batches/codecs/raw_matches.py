@@ -22,6 +22,21 @@ from sourcelight.core.batches.codecs.wire_columns import CodedValues, add_entrie
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
 from sourcelight.core.wire.encode import dump
 
+_SEPARATOR = "\x7f"
+_SPLIT = b"\x7f"
+_LONG_BYTES = 1024
+_TEXT_PER_EVENT = 512 * 1024
+
+_MAX_TEXT_BYTES, _MAX_SPANS = 1024 * 1024, 100_000
+"""Maximum bytes of the lines of a file, and maximum spans of all files, that fit into one event."""
+
+_CONTENT, _PATH = b'{"type":"content","path":"', b'{"type":"path","path":"'
+_LINES = b',"hunks":null,"lineMatches":[{"line":"'
+_NUMBER = b'","lineNumber":'
+_SPANS = b',"offsetAndLengths":[['
+_NEXT = b']]},{"line":"'
+_END = b"]]}]"
+
 
 class RepositoryRevision(NamedTuple):
     """The revision of a file: its repository's name and number, the requested revision, and the commit."""
@@ -157,21 +172,6 @@ class RawMatchBatch(MatchBatch):
     def nbytes(self) -> int:
         """Approximate number of bytes."""
         return self.raw.nbytes
-
-
-_SEPARATOR = "\x7f"
-_SPLIT = b"\x7f"
-_LONG_BYTES = 1024
-_TEXT_PER_EVENT = 512 * 1024
-_MAX_TEXT_BYTES, _MAX_SPANS = 1024 * 1024, 100_000
-"""Maximum bytes of the lines of a file, and maximum spans of all files, that fit into one event."""
-
-_CONTENT, _PATH = b'{"type":"content","path":"', b'{"type":"path","path":"'
-_LINES = b',"hunks":null,"lineMatches":[{"line":"'
-_NUMBER = b'","lineNumber":'
-_SPANS = b',"offsetAndLengths":[['
-_NEXT = b']]},{"line":"'
-_END = b"]]}]"
 
 
 def can_encode(matches: RawMatches) -> bool:

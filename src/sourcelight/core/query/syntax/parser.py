@@ -14,6 +14,7 @@ from sourcelight.core.query.fields import NEED_VALUES, STRUCTURE
 from sourcelight.core.query.syntax.lexer import Lexer, RawFilter, RawPattern
 
 MAX_DEPTH = 100
+
 MAX_STRUCTURE_QUERY = 20_000
 """Maximum characters of a query of structural patterns: each bracket is scanned again for each group it may open."""
 

@@ -256,5 +256,6 @@ _READERS: Mapping[tuple[str, str], tuple[str, _Reader]] = {
     ("file", "has.contributor"): ("has.contributor", _contributor),
     ("rev", "at.time"): ("at.time", _at_time),
 }
+
 PREDICATES: frozenset[str] = frozenset(f"{on}:{name}" for (on, _), (name, _) in _READERS.items())
 """All predicates under their canonical names, such as ``repo:has.path``."""

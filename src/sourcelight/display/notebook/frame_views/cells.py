@@ -17,8 +17,10 @@ LINE_CHARS, PATH_CHARS, NAME_CHARS, TEXT_CHARS = 96, 40, 28, 80
 _TITLE_CHARS = 500
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PATHS = frozenset({"path", "old_path", "other_path", "directory"})
+
 _DAYS = frozenset({"first_date", "last_date", "oldest_date", "newest_date"})
 """Dates displayed as a day: they limit a period, next to many numbers."""
+
 _CODE_TEXTS = frozenset({"chunk", "code", "patch", "context"})
 CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", "match", "patch", "symbol", "context"})
 _SINGLE_COLUMNS = frozenset({"start", "caller"})

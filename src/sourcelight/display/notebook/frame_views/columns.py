@@ -48,6 +48,7 @@ _FIRST: Mapping[str, tuple[str, ...]] = {
     "spans": ("row", "repository", "path", "line_number", "match", "start", "end", "field"),
 }  # fmt: skip
 """Columns on display of tables with too many for a page; a table that is not here displays all that its rows fill."""
+
 _EMPTY_MATCHES = ("repository", "path", "line_number", "line")
 _SHOWN_TABLES: Mapping[str, tuple[str, ...]] = {
     **{name: tuple(column.name for column in columns) for name, columns in {**FRAMES, **COLUMNS}.items()},
@@ -56,14 +57,19 @@ _SHOWN_TABLES: Mapping[str, tuple[str, ...]] = {
         "start", "end", "match",
     ),
 }  # fmt: skip
+
 _CROWDED: Mapping[str, frozenset[str]] = {"matches": frozenset({"commit", "match_count", "language"})}
 """Columns that a table hides when the reader adds others: a page is too narrow for all."""
+
 _DETAILS = ("_author_email", "_author_date")
 """Endings of columns that `blame` and others add, and that the author and the date make redundant."""
+
 _WORKING = frozenset({"person", "period", "weekday", "hour", "merge", "size", "organization"})
 """Columns by which reports count commits; the rows behind a number show those of the history."""
+
 _LEADING = (SERVICE.name, NAME.name)
 _HIDDEN = frozenset({"url", "repository_id", "start", "end", "name_start", "name_end"})
+
 _COUNTED_ROWS = 100_000
 """Rows that are looked at to learn whether a column is filled; the rest of a larger frame costs too much time."""
 

@@ -36,8 +36,10 @@ white-space:nowrap !important;max-width:none !important}
 .sl-frame .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:4px}
 </style>"""
 _OURS = frozenset({"endpoint", "version"})
+
 REPORT = "report"
 """Key in the `attrs` of a report's tables: its title."""
+
 _MAX_NAME_CHARS = 60
 _MAX_WORD_CHARS = 16
 _PLACES = frozenset({"path", "symbol", "match"})

@@ -22,6 +22,12 @@ from sourcelight.core.backend import no_folder
 from sourcelight.core.batches.results import file_url, repository_url
 from sourcelight.core.markup import escape, link, own_address
 
+_ADDRESS = re.compile(
+    r"/(?P<repository>[^@?#]+?)(?:@(?P<commit>[^/?#]+))?/-/"
+    r"(?:blob/(?P<path>[^?#]+)(?:\?L(?P<line>\d{1,9})(?:-\d{1,9})?)?|commit/(?P<shown_commit>[0-9a-f]{7,64}))"
+)
+"""Paths of `file_url` and of commits, without a service in front."""
+
 
 def lab_path(file: str) -> str:
     """Return a file's path at the Jupyter server that started this kernel; empty when it does not show the file."""
@@ -58,11 +64,6 @@ def relative_to_notebook(file: str) -> str:
 
 
 Kind = Literal["service", "host", "lab"]
-_ADDRESS = re.compile(
-    r"/(?P<repository>[^@?#]+?)(?:@(?P<commit>[^/?#]+))?/-/"
-    r"(?:blob/(?P<path>[^?#]+)(?:\?L(?P<line>\d{1,9})(?:-\d{1,9})?)?|commit/(?P<shown_commit>[0-9a-f]{7,64}))"
-)
-"""Paths of `file_url` and of commits, without a service in front."""
 
 
 @dataclass(frozen=True, slots=True)

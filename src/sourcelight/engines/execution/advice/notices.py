@@ -18,8 +18,10 @@ from sourcelight.engines.execution.advice.proposals import advise, unknown_predi
 
 _MAX_LISTED = 10
 MAX_PROPOSED = 3
+
 TRY_S = 0.3
 """Seconds that one proposed query may take to show that it finds something."""
+
 MAX_CHARACTERS = 2_000
 """Maximum characters of a query that is parsed again for advice: longer ones are slow, and made by a program."""
 

@@ -61,6 +61,7 @@ _SELECTED = {
 }
 _ENDINGS = frozenset({"ext", "extension", "filetype"})
 _DEFINITIONS = frozenset({"sym", "symbol", "def", "function", "class"})
+
 _ELSEWHERE = {
     "branch": "rev",
     "tag": "rev",
@@ -73,9 +74,13 @@ _ELSEWHERE = {
     "project": "repo",
 }
 """Names of filters in other tools."""
+
 _MAX_ADVICE = 20
+
 _TYPED = frozenset("\"'()/\\")
 """Characters with different meanings in the pattern types."""
+
+NO_KIND = "type: has no kind of result, so nothing is searched"
 
 
 def advise(query: Query) -> tuple[Advice, ...]:
@@ -158,9 +163,6 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
     if any(item.value == OTHER_STRUCTURE for item in alternative.all("patterntype")):
         message = "patternType:structural is ignored: structural search isn't supported in this form"
         yield Advice("no-effect", message, f"use patternType:{STRUCTURE}, with patterns of code such as foo($A, $$$)")
-
-
-NO_KIND = "type: has no kind of result, so nothing is searched"
 
 
 def _did_you_mean(item: Filter, otherwise: str) -> str:

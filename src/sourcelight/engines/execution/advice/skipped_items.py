@@ -19,6 +19,30 @@ _MAX_LISTED = 10
 _MAX_IN_TITLE = 2
 _MAX_TITLE_CHARS = 160
 
+_NOT_READABLE = "are not in this clone, or can't be read, so their content was not searched"
+
+_FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
+    "binary": ("document-binary", "binary files", "have a NUL byte", "info"),
+    "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
+    "missing": ("document-missing", "files missing", _NOT_READABLE, "warn"),
+    "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
+    UNRANKED: (
+        "symbols-pending",
+        "files ranked without definitions",
+        "have not been parsed yet, so the same limit may select other matches later",
+        "warn",
+    ),
+    **UNREAD_STRUCTURES,
+    **CELL_NOTICES,
+    "symbols-incomplete": (
+        "symbols-incomplete",
+        "files parsed in part",
+        "were too large, too slow or too broken to be parsed in full",
+        "info",
+    ),
+}
+"""Reason, noun, description and severity of each kind of files that were not read, in the order of display."""
+
 
 def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
     """Return repositories that could not be indexed, with the reason."""
@@ -174,30 +198,6 @@ def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skippe
             message=f"{files:,} modified, deleted or untracked files of work trees were not searched; HEAD was. "
             f"Open with worktree=True to search them:\n{names(list(files_by_repository))}",
         )
-
-
-_NOT_READABLE = "are not in this clone, or can't be read, so their content was not searched"
-_FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
-    "binary": ("document-binary", "binary files", "have a NUL byte", "info"),
-    "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
-    "missing": ("document-missing", "files missing", _NOT_READABLE, "warn"),
-    "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
-    UNRANKED: (
-        "symbols-pending",
-        "files ranked without definitions",
-        "have not been parsed yet, so the same limit may select other matches later",
-        "warn",
-    ),
-    **UNREAD_STRUCTURES,
-    **CELL_NOTICES,
-    "symbols-incomplete": (
-        "symbols-incomplete",
-        "files parsed in part",
-        "were too large, too slow or too broken to be parsed in full",
-        "info",
-    ),
-}
-"""Reason, noun, description and severity of each kind of files that were not read, in the order of display."""
 
 
 def named_only(

@@ -24,8 +24,12 @@ from sourcelight.repos import Repository, RepositoryKey, Viewer
 
 KINDS = ("text", "definitions", "ranking", "history", "scip")
 """Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
+
 _SIDE_TABLES = {"definitions": ("symbols",), "ranking": ("terms", "subjects")}
 _SCIP = "scip"
+
+DETAILED = 20
+"""Maximum number of repositories whose size on disk and index state are checked, at 1 ms each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +175,6 @@ def _size(path: Path) -> int:
     with contextlib.suppress(OSError):
         return path.stat(follow_symlinks=False).st_size
     return 0
-
-
-DETAILED = 20
-"""Maximum number of repositories whose size on disk and index state are checked, at 1 ms each."""
 
 
 def overview(repositories: IndexedRepositories, viewer: Viewer) -> tuple[RepositoryOverview, ...]:

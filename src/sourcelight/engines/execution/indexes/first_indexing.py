@@ -13,6 +13,7 @@ from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.storage import worker_pool
 
 _STEP_S = 0.1
+
 INDEXING_WAIT_S = 10.0
 """Seconds that a search waits for the first indexing; it continues with the repositories that are indexed."""
 

@@ -31,8 +31,10 @@ from sourcelight.repos import Catalog, Repository, resolve
 from sourcelight.repos.objects import store_size
 
 WORKTREE = "WORKTREE"
+
 FULL_CHECK_S = 0.25
 """Seconds after which new repositories and changed settings are noticed at the latest; new commits are at once."""
+
 RETRY_S = 30.0
 """Seconds between attempts to index an unchanged repository that failed, for example because of a full disk."""
 
@@ -47,6 +49,7 @@ _MAX_CACHED_TARGETS = 32
 
 _WATCH_S = 0.02
 """Seconds between looks at the time limit while terms are built."""
+
 _TIMED_OUT = "the time limit passed while its words were read; ask again in a moment"
 
 

@@ -27,6 +27,8 @@ from sourcelight.engines.execution.results.codeowners import PLACES, CodeOwners,
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.scan.chunks import truncate_line
 
+_FILES = frozenset({"content", "path", "symbol"})
+
 
 @dataclass(frozen=True, slots=True)
 class FileOwners:
@@ -158,9 +160,6 @@ class OwnerPredicate:
             description="\n\n".join(sentences),
             kind="warning",
         )
-
-
-_FILES = frozenset({"content", "path", "symbol"})
 
 
 @dataclass(slots=True)

@@ -27,6 +27,8 @@ _KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbo
 FileKey = tuple[str, str]
 """A repository's name and the requested revision."""
 
+_CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
+
 
 class Selector:
     """Converts batches of one alternative's results to the kind of its ``select:``.
@@ -174,10 +176,11 @@ def _empty_lists(count: int) -> Any:
 
 
 _Row = dict[str, Any]
+
 _Key = tuple[str | None, bool]
 """A path, and whether rows are definitions, which are kept apart from other matches of the file."""
+
 _LineKey = tuple[int, int, int, str]
-_CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
 
 
 def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:

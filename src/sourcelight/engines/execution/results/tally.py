@@ -30,6 +30,32 @@ _AGES = (
     ("before", "2 months ago", "Older than 2 months"),
 )
 
+MAX_FILTERS = 1000
+
+_TYPES = {
+    "content": ("type:file", "Code"),
+    "path": ("type:path", "Paths"),
+    "symbol": ("type:symbol", "Symbols"),
+    "repo": ("type:repo", "Repositories"),
+    "commit": ("type:commit", "Commits"),
+    "diff": ("type:diff", "Diffs"),
+}
+
+_EXCLUDES = (
+    ("Exclude _test.*", r"_test\.\w+$"),
+    ("Exclude .test.*", r"\.test\.\w+$"),
+    ("Exclude Ruby tests", r"_spec\.rb$"),
+    ("Exclude vendor", r"(^|/)vendor/"),
+    ("Exclude third party", r"(^|/)third[_\-]?party/"),
+    ("Exclude node_modules", r"(^|/)node_modules/"),
+    ("Exclude minified JavaScript", r"\.min\.js$"),
+    ("Exclude JavaScript maps", r"\.js\.map$"),
+)
+
+_ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
+_REQUIRED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
+_SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
+
 
 class CommitCounts:
     """Counts each commit once while its rows pass; rows of one commit must be adjacent.
@@ -108,30 +134,6 @@ class CommitCounts:
                     exhaustive=exhaustive,
                     kind="commit date",
                 )
-
-
-MAX_FILTERS = 1000
-_TYPES = {
-    "content": ("type:file", "Code"),
-    "path": ("type:path", "Paths"),
-    "symbol": ("type:symbol", "Symbols"),
-    "repo": ("type:repo", "Repositories"),
-    "commit": ("type:commit", "Commits"),
-    "diff": ("type:diff", "Diffs"),
-}
-_EXCLUDES = (
-    ("Exclude _test.*", r"_test\.\w+$"),
-    ("Exclude .test.*", r"\.test\.\w+$"),
-    ("Exclude Ruby tests", r"_spec\.rb$"),
-    ("Exclude vendor", r"(^|/)vendor/"),
-    ("Exclude third party", r"(^|/)third[_\-]?party/"),
-    ("Exclude node_modules", r"(^|/)node_modules/"),
-    ("Exclude minified JavaScript", r"\.min\.js$"),
-    ("Exclude JavaScript maps", r"\.js\.map$"),
-)
-_ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
-_REQUIRED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
-_SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
 class Tally:

@@ -18,8 +18,19 @@ from sourcelight.repos import Repository, is_revision, matching_refs, newest_bef
 
 _BRANCH = "refs/heads/"
 _EXCLUDED = "*!"
+
 RevisionCommit = tuple[str, CommitId]
 """A revision as displayed, and its commit."""
+
+_SCOPES = frozenset({FilterScope.REPOSITORY, FilterScope.FILE, FilterScope.TEXT})
+
+_FIELDS = tuple(
+    item.name for item in FIELDS.values() if item.is_offered and item.scope in _SCOPES and item.name != "context"
+)
+"""Filters that the query of a context may have; patterns, including ``content:``, are refused separately."""
+
+_PREDICATES = frozenset({"has.meta", "has.topic", "has.description"})
+_EVERYTHING = frozenset({"", "global"})
 
 
 @dataclass(slots=True)
@@ -190,15 +201,6 @@ def _commit_before(repository: Repository, predicate: Predicate, cancellation: C
         return RevisionRequest(missing=[f"{start} before {predicate.args['time']}"])
 
     return RevisionRequest([(commit, commit)])
-
-
-_SCOPES = frozenset({FilterScope.REPOSITORY, FilterScope.FILE, FilterScope.TEXT})
-_FIELDS = tuple(
-    item.name for item in FIELDS.values() if item.is_offered and item.scope in _SCOPES and item.name != "context"
-)
-"""Filters that the query of a context may have; patterns, including ``content:``, are refused separately."""
-_PREDICATES = frozenset({"has.meta", "has.topic", "has.description"})
-_EVERYTHING = frozenset({"", "global"})
 
 
 @dataclass(frozen=True, slots=True)

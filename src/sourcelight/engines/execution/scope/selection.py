@@ -20,10 +20,12 @@ from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOpt
 from sourcelight.repos import Repository, has_commit_after
 
 _OF_INFO = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
+
 TargetKey = tuple[str, str, str]
 """Identity of a target: the repository's key, the requested revision, the commit."""
 
 _OF_FILES = frozenset({"has.path", "has.content", "has.file"})
+
 _AS_PREDICATES = {
     "repohasfile": ("has.path", "path"),
     "repohascommitafter": ("has.commit.after", "time"),
@@ -32,8 +34,13 @@ _AS_PREDICATES = {
 
 _COMMITS = {"commit", "diff"}
 _SELECTS_BY_INDEX = {"symbol", "owners"}
+
 _SELECTIONS: IdentityCache[Sequence[Repository], RepositorySelection] = IdentityCache(8)
 """Selections by fork, archived and visibility alone."""
+
+# `repo:^github\.com/a/b$` names one repository: no operator of a regular expression between the anchors.
+# An at sign in a name can only be written as its number: the character itself begins a revision.
+_EXACT = re.compile(r"\^(?:\\[^a-zA-Z0-9]|\\x40|[^\\.*+?()\[\]{}|^$])+\$")
 
 
 def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
@@ -209,11 +216,6 @@ def _question(predicate: Predicate, *, case_sensitive: bool) -> TextQuery:
 
     compiled = compile_pattern(content, kind="regexp", case_sensitive=case_sensitive)
     return TextQuery(FileTerm(compiled, content=True, path=False), files)
-
-
-# `repo:^github\.com/a/b$` names one repository: no operator of a regular expression between the anchors.
-# An at sign in a name can only be written as its number: the character itself begins a revision.
-_EXACT = re.compile(r"\^(?:\\[^a-zA-Z0-9]|\\x40|[^\\.*+?()\[\]{}|^$])+\$")
 
 
 @dataclass(frozen=True, slots=True)

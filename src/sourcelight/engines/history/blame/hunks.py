@@ -24,6 +24,15 @@ from sourcelight.engines.history.git import PATCH_DATA_BYTES, git_bytes, git_chu
 from sourcelight.repos import Repository
 from sourcelight.repos.repository import common_dir
 
+NO_HUNKS: Hunks = np.zeros((0, 4), np.int64)
+_FILE = 0o100644
+_PAIRS_OF_A_TREE = 1000
+_OPTIONS = ("-p", "-U0", "--text", "--no-renames", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/")
+_HUNK_OR_FILE = re.compile(rb"\n(?:@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|diff --git a/(\d+) )")
+
+_MAX_MARK_BYTES = 256
+"""Bytes; numbers of lines and of pairs are much shorter."""
+
 
 class SyntheticTrees:
     """A temporary object folder beside a repository's own; nothing is written to the repository.
@@ -91,15 +100,6 @@ Pair: TypeAlias = tuple[bytes, bytes]
 Hunks: TypeAlias = Int64Array
 """n x 4: the first old line and how many, the first new line and how many. Lines count from 0; a side without lines
 names the line after its position."""
-
-NO_HUNKS: Hunks = np.zeros((0, 4), np.int64)
-
-_FILE = 0o100644
-_PAIRS_OF_A_TREE = 1000
-_OPTIONS = ("-p", "-U0", "--text", "--no-renames", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/")
-_HUNK_OR_FILE = re.compile(rb"\n(?:@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|diff --git a/(\d+) )")
-_MAX_MARK_BYTES = 256
-"""Bytes; numbers of lines and of pairs are much shorter."""
 
 
 def read_hunks(

@@ -19,6 +19,7 @@ from sourcelight.repos import ObjectReader
 ResolvedLines: TypeAlias = tuple[NDArray[np.int32] | None, bool]
 
 _CHECK_EVERY = 100
+
 MAX_FILE_BYTES = 16 << 20
 """Bytes above which a file counts as none that has lines."""
 

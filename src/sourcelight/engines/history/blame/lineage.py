@@ -24,6 +24,21 @@ from sourcelight.repos.objects import store_size
 
 _MARK = b"\1"
 
+_FILE = 0o100000
+_KINDS = 0o170000
+_CHECK_EVERY = 200
+_COUNT_EVERY = 20
+
+MAX_ENTRIES = 4_000_000
+"""Files of all branches that are followed at once: 40 bytes each. A fork copies them, however few it changes."""
+
+ENTRIES_PER_OBJECT = 10
+"""Entries beyond, for each object that the repository stores."""
+
+NEW, EDITED, MIXED, UNKNOWN_LINES, MOVED = range(5)
+"""Kinds of states: all lines are new; an earlier state was edited; several were mixed, mostly by a merge; the lines are
+unknown; a state was taken over whole, such as by a rename."""
+
 
 @dataclass(frozen=True, slots=True)
 class MergeChange:
@@ -126,21 +141,6 @@ class Ownership:
         """Files for which equality with git blame isn't proven."""
         return [path for path, file in self.files.items() if not file.exact]
 
-
-_FILE = 0o100000
-_KINDS = 0o170000
-_CHECK_EVERY = 200
-_COUNT_EVERY = 20
-
-MAX_ENTRIES = 4_000_000
-"""Files of all branches that are followed at once: 40 bytes each. A fork copies them, however few it changes."""
-
-ENTRIES_PER_OBJECT = 10
-"""Entries beyond, for each object that the repository stores."""
-
-NEW, EDITED, MIXED, UNKNOWN_LINES, MOVED = range(5)
-"""Kinds of states: all lines are new; an earlier state was edited; several were mixed, mostly by a merge; the lines are
-unknown; a state was taken over whole, such as by a rename."""
 
 State = dict[int, int]
 

@@ -29,6 +29,11 @@ FORMAT = 3
 
 _NO_STEP = (-1, -1, -1)
 
+_MAX_CACHED = 8
+
+_MAX_EXACT_CHANGES = 4_000
+"""Changed files of a history up to which git compares all contents again unasked: about half a second."""
+
 
 def load_ownership(history: History, commit: str) -> Ownership | None:
     """Return the stored ownership of a commit, 40 hex digits; None when it is absent or of other segments.
@@ -129,12 +134,6 @@ def _path(history: History, commit: str) -> Path | None:
 
 def _segments(history: History) -> list[str]:
     return [segment.file.path.name for segment in history.segments]
-
-
-_MAX_CACHED = 8
-
-_MAX_EXACT_CHANGES = 4_000
-"""Changed files of a history up to which git compares all contents again unasked: about half a second."""
 
 
 _cache: LruCache[tuple[str, str], Ownership] = LruCache(_MAX_CACHED)

@@ -42,6 +42,7 @@ _RELATION_NOTICES = {
     "diverged": DIVERGED,
     "unrelated": "base and head have no common history",
 }
+
 FREE_CONTENT_BYTES = 1 << 30
 """Bytes of contents that are compared for a whole comparison, both sides of each file."""
 
@@ -53,6 +54,9 @@ CONTENT_PER_BYTE, PATCH_PER_BYTE = 16, 4
 
 _MAX_CACHED_BYTES = 64 << 20
 _LIST_BYTES_PER_FILE = 400
+
+_CALL = "compare_revisions"
+_CHECK_BYTES = 4
 
 
 @dataclass(slots=True)
@@ -346,10 +350,6 @@ def _known_relation(history: History, base: str, head: str) -> str | None:
         return "behind"
 
     return "diverged" if (of_base & of_head).any() else "unrelated"
-
-
-_CALL = "compare_revisions"
-_CHECK_BYTES = 4
 
 
 def write_cursor(base: str, head: str, ordinal: int) -> str:

@@ -41,6 +41,9 @@ from sourcelight.engines.history.subtrees import Layout
 _MAX_SORTED_FRACTION = 64
 """If at least one in this many commits matches, filtering the order of all is faster than sorting the matches."""
 
+# A sort key has the rank of a commit above and the row below: 40 bits hold 10**12 rows, and leave 23 for commits.
+_ROW_BITS = 40
+
 
 def find_commits(
     history: History, query: CommitQuery, stopped: Stopped = never, *, layout: Layout | None = None
@@ -256,10 +259,6 @@ def _message_tree(history: History, tree: Tree, stopped: Stopped) -> BoolArray:
         holds = holds & mask if is_and else holds | mask
 
     return holds
-
-
-# A sort key has the rank of a commit above and the row below: 40 bits hold 10**12 rows, and leave 23 for commits.
-_ROW_BITS = 40
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,14 @@ from sourcelight.engines.history.model import ChangeNumbers, RowNumbers
 from sourcelight.engines.history.search.query import Side
 from sourcelight.engines.history.segment import LINE, Segment
 
+BOTH: tuple[Side, ...] = ("added", "removed")
+
+_DENSE_FRACTION = 8
+"""If at least one in this many rows matches, testing every row is faster than following postings."""
+
+_RARE_FRACTION = 256
+"""If fewer than one in this many rows match, a table of the changes of all rows costs more than it saves."""
+
 
 def matching_texts(
     pattern: CompiledPattern, raw: memoryview, starts: Int64Array, stopped: Stopped = never
@@ -92,15 +100,6 @@ def texts_matching_any(
     for pattern in patterns:
         mask[matching_texts(pattern, raw, starts, stopped)] = True
     return mask
-
-
-BOTH: tuple[Side, ...] = ("added", "removed")
-
-_DENSE_FRACTION = 8
-"""If at least one in this many rows matches, testing every row is faster than following postings."""
-
-_RARE_FRACTION = 256
-"""If fewer than one in this many rows match, a table of the changes of all rows costs more than it saves."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,8 @@ from sourcelight.core.patterns.syntax import Alternate, Chars, Concat, Node, Rep
 
 Side: TypeAlias = Literal["added", "removed"]
 
+_NEWLINE = 1 << ord("\n")
+
 
 @dataclass(frozen=True, slots=True)
 class PatternTerm:
@@ -117,9 +119,6 @@ class DiffQuery:
     sides: tuple[Side, ...] = ("added", "removed")
     changes: Literal["lines", "count"] = "lines"
     with_rows: bool = True
-
-
-_NEWLINE = 1 << ord("\n")
 
 
 def fits_a_line(pattern: CompiledPattern) -> bool:

@@ -25,11 +25,15 @@ BATCH_ROWS = 500
 _SEGMENT_BITS = 32
 _ASCII_END = 0x80
 _MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096  # with fewer codes, sorting costs more than a table of all
+
 _DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
 """The two hex digits of each byte."""
 
 Batch = Any
 Column = Any
+
+FULL_LINE = 1 << 40
+"""End of a span that reaches the end of its line."""
 
 
 def commit_batches(history: History, commits: CommitNumbers, rows: int = BATCH_ROWS) -> Iterator[Batch]:
@@ -338,10 +342,6 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
     counts = np.bincount(row, minlength=len(lines))
     span_starts, span_ends = _code_points(raw, starts, row, span_starts), _code_points(raw, starts, row, span_ends)
     return _list_column(counts, span_starts), _list_column(counts, span_ends)
-
-
-FULL_LINE = 1 << 40
-"""End of a span that reaches the end of its line."""
 
 
 def spans_to_columns(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:

@@ -19,6 +19,17 @@ from sourcelight.engines.storage.sections import SectionFile
 from sourcelight.repos.objects import store_size
 from sourcelight.repos.objects.commits import as_text, parse_instant, split_identity
 
+_FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
+_UNKNOWN_PARENT = -1
+
+MAX_COMMIT_BYTES = 8 << 20
+"""Maximum bytes of a commit; a history with a larger one is refused."""
+
+FREE_COMMIT_BYTES = 64 << 20
+
+COMMIT_BYTES_PER_BYTE = 8
+"""Maximum bytes of all commits: `FREE_COMMIT_BYTES`, plus this many for each byte that the repository stores."""
+
 
 def open_history(
     folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
@@ -83,17 +94,6 @@ def make_identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[byte
 def _split(text: bytes) -> tuple[str, str]:
     name, email = split_identity(text)
     return as_text(name), as_text(email)
-
-
-_FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
-_UNKNOWN_PARENT = -1
-
-MAX_COMMIT_BYTES = 8 << 20
-"""Maximum bytes of a commit; a history with a larger one is refused."""
-
-FREE_COMMIT_BYTES = 64 << 20
-COMMIT_BYTES_PER_BYTE = 8
-"""Maximum bytes of all commits: `FREE_COMMIT_BYTES`, plus this many for each byte that the repository stores."""
 
 
 @dataclass(slots=True)

@@ -29,6 +29,14 @@ _CHANGE_COLUMNS = (
 
 Part = Mapping[str, AnyArray]
 
+MAX_SEGMENTS = 8
+
+MAX_UNREACHABLE_FRACTION = 0.25
+"""Part of the rows that no ref may lead to before they are dropped."""
+
+_OF_CHANGE = ("path", "old_path", "status", "score", "additions", "deletions", "binary", "old_mode", "new_mode")
+_OF_COMMIT = ("author_time", "commit_time", "author_offset", "commit_offset", "unread")
+
 
 def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, AnyArray]:
     """Join parts (see `parse_patches`) whose changes come in the order of their commits.
@@ -133,14 +141,6 @@ def _offset(parts: Sequence[Part], name: str, length_section: str) -> AnyArray:
         arrays.append((part[name].astype(np.int64) + base).astype(np.uint32))
         base += len(part[length_section])
     return np.concatenate(arrays)
-
-
-MAX_SEGMENTS = 8
-MAX_UNREACHABLE_FRACTION = 0.25
-"""Part of the rows that no ref may lead to before they are dropped."""
-
-_OF_CHANGE = ("path", "old_path", "status", "score", "additions", "deletions", "binary", "old_mode", "new_mode")
-_OF_COMMIT = ("author_time", "commit_time", "author_offset", "commit_offset", "unread")
 
 
 def first_segment_to_merge(rows: list[int]) -> int:

@@ -36,6 +36,7 @@ BATCH_LINES = 500_000
 """Lines of patches read at once."""
 
 MAX_COMMIT_BYTES = 64 << 20
+
 MAX_COMMIT_LINES = 2_000_000
 """Size of a commit's patches above which they are not read: its files are known by their names alone."""
 
@@ -56,8 +57,10 @@ _FILE = b"\n:"
 _COMMON = ("diff-tree", "--stdin", "--root", "-r", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff",
            "--no-textconv", "--submodule=short", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/",
            "--ignore-submodules=none", f"--format={COMMIT_MARK.decode()}%H", "--raw")  # fmt: skip
+
 PATCHES = (*_COMMON, "-M", "-p", "-U1")
 """Command for full patches. ``-U0`` cuts other hunks than git's default does; ``-U1`` gives the same counts."""
+
 NAMES = (*_COMMON, "--no-renames")
 """Command that needs no file's content."""
 

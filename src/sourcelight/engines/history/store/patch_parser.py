@@ -19,6 +19,7 @@ from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.batches.git_names import unquote_name
 
 COMMIT_MARK = b"\x01"
+
 MAX_PYTHON_TEXTS = 20_000
 """Texts that are numbered without Arrow."""
 

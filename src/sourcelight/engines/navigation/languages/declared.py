@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CODE = frozenset({"function", "method", "constructor"})
 TYPES = frozenset({"class", "struct", "interface", "enum", "typeparameter"})
+
 MAX_DECLARATION_WORDS = 5000
 """Maximum occurrences of a name that are checked for declarations."""
 

@@ -22,6 +22,11 @@ MAX_DOCUMENT_OCCURRENCES = 500_000
 
 _MAX_NUMBER = 1 << 31
 
+_DESCRIPTOR = re.compile(
+    r"(?:`((?:[^`]|``)+)`|([\w$+-]+))"  # the name, escaped or plain
+    r"(?:\([^()]*\)\.|[.#/:!\])])?$"  # a method, or another suffix
+)
+
 
 class ScipError(ValueError):
     """The bytes aren't a SCIP index, or are truncated; the message has the byte offset."""
@@ -170,12 +175,6 @@ def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
 
 def _text(data: bytes, start: int, end: int) -> str:
     return data[start:end].decode(errors="replace")
-
-
-_DESCRIPTOR = re.compile(
-    r"(?:`((?:[^`]|``)+)`|([\w$+-]+))"  # the name, escaped or plain
-    r"(?:\([^()]*\)\.|[.#/:!\])])?$"  # a method, or another suffix
-)
 
 
 def last_descriptor(symbol: str) -> str:

@@ -34,6 +34,7 @@ MAX_IMPORTED_BYTES = 256 * 1024 * 1024
 """Maximum bytes of an imported index file."""
 
 MAX_COMMITTED_BYTES = 32 << 20
+
 MAX_COMMITTED_OCCURRENCES = 500_000
 """Limits of an index file in the repository itself: git compresses it well, but in memory it takes far more."""
 
@@ -41,6 +42,8 @@ FOLDER = "scip"
 
 _UTF16_BY_DEFAULT = frozenset({"Python", "TypeScript", "TSX", "JavaScript"})
 """Languages whose indexers count columns in UTF-16 units without declaring it; the others count bytes."""
+
+_REASON = "index file of the compiler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +193,6 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
         raise
 
     return index
-
-
-_REASON = "index file of the compiler"
 
 
 def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:

@@ -27,6 +27,7 @@ _SLICE_BITS = 16
 """Bits of a key within its slice, and of a unit within its shard."""
 
 _UNIT_MASK = np.uint32((1 << _UNIT_BITS) - 1)
+
 _MAX_UNITS = int(_UNIT_MASK)
 """Units of a block: one less than there are numbers, so that no pair of key and unit is `_NO_KEY`."""
 

@@ -35,10 +35,16 @@ _NON_WORD = 4
 # The first two 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a change
 # of any needs another format.
 _UINT32 = 0xFFFFFFFF
+
 _SHORT_BYTES = 32
 """Bytes of a literal up to which its keys are computed one by one."""
 
 _HASH_FACTORS = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
+
+_MIN_NARROWED_UNITS = 4
+"""Units below which scanning them takes no longer than looking them up in another list."""
+
+_NO_UNITS: Int64Array = np.zeros(0, dtype=np.intp)
 
 
 def _mapping() -> bytes:
@@ -156,12 +162,6 @@ def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
 
     distinct = {trigram for trigram in trigrams if trigram is not None}
     return np.array(sorted(distinct), dtype=np.uint32), np.array(sorted(windows), dtype=np.uint32)
-
-
-_MIN_NARROWED_UNITS = 4
-"""Units below which scanning them takes no longer than looking them up in another list."""
-
-_NO_UNITS: Int64Array = np.zeros(0, dtype=np.intp)
 
 
 class Postings:

@@ -35,6 +35,17 @@ LONG_UNIT_BYTES = 8 * UNIT_BYTES
 MAX_DOCUMENT_BYTES = 1 << 29
 """Bytes above which no setting makes a file searchable, because a shard numbers its units with 16 bits."""
 
+MAX_LOOSE_BYTES = 16 * 1024 * 1024
+"""Bytes of text up to which the documents of a revision stay loose; beyond it they are indexed."""
+
+_LOOSE_PREFIX = "loose-"
+
+MAX_SHARDS = 64
+"""Shards with a bit of their own; all others are read. The table takes 2, 4, 8 or 16 MB."""
+
+MIN_SHARDS = 4
+"""Shards from which on the table saves more than it takes to ask."""
+
 
 class ShardBuilder:
     """Collects documents in memory and writes them as one shard."""
@@ -218,12 +229,6 @@ class Shard:
         return np.searchsorted(self.newlines, offsets.astype(np.uint32)).astype(np.int64) - 1
 
 
-MAX_LOOSE_BYTES = 16 * 1024 * 1024
-"""Bytes of text up to which the documents of a revision stay loose; beyond it they are indexed."""
-
-_LOOSE_PREFIX = "loose-"
-
-
 def loose_name(blob_ids: Iterable[bytes]) -> str:
     """Return a name for the loose documents of a view, made from their blob ids."""
     return _LOOSE_PREFIX + hashlib.sha256(b"".join(blob_ids)).hexdigest()[:32]
@@ -323,13 +328,6 @@ class ShardContents(Sequence[memoryview]):
         if isinstance(index, slice):
             return [shard.content for shard in self._shards[index]]
         return self._shards[index].content
-
-
-MAX_SHARDS = 64
-"""Shards with a bit of their own; all others are read. The table takes 2, 4, 8 or 16 MB."""
-
-MIN_SHARDS = 4
-"""Shards from which on the table saves more than it takes to ask."""
 
 
 class ShardFilter:

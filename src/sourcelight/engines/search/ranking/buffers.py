@@ -12,6 +12,7 @@ from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Ar
 
 _MAX_FREE = 2
 """Maximum free buffers of a collection: questions at once, each of which has one while it is scored."""
+
 _MAX_KEPT_FACTOR = 2
 """Maximum entries of a kept buffer, for each chunk of the collection."""
 

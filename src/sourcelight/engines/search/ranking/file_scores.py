@@ -36,8 +36,12 @@ BODILESS_SHARE = 0.25
 NEAR_BEST = 0.5
 """Share of the best chunk's score, both with the factors of their kinds, from which a file's next two chunks and its
 whole text are scored, too."""
+
 _SCORE_FRACTIONS = 0.5, 0.25, 0.0
 """Shares of the best chunk's score from which files are scored, tried in this order until the best are certain."""
+
+ROUNDING_FACTOR = 1.0 - 1e-9
+"""Factor of a bound in comparisons, because sums are rounded."""
 
 
 @dataclass(slots=True)
@@ -228,10 +232,6 @@ def _further_lists(
         lists["changes"] += commit_share * by_length.changes * by_changes
 
     return lists
-
-
-ROUNDING_FACTOR = 1.0 - 1e-9
-"""Factor of a bound in comparisons, because sums are rounded."""
 
 
 def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -> tuple[Int64Array, Float64Array]:

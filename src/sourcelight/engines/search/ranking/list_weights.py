@@ -13,6 +13,7 @@ from sourcelight.engines.search.ranking.question import RankQuery
 
 SHORT, LONG = 4, 10
 """Words up to which a question is short, and from which it is long."""
+
 FEW, SENTENCE = 3, 7
 """Words up to which a question is a name or a topic, and from which one passage may have all of it: in between, the
 best chunk of a file, its comments, and the votes of tests and commits count more and more."""

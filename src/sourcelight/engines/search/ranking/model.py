@@ -19,6 +19,9 @@ from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 
 Scores: TypeAlias = Float64Array
 
+COVERING_CHUNKS = 8
+"""Number of the best chunks from which the coverage of a question is computed."""
+
 
 @dataclass(frozen=True, slots=True)
 class RankedChunk:
@@ -167,10 +170,6 @@ class Scorer(Protocol):
     def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Return a score for each file of each target, the best being 1; None without a score."""
         ...
-
-
-COVERING_CHUNKS = 8
-"""Number of the best chunks from which the coverage of a question is computed."""
 
 
 @dataclass(frozen=True, slots=True)

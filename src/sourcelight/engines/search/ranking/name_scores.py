@@ -16,11 +16,15 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
 MIN_NAME_SCORE = 0.35
 """Minimum score of a name; lower ones are dropped, which keeps the number of files to score small."""
+
 _NO_CHUNKS = np.zeros(0, dtype=np.int64)
+
 MIN_DEFINITION_SCORE = 0.7
 """Minimum score of a definition's name: it must share nearly all of its words, and of the question's weight."""
+
 MAX_NAMING_CHUNKS = 200
 """Maximum chunks whose definitions are compared. With more of them, the question's words are common in names."""
+
 _MIN_TOP_SHARE = 0.4
 """Share of the best chunk's score from which definitions are compared. Their names count threefold in the score."""
 

@@ -25,12 +25,14 @@ BASENAME, DIRECTORY = 1.0, 0.5
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite)(?:/|$)", re.IGNORECASE
 )
+
 _MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
 """Directories of a product's sources. A package called ``test`` in them belongs to a test framework."""
 
 _TEST_NAME = re.compile(
     r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"
 )
+
 _TEST_PROJECT = re.compile(r"(?:[._-][Tt]ests|\.(?:Test|Specs?)|[a-z](?:Tests?|Specs))(?:/|$)")
 """Directories of tests by the end of their name: `Tank.Tests`, `tank-tests`, `commonTest`. A library that helps to
 test, such as `tank-test`, isn't one."""
@@ -68,8 +70,14 @@ _ASIDE_FOLDER = re.compile(
 )
 
 FolderKinds: TypeAlias = tuple[bool, bool, bool, bool, bool]
+
 _INDEX_STEMS = frozenset({"index", "mod", "__init__", "init", "lib", "main"})
 """Names without a meaning: the directory's name is used instead."""
+
+MIN_PREFIX = 4
+"""Letters from which one stem counts as a form of another that it begins."""
+
+_WORD = re.compile(r"\w+")
 
 
 def kind_of(path: str) -> str:
@@ -113,10 +121,6 @@ def _kind(folder: FolderKinds, name: str) -> int:
         return 2
 
     return 6 if aside or _INTERFACE_NAME.search(name) else 0
-
-
-MIN_PREFIX = 4
-"""Letters from which one stem counts as a form of another that it begins."""
 
 
 @dataclass(frozen=True)
@@ -247,9 +251,6 @@ def _weigh_files(
     files, counts = files[order], counts[order]
     first = np.append(True, files[1:] != files[:-1]).nonzero()[0]
     return files[first], np.add.reduceat(counts, first)
-
-
-_WORD = re.compile(r"\w+")
 
 
 def _terms(name: str, terms_of_names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

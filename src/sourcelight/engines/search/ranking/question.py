@@ -36,8 +36,10 @@ sh bash zsh ps1 sql html htm css scss less vue md rst txt adoc json yaml yml tom
 cmake mk tcl tf ex exs erl hs ml r jl dart groovy ipynb lock log csv tsv
 """
 _EXTENSIONS = frozenset(_CODE_FILES.split())
+
 _INTERROGATIVE = re.compile(r"\bhow (?:big|deep|far|fast|large|long|many|much|often|old|soon)\b", re.IGNORECASE)
 """Grammatical words of questions only: in code, `long` is a type, and `far` may be a name."""
+
 _CONVENTIONAL = re.compile(
     r"^\W*(?:feat|features?|fix|bugfix|docs?|chore|refactor|perf|style|tests?|build|ci|revert|types?)"
     r"(?:\(([^()\n]{0,80})\))?!?:[ \t]+(?=\S)",
@@ -45,9 +47,12 @@ _CONVENTIONAL = re.compile(
 )
 """The type in front of a subject by the rules of Conventional Commits. It names the sort of change and no place in the
 code; the scope in parentheses does, and is kept."""
+
 _TEST = re.compile(r"\b(?:tests?|tested|testing|unit test|fixtures?|spec)\b", re.IGNORECASE)
+
 _MAX_ASKING_WORDS = 20
 """Words beyond which a question doesn't ask for tests or documentation: a report of a bug only mentions them."""
+
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
 _FEW_WORDS = 3
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")

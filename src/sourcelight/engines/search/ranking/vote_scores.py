@@ -41,6 +41,30 @@ _AFFIX = re.compile(r"^tests?(?=[_.-])|(?<=[_.-])(?:tests?|spec)$|(?:Tests?|Spec
 _TEST = KINDS.index("test")
 _CODE = frozenset({KINDS.index("code"), KINDS.index("aside")})
 
+MAX_VOTERS = 40
+"""Commits of a repository that vote."""
+
+_POWER = 3
+"""A commit's vote is its share of the best score to this power, so that a few good ones decide."""
+
+MIN_CHANGES = 0.4
+"""Share of the best file's score below which the commits of a file don't count. It keeps the files to score few."""
+
+MIN_RUN = 4
+"""Minimum words of a run in the question's order: many comments have three."""
+
+MIN_READ = 0.85
+"""Share of the best chunk's score from which the comments of a chunk are read."""
+
+MAX_READ_CHUNKS = 20
+"""Maximum number of chunks to read: if more are equally good, no comment has most of the words."""
+
+_MAX_WORDS = 100
+"""Maximum words of a question that counts as a sentence."""
+
+_MAX_BYTES = 16 << 10
+"""Bytes of a chunk that are read: a line may have megabytes."""
+
 
 def scores_of_tests(collection: ChunkCollection, words: WordScores, top: float) -> Float64Array:
     """Score files by the best chunk of the test that is named after them, as a share of `top`, the best of all."""
@@ -105,13 +129,6 @@ def _bare(stem: str) -> str:
     return stem.replace("_", "").replace("-", "").lower()
 
 
-MAX_VOTERS = 40
-"""Commits of a repository that vote."""
-
-_POWER = 3
-"""A commit's vote is its share of the best score to this power, so that a few good ones decide."""
-
-
 def scores_of_commits(
     collection: ChunkCollection, words: WordScores, question: RankQuery, exchange: StatsExchange
 ) -> Float64Array:
@@ -150,10 +167,6 @@ def scores_of_commits(
     # Only now are the votes of all workers known, so the best file of all is 1 in each of them.
     (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
     return scores / greatest if greatest > 0.0 else scores
-
-
-MIN_CHANGES = 0.4
-"""Share of the best file's score below which the commits of a file don't count. It keeps the files to score few."""
 
 
 def scores_of_changes(
@@ -218,22 +231,6 @@ def _find_files(snapshot: OpenedCommit, table: SubjectTable) -> Int64Array:
     paths = bytes(snapshot.view.path_text).split(b"\n")[1 : snapshot.view.files + 1]
     numbers = {path: number for number, path in enumerate(paths)}
     return np.array([numbers.get(path, -1) for path in table.paths], dtype=np.int64)
-
-
-MIN_RUN = 4
-"""Minimum words of a run in the question's order: many comments have three."""
-
-MIN_READ = 0.85
-"""Share of the best chunk's score from which the comments of a chunk are read."""
-
-MAX_READ_CHUNKS = 20
-"""Maximum number of chunks to read: if more are equally good, no comment has most of the words."""
-
-_MAX_WORDS = 100
-"""Maximum words of a question that counts as a sentence."""
-
-_MAX_BYTES = 16 << 10
-"""Bytes of a chunk that are read: a line may have megabytes."""
 
 
 def scores_of_comments(

@@ -21,6 +21,7 @@ _MIN_REQUIRED_BYTES = 3
 """Minimum bytes of a required text to search for. Shorter texts are in too many paths to save time."""
 
 _GRAM_BYTES, _GRAM_FACTOR = 4, 0x9E3779B1
+
 _MIN_GRAM_BITS, _MAX_GRAM_BITS = 10, 20
 """Bits of a hash of four bytes: two megabytes of paths have some ten thousand different hashes."""
 

@@ -18,6 +18,13 @@ from sourcelight.engines.search.model import DocumentNumbers, LineNumbers, UnitN
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
 
+_NO_OFFSETS = np.zeros(0, dtype=np.int64)
+
+_UNITS_PER_CHECK = 512
+"""Units, usually of 16 KiB, that are read between two checks for a stop."""
+
+_NO_ROWS: Int64Array = np.zeros(0, dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Spans:
@@ -46,11 +53,6 @@ class Spans:
             self.start[selected], self.end[selected], None if self.line is None else LineNumbers(self.line[selected])
         )
 
-
-_NO_OFFSETS = np.zeros(0, dtype=np.int64)
-
-_UNITS_PER_CHECK = 512
-"""Units, usually of 16 KiB, that are read between two checks for a stop."""
 
 NO_SPANS = Spans(_NO_OFFSETS, _NO_OFFSETS)
 
@@ -248,7 +250,6 @@ class MatchedLines:
         )
 
 
-_NO_ROWS: Int64Array = np.zeros(0, dtype=np.int64)
 NO_ROWS = MatchedLines(
     LineNumbers(_NO_ROWS), _NO_ROWS, _NO_ROWS, np.zeros(1, dtype=np.int64), _NO_ROWS, _NO_ROWS, _NO_ROWS
 )

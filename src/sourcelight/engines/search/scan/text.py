@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array, arrow_strings
 
 _ASCII_END = 0x80
+
 _LONG_TEXT_BYTES = 256
 """Mean bytes of a text above which a numpy call per text is cheap."""
+
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 
 

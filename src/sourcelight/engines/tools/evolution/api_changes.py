@@ -51,6 +51,7 @@ _REACHES_INTERNAL = re.compile(
     rb"^\s*from\s+(?:[\w.]*\b_[a-z\d]|[\w.]+\s+import\s+(?:\*|\([^)]*\b_\w|[^(\n]*\b_\w))", re.MULTILINE
 )
 """Python modules whose public names other files may decide: parsing every module of a repository takes too long."""
+
 _STATUSES = ("added", "removed", "changed", "moved")
 
 

@@ -55,8 +55,12 @@ from sourcelight.engines.tools.pages.items import TableItems
 
 NAMES_AGENTS = {"namesAgents": True}
 """Payload key: a commit without ``agent`` names no coding assistant. Other services don't check for one."""
+
 DEFAULT_COUNT = 50
 _BODY_CHARACTERS = 2000
+
+DEFAULT_LIMIT = 20
+_MAX_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +295,6 @@ def _body(message: str) -> str:
 
 def _shorten(body: str) -> str:
     return body if len(body) <= _BODY_CHARACTERS else body[:_BODY_CHARACTERS] + "…"
-
-
-DEFAULT_LIMIT = 20
-_MAX_SHOWN = 100
 
 
 def _gather_repositories(arguments: GetContributorReposArguments, context: ToolContext) -> PartialResult:

@@ -36,12 +36,16 @@ from sourcelight.engines.tools.rows import join_parts
 from sourcelight.repos import ObjectReader, Repository, resolve
 
 DEFAULT_FIRST, DEFAULT_STAT = 50, 100
+
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's id of the empty tree. As the base of a comparison, it makes every file of the head new."""
+
 _MAX_PATCH_BYTES = 100_000
 _MAX_PAGE_BYTES = 400_000
+
 _MAX_SOURCE_BYTES = 1 << 20
 """Bytes of both contents of a file above which a page leaves out its patch."""
+
 _REPORT_EVERY = 20
 _FACTS = {
     "additions": "additions",

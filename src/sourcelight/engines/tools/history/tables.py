@@ -26,6 +26,9 @@ from sourcelight.engines.history.search import tables as change_tables
 Table = Any
 Array = Any
 
+PERIODS = ("day", "week", "month", "quarter", "year")
+_DAY_S = 86_400
+
 
 def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
     """Return a table of `COLUMNS` from arrays, lists or one value for every row; a column that is not given is null."""
@@ -153,10 +156,6 @@ def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolAr
     return np.where(
         is_removed, blocks.old[index] + offset, blocks.new[index] + offset - blocks.removed[index]
     ), is_removed
-
-
-PERIODS = ("day", "week", "month", "quarter", "year")
-_DAY_S = 86_400
 
 
 def periods(seconds: Any, period: str) -> tuple[Int64Array, Int64Array]:

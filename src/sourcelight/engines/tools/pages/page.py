@@ -26,10 +26,14 @@ from sourcelight.engines.tools.pages.items import ItemMark, Items
 
 _RESERVE = 150
 """Tokens reserved for the sentence about omitted parts, and for names of commits."""
+
 _FULL = 0.9
 _SHORT = 200
 
 Rendered: TypeAlias = tuple[dict[str, Any], str]
+
+_VERSION = "1"
+_IDENTIFYING = ("repository", "commit", "base", "head", "path", "query", "pattern")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +260,6 @@ def _cut_text(tool: str, payload: dict[str, Any], text: str, request: PageReques
     return {**attributes, "text": f"{visible}\n", "limitHit": True, "leftOut": remaining}, f"{visible}\n\n{note}\n"
 
 
-_VERSION = "1"
-
-
 def _write_cursor(result: ToolResult, items: Items, mark: ItemMark) -> str:
     text = f"{_VERSION}:{mark.item}:{mark.offset}:{_digest(result, items, mark)}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
@@ -280,9 +281,6 @@ def _read_cursor(tool: str, cursor: str, result: ToolResult, items: Items) -> It
         raise ToolError(message, tool=tool, argument=CURSOR_ARGUMENT)
 
     return mark
-
-
-_IDENTIFYING = ("repository", "commit", "base", "head", "path", "query", "pattern")
 
 
 def _digest(result: ToolResult, items: Items, mark: ItemMark) -> str:

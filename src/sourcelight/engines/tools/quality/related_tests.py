@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 _MIN_COMMITS = 2
+
 _ANY_SIZE = 2**31 - 1
 """Files of a commit: here large ones count, too."""
+
 _RULE = Rule(
     "Imports are direct ones; names also come through an __init__, an index file or the package of the test.", "imports"
 )

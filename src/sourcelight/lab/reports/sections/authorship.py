@@ -14,6 +14,7 @@ from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, Se
 from sourcelight.lab.reports.sections.organizations import HOST_COMMITTERS
 
 LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none (docs/agents.md)"
+
 _MAX_CURVES = 5
 """Years of joining that a figure has, the newest; a table has all."""
 

@@ -68,6 +68,15 @@ _WORDS = {
 }
 """In this order: the first that fits counts."""
 
+# What hosts write into the commits of merges and squashes. Sources: their documentation on merge commit messages.
+_MERGED = re.compile(r"^Merge pull request (?:'(?P<title>.*)' \(#(?P<gitea>\d{1,9})\)|#(?P<number>\d{1,9})) from ")
+
+_BITBUCKET = re.compile(r"^Merged in .{1,300} \(pull request #(?P<number>\d{1,9})\)$")
+_SQUASHED = re.compile(r"^(?P<title>.*\S)\s+\(#(?P<number>\d{1,9})\)$")
+_GITLAB = re.compile(r"^See merge request (?:[\w./+-]{1,300})?!(?P<number>\d{1,9})$", re.MULTILINE)
+_MAX_SUBJECT = 1000  # beyond that, what looks for the end of a title would take long
+_BRANCH = re.compile(r"^Merge (?:remote-tracking )?branch ")
+
 
 def kind_of(title: str, message: str = "") -> str:
     """Return the kind of a change, a key of `KINDS`."""
@@ -102,15 +111,6 @@ def _by_type(title: str) -> str:
         return "other"
 
     return _TYPES.get(name, "")
-
-
-# What hosts write into the commits of merges and squashes. Sources: their documentation on merge commit messages.
-_MERGED = re.compile(r"^Merge pull request (?:'(?P<title>.*)' \(#(?P<gitea>\d{1,9})\)|#(?P<number>\d{1,9})) from ")
-_BITBUCKET = re.compile(r"^Merged in .{1,300} \(pull request #(?P<number>\d{1,9})\)$")
-_SQUASHED = re.compile(r"^(?P<title>.*\S)\s+\(#(?P<number>\d{1,9})\)$")
-_GITLAB = re.compile(r"^See merge request (?:[\w./+-]{1,300})?!(?P<number>\d{1,9})$", re.MULTILINE)
-_MAX_SUBJECT = 1000  # beyond that, what looks for the end of a title would take long
-_BRANCH = re.compile(r"^Merge (?:remote-tracking )?branch ")
 
 
 @dataclass(frozen=True, slots=True)

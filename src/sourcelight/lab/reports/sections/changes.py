@@ -41,6 +41,17 @@ _UNSHOWN = (
 )
 _LOG_COLUMNS = ["kind", "title", "request", "author", "commits", "commit_date", "commit"]
 
+API_ORDER = ("removed", "changed", "moved", "added")
+"""States of public symbols; what breaks callers comes first."""
+
+_NOUNS = {
+    "breaking": "breaking change", "features": "feature", "fixes": "fix", "docs": "change of documentation",
+    "tests": "change of tests", "dependencies": "change of dependencies", "other": "other change",
+}  # fmt: skip
+
+_PLURALS = {"fixes": "fixes", "docs": "changes of documentation", "tests": "changes of tests",
+            "dependencies": "changes of dependencies"}  # fmt: skip
+
 
 def infos_of(commits: Frame) -> list[CommitInfo]:
     """Return commits in the form that changes are grouped from."""
@@ -262,17 +273,6 @@ def log_section(commits: Frame, link: LinkOf) -> Section:
         link=link,
     )
     return Section("Commits", "", (table,))
-
-
-API_ORDER = ("removed", "changed", "moved", "added")
-"""States of public symbols; what breaks callers comes first."""
-
-_NOUNS = {
-    "breaking": "breaking change", "features": "feature", "fixes": "fix", "docs": "change of documentation",
-    "tests": "change of tests", "dependencies": "change of dependencies", "other": "other change",
-}  # fmt: skip
-_PLURALS = {"fixes": "fixes", "docs": "changes of documentation", "tests": "changes of tests",
-            "dependencies": "changes of dependencies"}  # fmt: skip
 
 
 def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[Metric]:

@@ -39,6 +39,7 @@ from sourcelight.core.query.dates import parse_date
 from sourcelight.lab.reports.files import AUTHORED
 
 LEFT_OUT = {"apart": "", "with": "", "without": ", vendored, generated and lock files"}
+
 Owned = tuple[str, Frame, Frame | None]
 """A repository, its owners, and its bus factors."""
 

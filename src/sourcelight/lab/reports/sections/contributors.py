@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 
 
 _CHURN_COLUMNS = ["additions", "deletions", "changes", "commits", "authors"]
+
 _MAX_BARS = 15
 """Maximum people of a chart."""
+
 _TOP_PEOPLE = 5
 """People whose share of the commits a sentence gives; the text says "five"."""
+
 _BOTS_COUNTED = (
     "Programs, by their name or address, that wrote one of these commits or that a trailer names. Columns as for "
     "contributors."
@@ -41,6 +44,12 @@ _PEOPLE_COLUMNS = [
     "author", "author_email", "commits", "merges", "co_authored", "additions", "deletions", "files", "first_date",
     "last_date",
 ]  # fmt: skip
+
+OLD_DAYS = 30
+"""Days after which the newest commit is old, as in a clone that is not fetched."""
+
+_MAX_LABELS = 3
+"""Maximum people whose shares a sentence names."""
 
 
 def people_section(people: Frame | None, commits: Frame, request: Request, link: LinkOf) -> Section:
@@ -277,12 +286,6 @@ def _commits_behind(code: Client, frames: list[Frame]) -> Callable[[int], Frame]
         raise IndexError(row)
 
     return find
-
-
-OLD_DAYS = 30
-"""Days after which the newest commit is old, as in a clone that is not fetched."""
-_MAX_LABELS = 3
-"""Maximum people whose shares a sentence names."""
 
 
 def write_introduction(

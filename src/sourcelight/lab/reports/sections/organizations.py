@@ -34,6 +34,7 @@ _MAX_DOMAIN = 253  # RFC 1035
 # Domains of addresses that hide the real one: github.com (in its docs: "Setting your commit email address"), gitlab.com
 # ("Use an automatically-generated private commit email"), Forgejo's NO_REPLY_ADDRESS at codeberg.org, SourceForge.
 _HOSTS = re.compile(r"(?:^|\.)noreply\.|^users\.(?:sf|sourceforge)\.net$")
+
 HOST_COMMITTERS = {
     # web-flow: docs.github.com, "About commit signature verification"; it commits what is merged or edited on the site.
     "noreply@github.com": "GitHub",

@@ -17,8 +17,10 @@ from sourcelight.lab.reports.text import Links, date_text, person_labels, shares
 
 _PEOPLE_SHOWN = 15
 _NAMES_SHOWN = 3
+
 MOVED = ("renamed", "moved", "file renamed")
 """Statuses of a change after which the thing has another name, or another file."""
+
 # Other tables of the page have this, and these columns would take space from its texts.
 _FILES_ONLY = ("status", "references", "path", "line_number", "url")
 _MERGED_RENAMES = "renames in a merge."

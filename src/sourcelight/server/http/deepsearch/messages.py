@@ -30,6 +30,15 @@ log = logging.getLogger("sourcelight.deepsearch")
 BUSY = "running"
 DISK = "disk"
 
+_TYPES = {"search": "Search", "repository": "Repository", "file": "File", "commit": "Commit"}
+
+_COUNTS = (
+    "time_millis", "tool_calls", "total_input_tokens", "cached_tokens", "cache_creation_input_tokens", "prompt_tokens",
+    "completion_tokens", "total_tokens", "credits",
+)  # fmt: skip
+
+_RECORD_COUNTS = {"total_input_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+
 
 @dataclass(frozen=True, slots=True)
 class ConversationRequest:
@@ -152,14 +161,6 @@ def text_in(body: dict[str, Any], name: str) -> str:
 async def run_blocking(function: Callable[..., Any], *args: Any) -> Any:
     """Run a blocking function in a thread."""
     return await anyio.to_thread.run_sync(lambda: function(*args))
-
-
-_TYPES = {"search": "Search", "repository": "Repository", "file": "File", "commit": "Commit"}
-_COUNTS = (
-    "time_millis", "tool_calls", "total_input_tokens", "cached_tokens", "cache_creation_input_tokens", "prompt_tokens",
-    "completion_tokens", "total_tokens", "credits",
-)  # fmt: skip
-_RECORD_COUNTS = {"total_input_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 
 
 def conversation_json(caller: ConversationRequest, conversation: ConversationRecord) -> dict[str, Any]:

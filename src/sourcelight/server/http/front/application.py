@@ -21,8 +21,10 @@ from sourcelight.server.http.middleware.metrics import Metrics
 from sourcelight.server.identity import Authenticator, Refusal
 
 STREAM_PATH = "/.api/search/stream"
+
 WAIT_S = 20.0
 """Seconds that a request waits for the engine: clients and proxies give up after 30 to 60."""
+
 _STEP_S = 0.05
 
 

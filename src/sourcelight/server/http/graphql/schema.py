@@ -190,6 +190,9 @@ type CommitSearchResult {
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
+_NAMES = {"GitRepository": "Repository"}
+"""GraphQL types whose class here has another name, since the package has a `Repository` already."""
+
 
 def snake_case(name: str) -> str:
     """Return a GraphQL name as Python spells it: ``externalURLs`` is ``external_urls``."""
@@ -220,10 +223,6 @@ def resolve_field(source: Any, info: Any, **arguments: Any) -> Any:
     """Read a field: an attribute of its Python name, called with its arguments where it is a method."""
     value = getattr(source, snake_case(info.field_name))
     return value(**arguments) if callable(value) else value
-
-
-_NAMES = {"GitRepository": "Repository"}
-"""GraphQL types whose class here has another name, since the package has a `Repository` already."""
 
 
 def resolve_type(source: Any, *_: Any) -> str:

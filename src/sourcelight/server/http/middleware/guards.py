@@ -15,6 +15,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sourcelight.server.http.listener import LOOPBACK_NAMES
 from sourcelight.server.identity import Refusal
 
+MAX_ADDRESS_BYTES = 64 * 1024
+MAX_BODY_BYTES = 1024 * 1024
+
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+_MAX_ACCEPTED_HOSTS = 100
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255}))(?::([0-9]{1,5}))?")
+
 
 def plain_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
     """Return a line of plain text, with a challenge for status 401."""
@@ -28,17 +41,6 @@ def search_refusal(refusal: Refusal) -> PlainTextResponse:
     challenge = 'Bearer realm="sourcelight", error="insufficient_scope", scope="user:all"'
     extra = {"WWW-Authenticate": challenge} if refusal.error == "insufficient_scope" else {}
     return plain_response(refusal.status, refusal.text, extra)
-
-
-MAX_ADDRESS_BYTES = 64 * 1024
-MAX_BODY_BYTES = 1024 * 1024
-SECURITY_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
-_MAX_ACCEPTED_HOSTS = 100
 
 
 class HostNames:
@@ -157,9 +159,6 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
-
-
-_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255}))(?::([0-9]{1,5}))?")
 
 
 def host_name(header: str) -> str:

@@ -29,6 +29,7 @@ _ABSENT = "This page doesn't exist, or you may not see it."
 _OPENING = '<h1>Opening the page</h1><p><a href="">Continue</a></p>'
 _FOREIGN = "This form doesn't come from a page of this service. Open its page and try again."
 _PAGES, _PAGES_PER_READER, _MAX_WAITING, _QUEUE_S = 16, 6, 16, 10.0
+
 _LIVE_PAGES, _LIVE_PER_READER = 64, 6
 """Pages that are kept up to date at a time: they mostly wait, so they have slots of their own."""
 

@@ -13,6 +13,7 @@ from sourcelight.core.markup import escape, one_line, own_address, to_html
 from sourcelight.core.markup.markdown import inline_html
 
 _METHOD_SECTIONS = frozenset({"Method", "Searched"})
+
 _OPEN_LINES = 24
 """Lines of an answer before its sections are folded: about a screen."""
 

@@ -42,8 +42,10 @@ LIVE_PATH, EXPORT_PATH, NOTEBOOK_PATH, SUGGESTIONS_PATH = (
     "/search/live", "/search/export", "/search/notebook", "/search/suggestions",
 )  # fmt: skip
 TIMEOUT_S = 20.0
+
 FIRST_PAINT_S = 0.7
 """Seconds that a page waits for its results; the script, or a request to wait, shows later ones."""
+
 MAX_EXPORTED = 10_000
 """Maximum matches of an exported file."""
 

@@ -15,6 +15,7 @@ from sourcelight.core.markup.highlighting import highlight_code, line_tokens
 
 MAX_CHUNKS, MAX_CHARS = 5, 400
 """Pieces of text of a file, and characters of a line."""
+
 _MAX_CHUNK_LINES = 60
 _Row = Mapping[str, Any]
 

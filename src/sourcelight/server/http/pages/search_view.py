@@ -27,6 +27,7 @@ from sourcelight.server.http.pages.search_lines import MAX_CHARS, line_table, re
 
 MAX_FILES, MAX_ROWS = 50, 40
 """Results on a page, and lines of a commit or definitions of a file."""
+
 _MAX_TITLE_CHARS = 80
 COLUMNS = (
     "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",

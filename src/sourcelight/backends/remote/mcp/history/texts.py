@@ -60,11 +60,13 @@ _STATUS = re.compile(
     r"(?:(?:\t| -> | => )(?P<new>\S.*?))?(?: \(?\+(?P<added>\d+),? ?[-\u2212](?P<removed>\d+)\)?)?",
     re.IGNORECASE,
 )
+
 _STATUSES = {
     "A": "added", "M": "modified", "D": "deleted", "T": "type changed", "R": "renamed", "C": "copied",
     "CHANGED": "modified", "REMOVED": "deleted",
 }  # fmt: skip
 """Statuses by the upper-case letters and words of services; other words are statuses themselves."""
+
 _CONTRIBUTOR = re.compile(
     r"(?:[-*\u2022] |\d+[.)] |\| *)?[`*\[]*(?P<name>[\w.~-]+(?:/[\w.~-]+)*)[`*\]]*(?:\([^)]*\))?\s*"
     r"(?:[-\u2013\u2014:|,(]+|\s)\s*(?P<count>\d[\d,]*)(?: commits?)?\b(?P<rest>.*)"

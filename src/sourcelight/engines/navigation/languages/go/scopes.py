@@ -23,6 +23,13 @@ _HEADED = frozenset({"if_statement", "for_statement", "expression_switch_stateme
 SCOPES = _FUNCTIONS | _CASES | _HEADED | {"block", "type_spec", "type_alias"}
 IDENTIFIERS = frozenset({"identifier", "type_identifier", "field_identifier", "package_identifier", "label_name"})
 
+_SPECS: dict[str, Kind] = {
+    "var_spec": "variable",
+    "const_spec": "constant",
+    "type_spec": "type",
+    "type_alias": "type",
+}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoDeclaration:
@@ -276,14 +283,6 @@ def _assigned_names(node: Node, visible: int) -> Iterator[GoDeclaration]:
     for position, name in enumerate(left.named_children if left is not None else ()):
         if name.type == "identifier" and name.text != b"_":
             yield _declaration("variable", name, node, visible, position)
-
-
-_SPECS: dict[str, Kind] = {
-    "var_spec": "variable",
-    "const_spec": "constant",
-    "type_spec": "type",
-    "type_alias": "type",
-}
 
 
 def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case per kind of node

@@ -32,6 +32,8 @@ _ITEM_GETTERS = frozenset({b"next", b"min", b"max", b"anext"})
 _PROPERTIES = (b"property", b"cached_property", b".getter", b"lazy_property", b"classproperty", b"reify",
                b"hybrid_property")  # fmt: skip
 
+_INNER = frozenset({"function_definition", "class_definition", "lambda"})
+
 
 class PythonInference(Fixtures):
     """Infer values within one call."""
@@ -473,9 +475,6 @@ def _annotation_of_self(function: Node) -> bytes | None:
     first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
     annotation = first.child_by_field_name("type") if first is not None else None
     return (annotation.text or b"").strip(b"\"'") if annotation is not None else None
-
-
-_INNER = frozenset({"function_definition", "class_definition", "lambda"})
 
 
 def _results(function: Node) -> tuple[list[Node], list[Node]]:

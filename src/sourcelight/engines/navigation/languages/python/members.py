@@ -22,6 +22,22 @@ MAX_DEPTH = 20
 MAX_ALTERNATIVES = 3
 """Maximum values per expression."""
 
+_MAX_BASES = 40
+_SETTERS = (b".setter", b".deleter")
+_BUILTINS = frozenset({b"str", b"int", b"float", b"bytes", b"bool", b"object", b"complex", b"bytearray"})
+
+_FIRST = frozenset({b"Optional", b"Annotated", b"Final", b"ClassVar", b"Required", b"NotRequired", b"ReadOnly",
+                    b"Awaitable", b"AsyncContextManager", b"ContextManager", b"AbstractContextManager",
+                    b"AbstractAsyncContextManager", b"TypeGuard", b"InitVar"})  # fmt: skip
+
+_LISTS = frozenset({b"List", b"list", b"Sequence", b"Iterable", b"Iterator", b"Set", b"set", b"FrozenSet",
+                    b"frozenset", b"Tuple", b"tuple", b"Deque", b"deque", b"Collection", b"Generator",
+                    b"AsyncIterator", b"AsyncIterable", b"AsyncGenerator", b"MutableSequence", b"MutableSet",
+                    b"AbstractSet", b"Reversible", b"KeysView"})  # fmt: skip
+
+_MAPS = frozenset({b"Dict", b"dict", b"Mapping", b"MutableMapping", b"DefaultDict", b"defaultdict", b"OrderedDict",
+                   b"ChainMap", b"WeakValueDictionary"})  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class PythonValue:
@@ -48,10 +64,6 @@ def first_distinct(values: Iterable[PythonValue]) -> list[PythonValue]:
         if len(by_key) >= MAX_ALTERNATIVES:
             break
     return list(by_key.values())
-
-
-_MAX_BASES = 40
-_SETTERS = (b".setter", b".deleter")
 
 
 class PythonMembers(PythonNames):
@@ -271,18 +283,6 @@ def _targets_in(
                 yield name, node, kind, steps
         elif part.type in {"pattern_list", "tuple_pattern", "list_pattern", "tuple"}:
             pending += [(child, (*steps, index)) for index, child in reversed(list(enumerate(part.named_children)))]
-
-
-_BUILTINS = frozenset({b"str", b"int", b"float", b"bytes", b"bool", b"object", b"complex", b"bytearray"})
-_FIRST = frozenset({b"Optional", b"Annotated", b"Final", b"ClassVar", b"Required", b"NotRequired", b"ReadOnly",
-                    b"Awaitable", b"AsyncContextManager", b"ContextManager", b"AbstractContextManager",
-                    b"AbstractAsyncContextManager", b"TypeGuard", b"InitVar"})  # fmt: skip
-_LISTS = frozenset({b"List", b"list", b"Sequence", b"Iterable", b"Iterator", b"Set", b"set", b"FrozenSet",
-                    b"frozenset", b"Tuple", b"tuple", b"Deque", b"deque", b"Collection", b"Generator",
-                    b"AsyncIterator", b"AsyncIterable", b"AsyncGenerator", b"MutableSequence", b"MutableSet",
-                    b"AbstractSet", b"Reversible", b"KeysView"})  # fmt: skip
-_MAPS = frozenset({b"Dict", b"dict", b"Mapping", b"MutableMapping", b"DefaultDict", b"defaultdict", b"OrderedDict",
-                   b"ChainMap", b"WeakValueDictionary"})  # fmt: skip
 
 
 class PythonAnnotations(PythonMembers):

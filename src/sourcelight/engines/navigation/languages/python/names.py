@@ -15,8 +15,18 @@ if TYPE_CHECKING:
 
 
 _ENDINGS = (b".py", b".pyi")
+
 _SHARED_ROOTS = frozenset({b"", b"src", b"lib", b"python"})
 """Folders whose modules other repositories can mean; packages below tests or samples are private."""
+
+_LATEST = 1 << 62
+_LAST = {"import": 2, "from": 2, "function": 0, "class": 0}
+
+MAX_BINDINGS = 100
+"""Maximum bindings per name: generated code assigns a variable thousands of times."""
+
+MAX_STEPS = 64
+"""Maximum imports to follow for one name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +162,6 @@ def _in_other_projects(project: Project, module: bytes, session: Session) -> lis
         if entries:
             return [other.document_at(entries[0][1])]
     return []
-
-
-_LATEST = 1 << 62
-_LAST = {"import": 2, "from": 2, "function": 0, "class": 0}
-MAX_BINDINGS = 100
-"""Maximum bindings per name: generated code assigns a variable thousands of times."""
-
-MAX_STEPS = 64
-"""Maximum imports to follow for one name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,7 @@ _THROUGH = frozenset({
     "parenthesized_expression", "ternary_expression", "non_null_expression", "as_expression", "satisfies_expression",
     "jsx_expression", "binary_expression",
 })  # fmt: skip
+
 _TYPED = frozenset({
     "variable_declarator", "public_field_definition", "field_definition", "required_parameter", "optional_parameter",
 })  # fmt: skip

@@ -43,6 +43,10 @@ _CALLED_WITH_ITEM = _MAPPED | {
     b"forEach", b"filter", b"find", b"findIndex", b"findLast", b"some", b"every", b"sort", b"toSorted", b"then",
 }  # fmt: skip
 
+_WRAPPERS = frozenset({"parenthesized_expression", "non_null_expression", "sequence_expression"})
+_BOTH = frozenset({"||", "??", "&&"})
+_MAX_RETURNS = 4
+
 
 def built_in_method_results(
     types: TsExpressions, holder: TsValue, name: bytes, document: Document, call: Node
@@ -86,11 +90,6 @@ def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsVa
         return list(holder.items) if position == 1 else []
 
     return []
-
-
-_WRAPPERS = frozenset({"parenthesized_expression", "non_null_expression", "sequence_expression"})
-_BOTH = frozenset({"||", "??", "&&"})
-_MAX_RETURNS = 4
 
 
 class TsExpressions(TsGenerics):

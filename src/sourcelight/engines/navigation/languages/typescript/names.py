@@ -33,6 +33,10 @@ MAX_DEPTH = 14
 MAX_ALTERNATIVES = 4
 """Maximum values per expression."""
 
+_MAX_STEPS = 48
+_MODULE = re.compile(rb"^(?:import|export)\b", re.MULTILINE)
+_EVERY = TYPE_KINDS | VALUE_KINDS
+
 
 @dataclass(frozen=True, slots=True)
 class TsValue:
@@ -94,11 +98,6 @@ def first_distinct(values: Iterable[TsValue]) -> list[TsValue]:
         if len(by_key) >= MAX_ALTERNATIVES:
             break
     return list(by_key.values())
-
-
-_MAX_STEPS = 48
-_MODULE = re.compile(rb"^(?:import|export)\b", re.MULTILINE)
-_EVERY = TYPE_KINDS | VALUE_KINDS
 
 
 class TsNames:

@@ -16,6 +16,50 @@ from sourcelight.engines.symbols import parse_tree
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
+FUNCTIONS = frozenset({
+    "function_declaration", "function_expression", "arrow_function", "method_definition", "function_signature",
+    "generator_function_declaration", "generator_function", "method_signature", "abstract_method_signature",
+    "call_signature", "construct_signature", "function_type", "constructor_type",
+})  # fmt: skip
+
+CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class"})
+
+# ERROR counts as a block: the contents of a broken statement would otherwise have no scope.
+_BLOCKS = frozenset({"program", "statement_block", "switch_body", "ERROR", "class_static_block"})
+
+_TYPED = frozenset({"interface_declaration", "type_alias_declaration"})
+
+_SCOPES = FUNCTIONS | CLASSES | _BLOCKS | _TYPED | {
+    "for_statement", "for_in_statement", "catch_clause", "conditional_type", "mapped_type_clause", "labeled_statement",
+}  # fmt: skip
+
+IDENTIFIERS = frozenset({
+    "identifier", "type_identifier", "property_identifier", "private_property_identifier", "statement_identifier",
+    "shorthand_property_identifier", "shorthand_property_identifier_pattern",
+})  # fmt: skip
+
+TYPE_KINDS = frozenset({"class", "interface", "type", "enum", "typeparameter", "import", "namespace"})
+
+VALUE_KINDS = frozenset({
+    "function", "class", "enum", "namespace", "variable", "parameter", "import", "catch", "label", "member", "default",
+})  # fmt: skip
+
+_NAMED: dict[str, Kind] = {
+    "function_declaration": "function",
+    "generator_function_declaration": "function",
+    "function_signature": "function",
+    "class_declaration": "class",
+    "abstract_class_declaration": "class",
+    "interface_declaration": "interface",
+    "type_alias_declaration": "type",
+    "enum_declaration": "enum",
+    "internal_module": "namespace",
+    "module": "namespace",
+}
+
+_NESTED = FUNCTIONS | CLASSES | {"string", "template_string", "comment", "object", "arguments", "jsx_element"}
+_ENDS = re.compile(rb"[\w>)\]}'\"]$")
+
 
 @dataclass(frozen=True, slots=True)
 class PatternStep:
@@ -79,40 +123,6 @@ Kind = Literal[
     "function", "class", "interface", "type", "enum", "namespace", "variable", "parameter", "import",
     "typeparameter", "label", "catch", "member", "default",
 ]  # fmt: skip
-
-FUNCTIONS = frozenset({
-    "function_declaration", "function_expression", "arrow_function", "method_definition", "function_signature",
-    "generator_function_declaration", "generator_function", "method_signature", "abstract_method_signature",
-    "call_signature", "construct_signature", "function_type", "constructor_type",
-})  # fmt: skip
-CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class"})
-# ERROR counts as a block: the contents of a broken statement would otherwise have no scope.
-_BLOCKS = frozenset({"program", "statement_block", "switch_body", "ERROR", "class_static_block"})
-_TYPED = frozenset({"interface_declaration", "type_alias_declaration"})
-_SCOPES = FUNCTIONS | CLASSES | _BLOCKS | _TYPED | {
-    "for_statement", "for_in_statement", "catch_clause", "conditional_type", "mapped_type_clause", "labeled_statement",
-}  # fmt: skip
-IDENTIFIERS = frozenset({
-    "identifier", "type_identifier", "property_identifier", "private_property_identifier", "statement_identifier",
-    "shorthand_property_identifier", "shorthand_property_identifier_pattern",
-})  # fmt: skip
-TYPE_KINDS = frozenset({"class", "interface", "type", "enum", "typeparameter", "import", "namespace"})
-VALUE_KINDS = frozenset({
-    "function", "class", "enum", "namespace", "variable", "parameter", "import", "catch", "label", "member", "default",
-})  # fmt: skip
-_NAMED: dict[str, Kind] = {
-    "function_declaration": "function",
-    "generator_function_declaration": "function",
-    "function_signature": "function",
-    "class_declaration": "class",
-    "abstract_class_declaration": "class",
-    "interface_declaration": "interface",
-    "type_alias_declaration": "type",
-    "enum_declaration": "enum",
-    "internal_module": "namespace",
-    "module": "namespace",
-}
-_NESTED = FUNCTIONS | CLASSES | {"string", "template_string", "comment", "object", "arguments", "jsx_element"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -361,9 +371,6 @@ def _hoisted_variables(body: Node) -> Iterator[TsBinding]:
                 yield from _head_bindings(node)
         if node.type not in _NESTED and not node.type.endswith("expression"):
             pending += node.named_children
-
-
-_ENDS = re.compile(rb"[\w>)\]}'\"]$")
 
 
 def parse_recovering(language: str, text: bytes, deadline: float) -> Tree | None:

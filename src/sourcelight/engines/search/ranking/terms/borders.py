@@ -21,6 +21,23 @@ _SHELL = rb"(?<![$\w])#[^\n]*|" + _LINE_TEXT
 _RUBY = rb"^=begin\b.*?^=end\b|#(?!\{)[^\n]*|" + _LINE_TEXT
 _PHP = rb"#(?!\[)[^\n]*|" + _C
 
+_HASH = frozenset({"Python", "Ruby", "Shell", "Bash"})
+_COMMENT_LINE = (b"//", b"/*", b"*", b"#", b"--", b";;", b"%%", b"@", b"'''", b'"""')
+
+_CONTINUES = (
+    *(b"{", b"}", b")", b"]", b".", b",", b"&&", b"||", b"?", b":", b"+", b"->", b"=>", b"*/", b"and ", b"or "),
+    *(b"else", b"elif", b"catch", b"except", b"finally", b"rescue", b"ensure", b"end", b"then", b"do"),
+)
+
+_CONTINUED = (b",", b"\\", b"(", b"[", b"=", b"+", b"-", b"&", b"|", b"?", b".", b"<")
+
+_ANY_COMMENT = re.compile(
+    rb'"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'(?:[^\\]|\\.)*?(?:\'\'\'|\Z)|/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)'
+    rb"|//[^\n]*|(?m:^[ \t]*(?:#(?!include|define|if|endif|else)|\*|--|;;|%%)[^\n]*)",
+    re.DOTALL,
+)
+"""Comments and doc strings of most languages."""
+
 
 def _scanner(tokens: bytes) -> re.Pattern[bytes]:
     return re.compile(tokens + rb"|[()\[\]\n]", re.DOTALL | re.MULTILINE)
@@ -36,21 +53,6 @@ _SCANNERS: Mapping[str, re.Pattern[bytes]] = {
     **dict.fromkeys(("Shell", "Bash"), _scanner(_SHELL)),
 }
 _GENERIC = _scanner(rb"/\*.*?\*/")
-_HASH = frozenset({"Python", "Ruby", "Shell", "Bash"})
-_COMMENT_LINE = (b"//", b"/*", b"*", b"#", b"--", b";;", b"%%", b"@", b"'''", b'"""')
-_CONTINUES = (
-    *(b"{", b"}", b")", b"]", b".", b",", b"&&", b"||", b"?", b":", b"+", b"->", b"=>", b"*/", b"and ", b"or "),
-    *(b"else", b"elif", b"catch", b"except", b"finally", b"rescue", b"ensure", b"end", b"then", b"do"),
-)
-_CONTINUED = (b",", b"\\", b"(", b"[", b"=", b"+", b"-", b"&", b"|", b"?", b".", b"<")
-
-
-_ANY_COMMENT = re.compile(
-    rb'"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'(?:[^\\]|\\.)*?(?:\'\'\'|\Z)|/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)'
-    rb"|//[^\n]*|(?m:^[ \t]*(?:#(?!include|define|if|endif|else)|\*|--|;;|%%)[^\n]*)",
-    re.DOTALL,
-)
-"""Comments and doc strings of most languages."""
 
 
 def comments_in(text: bytes) -> bytes:

@@ -34,6 +34,7 @@ PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc", "Jupyter Notebook
 
 _MAX_COUNT = 255
 _FLUSH_ENTRIES = 1 << 22
+
 _NAME_MARK = "\0"
 """Stands before a definition's name where it is a token: no token of a text has a NUL byte."""
 

@@ -41,8 +41,10 @@ shall she should since so some someone something such than that the their them t
 through thus to too under until up upon us using very via was we were what when where whether which while who whom
 whose why will with within without would yet you your
 """
+
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 """Grammatical words; neither indexed nor searched."""
+
 _MAX_CACHED_STEMS = 200_000
 
 

@@ -46,6 +46,7 @@ from sourcelight.engines.tools.history.tables import (
 
 _BREAK = "\0"
 """Separates the parts of a group's name; no path has it."""
+
 _PLACES = {"directory", "path", "file_kind"}
 _ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
 

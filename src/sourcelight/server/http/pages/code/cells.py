@@ -18,6 +18,7 @@ LINES_VIEW = "lines"
 """The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""
 
 _MAX_LINES, _CONTEXT_LINES = 5_000, 1_000
+
 _MAX_CHARS = 2_000_000
 """Characters of the lines on a page, which are cut one by one: a cell with pages of base64 must not fill it."""
 

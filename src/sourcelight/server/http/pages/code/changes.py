@@ -20,6 +20,7 @@ from sourcelight.server.http.pages.frame import page
 
 _MAX_PATCH_SIZE, _MAX_PATCHES_SIZE, _LINE_SIZE = 150_000, 1_000_000, 50
 """Maximum characters of a patch and of all patches on a page, and the characters of HTML that each line adds."""
+
 _MAX_LINE_CHARS, _MAX_FILES = 2_000, 2_000
 MAX_COMMITS = 250
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")

@@ -24,8 +24,10 @@ from sourcelight.server.http.pages.frame import page
 MAX_LINES = 5_000
 _CONTEXT_LINES = 1_000
 _MAX_COLORED_CHARS = 400_000
+
 OUTLINE = "outline"
 """The part of a page with the definitions of its file."""
+
 # The page's script fills this panel when a reader clicks a name.
 _NAME_PANEL = (
     '<section class="names" aria-label="Definition and references" aria-live="polite" hidden>'

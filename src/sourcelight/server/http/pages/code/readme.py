@@ -16,6 +16,7 @@ from sourcelight.core.markup.markdown import to_html
 _README = re.compile(r"readme(?:\.(?:md|markdown|rst|txt))?", re.IGNORECASE)
 _MARKDOWN = (".md", ".markdown")
 _WEB = re.compile(r"https?://", re.IGNORECASE)
+
 _SAFE = "/#?=&;%+,:@!~*'$-._"
 """Characters of an address that no Markdown takes for its own; brackets and spaces are percent-encoded."""
 

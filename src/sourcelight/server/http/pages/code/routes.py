@@ -41,10 +41,13 @@ from sourcelight.server.identity import QueueFull
 
 _BESIDE_S, _ASKED_S = 0.4, 15.0
 """Seconds for additions to the contents of a page, and for parts that its reader requested."""
+
 _NOTEBOOKS_S = 2.0
 """Seconds in which notebooks of a change are read: others have their patches."""
+
 _MAX_ENTRIES, _MAX_NAME_CHARS = 500, 200
 _KINDS = frozenset({"blob", "tree", "commit", "compare", "symbol"})
+
 _LONG = frozenset({"part", "blame", "history"})
 """Parameters of addresses of slow requests."""
 
