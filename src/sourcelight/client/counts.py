@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 from sourcelight.client.run_maker import RunMaker
 
-_COUNTABLE = tuple(c.name for c in MATCHES if c.is_visible and c.type in {"dict8", "dict32", "string", "int32"})
+_COUNTABLE = tuple(
+    column.name for column in MATCHES if column.is_visible and column.type in {"dict8", "dict32", "string", "int32"}
+)
 
 
 @checks_methods

@@ -56,8 +56,12 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
     Forks and archived repositories that the query did not ask for, repositories without a commit, and files that match
     by name only because they are binary or large, are shown but do not limit the answer.
     """
-    reasons = [": ".join(filter(None, (s.reason, s.title))) or "work was skipped" for s in skipped if is_limiting(s)]
-    reasons += [f"alert: {a.title}" for a in alerts if a.kind != "error" and _TIMEOUT.search(a.title)]
+    reasons = [
+        ": ".join(filter(None, (item.reason, item.title))) or "work was skipped"
+        for item in skipped
+        if is_limiting(item)
+    ]
+    reasons += [f"alert: {alert.title}" for alert in alerts if alert.kind != "error" and _TIMEOUT.search(alert.title)]
     return tuple(dict.fromkeys(reasons))
 
 

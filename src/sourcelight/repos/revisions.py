@@ -130,13 +130,13 @@ def default_commit(handle: pygit2.Repository) -> tuple[CommitId, str]:
     try:
         if not handle.head_is_unborn:  # its branch is there and can't be read: damage, not another branch's turn
             return NO_COMMIT, ""
-        names = [n.decode("utf-8", "surrogateescape") for n in handle.raw_listall_references()]
+        names = [reference.decode("utf-8", "surrogateescape") for reference in handle.raw_listall_references()]
     except pygit2.GitError:
         return NO_COMMIT, ""
 
     # Local branches first; a mirror or a fresh clone may have remote ones only.
     for prefix in (_HEADS, _REMOTE):
-        branches = sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
+        branches = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
         usual = [b for b in ("main", "master", "trunk", "develop") if b in branches]
         for branch in (*usual, *branches):
             commit = _lookup(handle, prefix + branch)

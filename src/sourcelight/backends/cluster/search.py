@@ -263,7 +263,9 @@ class ClusterSource:
             self._late_repositories |= self._slots.left
 
         done = {name for _, worker_names in outcomes for name in worker_names}
-        skipped = {} if streams is None else {n: streams.replicas.failures(n) for n in names if n not in done}
+        skipped = (
+            {} if streams is None else {name: streams.replicas.failures(name) for name in names if name not in done}
+        )
         if limit_hit:
             # The limit ended the search early: repositories without an answer did not fail.
             skipped = {}

@@ -174,7 +174,10 @@ def _without_dictionaries(table: Any) -> Any:
 
     A copy, because buffers of a message may not be aligned, and Arrow warns about that when it sums them.
     """
-    fields = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
+    fields = [
+        pa.field(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        for field in table.schema
+    ]
     return table.cast(pa.schema(fields)).take(pa.array(range(table.num_rows), pa.int64()))
 
 

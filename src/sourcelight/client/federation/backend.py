@@ -173,7 +173,9 @@ def make_search_run(
 
     searches: dict[str, ExhaustiveSearch] = {}
     if exhaustive and not backend.local:
-        searches = {s.name: ExhaustiveSearch(s.backend) for s in services if not s.backend.local}
+        searches = {
+            service.name: ExhaustiveSearch(service.backend) for service in services if not service.backend.local
+        }
         services = [_in_parts(service, searches.get(service.name)) for service in services]
 
     # The plain backend is enough here: rows go to the caller as they arrive, and none is needed later.

@@ -140,7 +140,7 @@ def check_unlimited(request: SearchRequest) -> Query:
     if query.root is None:
         raise QueryError("no query found", query=request.query, position=0, hint="enter text or a filter")
 
-    if request.display >= 0 or any(a.count_limit(default=None) is not None for a in query.plan):
+    if request.display >= 0 or any(alternative.count_limit(default=None) is not None for alternative in query.plan):
         limit_name = "limit" if request.display >= 0 else "count:"
         raise QueryError(
             f"exhaustive=True requests all matches, but {limit_name} only a part of them",

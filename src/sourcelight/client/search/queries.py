@@ -126,7 +126,10 @@ class QueryPart:
 
 def finds_names(query: Query) -> bool:
     """Return whether a query matches names of repositories as well as files, without selecting a kind of result."""
-    return any("repo" in a.types and not a.first("type") and not a.select() for a in query.plan)
+    return any(
+        "repo" in alternative.types and not alternative.first("type") and not alternative.select()
+        for alternative in query.plan
+    )
 
 
 def _batches(names: Sequence[str]) -> list[tuple[str, ...]]:

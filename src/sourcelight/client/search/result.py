@@ -218,7 +218,7 @@ class SearchResult:
             counter.add(batch)
 
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
-        names = {f.name for f in self._infos}
+        names = {info.name for info in self._infos}
 
         # Services may send matches of a repository without sending its attributes.
         nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in names]

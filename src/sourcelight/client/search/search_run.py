@@ -81,7 +81,7 @@ class SearchRun:
                     seen += 1
                     self.state.update(event)
                     if isinstance(event, MatchBatch):
-                        self.infos.update((f.name, f) for f in event.repositories)
+                        self.infos.update((repository.name, repository) for repository in event.repositories)
                     yield event
 
             # Only a search that came to its end has all rows, and only then is the order known.
@@ -100,7 +100,7 @@ class SearchRun:
             # GeneratorExit: the reader left its loop early, which counts as an interrupt.
             for event in self.recover() if self.recover else ():
                 self.state.update(event)
-                self.infos.update((f.name, f) for f in event.repositories)
+                self.infos.update((repository.name, repository) for repository in event.repositories)
                 self.batches.append(event.batch)
             self.state.interrupt()
             raise

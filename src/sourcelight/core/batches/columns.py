@@ -205,7 +205,11 @@ class FileColumns:
 
 def name_columns(groups: Sequence[Sequence[WireRange] | None], take: AnyArray) -> Columns:
     """Return matches in names, one list of them for each record, at the positions `take`."""
-    rows = [[(x.start.column, x.end.column) for x in spans] if spans else () for spans in groups] if any(groups) else ()
+    rows = (
+        [[(span.start.column, span.end.column) for span in spans] if spans else () for spans in groups]
+        if any(groups)
+        else ()
+    )
     start, end = span_lists(rows, take)
     return {"name_start": start, "name_end": end}
 

@@ -188,7 +188,7 @@ class MatchRows:
         for name in ("line", "chunk", "message"):
             if name not in self:
                 continue
-            prefixes = [t and t.encode()[:size].decode(errors="ignore") for t in self.texts(name)]
+            prefixes = [text and text.encode()[:size].decode(errors="ignore") for text in self.texts(name)]
             column = pa.array(prefixes, pa.string())
             if name != "line":
                 column = column.dictionary_encode()

@@ -106,7 +106,7 @@ def highlight(text: str, starts: Sequence[int], ends: Sequence[int]) -> str:
 def link(text: str, url: str) -> str:
     """Return HTML link to an http or https address, opened in a new tab; any other address gives the text alone."""
     label = escape(text)
-    if _UNSEEN.search(url) or any(c.isspace() for c in url):
+    if _UNSEEN.search(url) or any(character.isspace() for character in url):
         return label
 
     try:

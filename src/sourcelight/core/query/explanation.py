@@ -127,7 +127,9 @@ def _lines(explanation: Explanation) -> list[str]:
 
     if explanation.warnings:
         lines += ["", "Warnings"]
-        lines += [f"  - {w.message}{f'; {w.fix}' if w.fix else ''}" for w in explanation.warnings]
+        lines += [
+            f"  - {warning.message}{f'; {warning.fix}' if warning.fix else ''}" for warning in explanation.warnings
+        ]
 
     return lines
 

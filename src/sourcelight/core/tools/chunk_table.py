@@ -20,7 +20,7 @@ def chunk_schema() -> Any:
     """Return the Arrow schema of the table ``found_chunks``."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in COLUMNS["found_chunks"]])
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in COLUMNS["found_chunks"]])
 
 
 def table_of_batches(batches: Iterable[Any]) -> Any:
@@ -69,4 +69,4 @@ def _columns(batch: Any, schema: Any) -> Any:
         "chunks_left_out": pa.array(np.zeros(len(heads), np.int32)),
         "url": pa.array([urls[location] for location in locations], pa.string()),
     }
-    return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
+    return pa.RecordBatch.from_arrays([columns[field.name] for field in schema], schema=schema)

@@ -125,7 +125,7 @@ def _location(value: Json) -> Location:
 
 def _line_match(value: Json) -> LineMatch:
     o = _object(value)
-    pairs = tuple((p[0], p[1]) for p in (_numbers(v, 2) for v in _items(o, "offsetAndLengths")))
+    pairs = tuple((p[0], p[1]) for p in (_numbers(item, 2) for item in _items(o, "offsetAndLengths")))
     return LineMatch(_text(o, "line"), _int(o, "lineNumber"), pairs)
 
 
@@ -203,7 +203,7 @@ def _repo(o: _Object) -> RepoMatch:
 
 
 def _commit(o: _Object) -> CommitMatch:
-    triples = tuple((t[0], t[1], t[2]) for t in (_numbers(v, 3) for v in _items(o, "ranges")))
+    triples = tuple((t[0], t[1], t[2]) for t in (_numbers(item, 3) for item in _items(o, "ranges")))
     return CommitMatch(
         type=_text(o, "type"),
         repository=_text(o, "repository"),
@@ -322,7 +322,7 @@ def _text(o: _Object, key: str) -> str:
 
 
 def _texts(o: _Object, key: str) -> tuple[str, ...]:
-    return tuple(v for v in _items(o, key) if isinstance(v, str))
+    return tuple(item for item in _items(o, key) if isinstance(item, str))
 
 
 def _flag(o: _Object, key: str) -> bool:

@@ -111,7 +111,7 @@ def _event(event: Event, chunk_text: ChunkText) -> tuple[str, Json]:
             return "progress", _progress(event)
         case Filters():
             keys = ("value", "label", "count", "exhaustive", "kind")
-            return "filters", [{key: getattr(f, key) for key in keys} for f in event.filters]
+            return "filters", [{key: getattr(item, key) for key in keys} for item in event.filters]
         case Alert():
             return "alert", _alert(event)
         case UnknownEvent():
@@ -128,7 +128,7 @@ def _progress(event: Progress) -> Json:
     value |= {
         "matchCount": event.match_count,
         "durationMs": event.duration_ms,
-        "skipped": [_encode_skipped(s) for s in event.skipped],
+        "skipped": [_encode_skipped(item) for item in event.skipped],
     }
     return value | _non_empty(trace=event.trace)
 
@@ -155,7 +155,7 @@ def _alert(alert: Alert) -> Json:
 
 
 def _ranges(ranges: tuple[Range, ...]) -> list[Json]:
-    return [{"start": _location(r.start), "end": _location(r.end)} for r in ranges]
+    return [{"start": _location(range_.start), "end": _location(range_.end)} for range_ in ranges]
 
 
 def _location(location: Location) -> Json:

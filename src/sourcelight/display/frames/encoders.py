@@ -59,8 +59,8 @@ def write_json_lines(table: Any, file: IO[bytes]) -> None:
     import orjson
 
     # Columns that are null throughout are left out of every object.
-    names = [n for n in table.column_names if table.column(n).null_count < len(table)]
-    columns = [column_values(table.column(n)) for n in names]
+    names = [name for name in table.column_names if table.column(name).null_count < len(table)]
+    columns = [column_values(table.column(name)) for name in names]
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
     if not names:
         file.write(b"{}\n" * len(table))
@@ -92,7 +92,7 @@ def _cells(column: Any, *, spreadsheet: bool) -> Any:
     kind = column.type
     if pa.types.is_list(kind):
         write = json.dumps if pa.types.is_string(kind.value_type) else _numbers
-        texts = [None if v is None else write(v) for v in column_values(column)]
+        texts = [None if value is None else write(value) for value in column_values(column)]
         return pa.chunked_array([pa.array(texts, pa.string())])
 
     if pa.types.is_timestamp(kind):

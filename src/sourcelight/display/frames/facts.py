@@ -38,7 +38,8 @@ def progress_frame(events: Iterable[Progress]) -> Frame:
 def filters_frame(filters: Iterable[SuggestedFilter]) -> Frame:
     """Return one row per suggested filter, in the order of the service."""
     rows = [
-        {name: getattr(f, name) for name in ("kind", "value", "label", "count", "unit", "exhaustive")} for f in filters
+        {name: getattr(item, name) for name in ("kind", "value", "label", "count", "unit", "exhaustive")}
+        for item in filters
     ]
     return to_pandas(rows_table(FILTERS, rows), FILTERS)
 
@@ -47,14 +48,14 @@ def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
     """Return one row per reason for which work was left out."""
     rows = [
         {
-            "reason": s.reason,
-            "title": s.title,
-            "message": s.message,
-            "severity": s.severity,
-            "suggested_title": s.suggested.title if s.suggested else None,
-            "suggested_query": s.suggested.query_expression if s.suggested else None,
+            "reason": item.reason,
+            "title": item.title,
+            "message": item.message,
+            "severity": item.severity,
+            "suggested_title": item.suggested.title if item.suggested else None,
+            "suggested_query": item.suggested.query_expression if item.suggested else None,
         }
-        for s in skipped
+        for item in skipped
     ]
     return to_pandas(rows_table(SKIPPED, rows), SKIPPED)
 

@@ -190,7 +190,13 @@ def documentation(frame: str) -> str:
     has_units = any(column.unit for column in columns)
     heads = ["column", "dtype", "meaning", "null means", *(["unit"] if has_units else [])]
     rows = [
-        [f"`{c.name}`", f"`{pandas_dtype(c)}`", c.meaning, c.null or "never", *([c.unit] if has_units else [])]
-        for c in columns
+        [
+            f"`{column.name}`",
+            f"`{pandas_dtype(column)}`",
+            column.meaning,
+            column.null or "never",
+            *([column.unit] if has_units else []),
+        ]
+        for column in columns
     ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows))

@@ -255,7 +255,7 @@ def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
         "continues": pa.array([b > len(texts[p]) for p, _, b in pairs], type=pa.bool_()),
     }
     schema = table_schema(SPANS)
-    return pa.table([columns[f.name] for f in schema], schema=schema)
+    return pa.table([columns[field.name] for field in schema], schema=schema)
 
 
 def _flat(column: Any) -> Any:

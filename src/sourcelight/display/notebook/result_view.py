@@ -28,6 +28,55 @@ _WIDTH = 120
 _EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.is_visible)
 _STANDARD_COLUMNS = frozenset({*_EMPTY, SERVICE.name})
 
+_STYLE = """<style>
+.sl-result{color:var(--jp-ui-font-color1,inherit);font-size:13px}
+.sl-result .sl-head{border-left:4px solid var(--sl-color);padding:2px 10px;margin-bottom:6px}
+.sl-result .sl-head code{color:var(--jp-ui-font-color1,inherit);background:none;padding:0}
+.sl-result ul{margin:2px 0}
+.sl-result .sl-services{list-style:none;padding-left:0}
+.sl-result .sl-service{border-bottom:2px solid var(--sl-color)}
+.sl-result .sl-warning{color:var(--jp-warn-color0,#b35c00)}
+.sl-result .sl-error{color:var(--jp-error-color1,#d32f2f)}
+.sl-result .sl-scroll{overflow-x:auto;max-width:100%}
+.sl-result .sl-short{white-space:pre}
+.sl-result .sl-scroll:focus-visible,.sl-result a:focus-visible{outline:2px solid var(--jp-brand-color1,#1976d2);
+outline-offset:1px}
+.sl-result table{border-collapse:collapse;margin:0;font-size:12px;border:none}
+.sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:3px 12px 3px 0;white-space:nowrap}
+.sl-result td.sl-text,.sl-result td.sl-name{white-space:normal;overflow-wrap:break-word}
+.sl-result th{font-weight:600;color:var(--jp-ui-font-color2,inherit);
+border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
+.sl-result tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
+.sl-result tbody tr:hover{background:var(--jp-layout-color2,rgba(127,127,127,.12)) !important}
+.sl-result td.sl-code,.sl-result pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4}
+.sl-result td>pre{all:unset !important}
+.sl-result td.sl-code{white-space:pre-wrap;overflow-wrap:anywhere;min-width:12em}
+.sl-result td.sl-name{overflow-wrap:break-word;min-width:0}
+.sl-result td.sl-count,.sl-result th.sl-count{text-align:right !important;font-variant-numeric:tabular-nums}
+.sl-result a{color:var(--jp-content-link-color,#1565c0)}
+.sl-result mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
+.sl-result pre{margin:0 0 8px;padding:4px;overflow-x:auto;background:var(--jp-layout-color2,rgba(127,127,127,.12))}
+.sl-result .sl-gap{color:var(--jp-ui-font-color2,inherit);font-size:11px;padding:0 4px 8px}
+.sl-result .sl-number{color:var(--jp-ui-font-color2,inherit);user-select:none}
+.sl-result .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:6px}
+</style>"""
+
+_COLORS = {
+    "complete": "var(--jp-success-color1,#388e3c)",
+    "partial": "var(--jp-ui-font-color2,#616161)",
+    "limited": "var(--jp-warn-color1,#f57c00)",
+    "interrupted": "var(--jp-warn-color1,#f57c00)",
+    "failed": "var(--jp-error-color1,#d32f2f)",
+}
+
+_SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
+_CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
+_OF_LINES = ("line_number", "cell", "cell_kind", "cell_line")
+_OF_HISTORY = ("repository", "commit", "author", "author_date", "path", *_OF_LINES, "side", "line")
+_TEXT = frozenset({"repository", "author", "container", SERVICE.name})
+_CODE = frozenset({"path", "line", "symbol", "message"})
+_MAX_CHUNK_LINES = 200
+
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
@@ -88,7 +137,7 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
 
     for alert in view.alerts:
         seen_texts |= {alert.text, f"alert: {alert.title}"}
-        hints = "".join(f" \u2014 try {p.query}" for p in alert.proposed_queries[:3])
+        hints = "".join(f" \u2014 try {proposal.query}" for proposal in alert.proposed_queries[:3])
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(alert.text)}{hints}"
 
     for reason in view.reasons:
@@ -137,54 +186,6 @@ def result_text(view: ResultView) -> str:
         parts.append(f"  {len(rows)} of {view.rows:,} rows")
 
     return "\n".join(parts)
-
-
-_STYLE = """<style>
-.sl-result{color:var(--jp-ui-font-color1,inherit);font-size:13px}
-.sl-result .sl-head{border-left:4px solid var(--sl-color);padding:2px 10px;margin-bottom:6px}
-.sl-result .sl-head code{color:var(--jp-ui-font-color1,inherit);background:none;padding:0}
-.sl-result ul{margin:2px 0}
-.sl-result .sl-services{list-style:none;padding-left:0}
-.sl-result .sl-service{border-bottom:2px solid var(--sl-color)}
-.sl-result .sl-warning{color:var(--jp-warn-color0,#b35c00)}
-.sl-result .sl-error{color:var(--jp-error-color1,#d32f2f)}
-.sl-result .sl-scroll{overflow-x:auto;max-width:100%}
-.sl-result .sl-short{white-space:pre}
-.sl-result .sl-scroll:focus-visible,.sl-result a:focus-visible{outline:2px solid var(--jp-brand-color1,#1976d2);
-outline-offset:1px}
-.sl-result table{border-collapse:collapse;margin:0;font-size:12px;border:none}
-.sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:3px 12px 3px 0;white-space:nowrap}
-.sl-result td.sl-text,.sl-result td.sl-name{white-space:normal;overflow-wrap:break-word}
-.sl-result th{font-weight:600;color:var(--jp-ui-font-color2,inherit);
-border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
-.sl-result tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
-.sl-result tbody tr:hover{background:var(--jp-layout-color2,rgba(127,127,127,.12)) !important}
-.sl-result td.sl-code,.sl-result pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4}
-.sl-result td>pre{all:unset !important}
-.sl-result td.sl-code{white-space:pre-wrap;overflow-wrap:anywhere;min-width:12em}
-.sl-result td.sl-name{overflow-wrap:break-word;min-width:0}
-.sl-result td.sl-count,.sl-result th.sl-count{text-align:right !important;font-variant-numeric:tabular-nums}
-.sl-result a{color:var(--jp-content-link-color,#1565c0)}
-.sl-result mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
-.sl-result pre{margin:0 0 8px;padding:4px;overflow-x:auto;background:var(--jp-layout-color2,rgba(127,127,127,.12))}
-.sl-result .sl-gap{color:var(--jp-ui-font-color2,inherit);font-size:11px;padding:0 4px 8px}
-.sl-result .sl-number{color:var(--jp-ui-font-color2,inherit);user-select:none}
-.sl-result .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:6px}
-</style>"""
-_COLORS = {
-    "complete": "var(--jp-success-color1,#388e3c)",
-    "partial": "var(--jp-ui-font-color2,#616161)",
-    "limited": "var(--jp-warn-color1,#f57c00)",
-    "interrupted": "var(--jp-warn-color1,#f57c00)",
-    "failed": "var(--jp-error-color1,#d32f2f)",
-}
-_SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
-_CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
-_OF_LINES = ("line_number", "cell", "cell_kind", "cell_line")
-_OF_HISTORY = ("repository", "commit", "author", "author_date", "path", *_OF_LINES, "side", "line")
-_TEXT = frozenset({"repository", "author", "container", SERVICE.name})
-_CODE = frozenset({"path", "line", "symbol", "message"})
-_MAX_CHUNK_LINES = 200
 
 
 def result_html(view: ResultView) -> str:
@@ -264,7 +265,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
 
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
     last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
-    columns = [c for c in rows[0] if c not in hidden and c not in last_columns]
+    columns = [row for row in rows[0] if row not in hidden and row not in last_columns]
 
     # The line comes before its language, so that readers see it without scrolling.
     return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]

@@ -153,7 +153,9 @@ class LocalSource:
             # Contributors of files come from all commits.
             predicates = [predicate.name for plan in self.plans for predicate in plan.alternative.predicates("file")]
             if "has.contributor" not in predicates:
-                self.commits.take_parts(with_changes, [(p.commits, p.history_commits) for p in self.plans if p.commits])
+                self.commits.take_parts(
+                    with_changes, [(plan.commits, plan.history_commits) for plan in self.plans if plan.commits]
+                )
             yield from newest()
 
         yield from self.commits.histories.wait(with_changes, commits_alone)
@@ -264,7 +266,9 @@ class LocalSource:
             if not _is_plain(plan) or predicates_of(alternative):
                 return True
 
-            filters = tuple(f for f in alternative.filters if not (isinstance(f, Filter) and f.name == "case"))
+            filters = tuple(
+                item for item in alternative.filters if not (isinstance(item, Filter) and item.name == "case")
+            )
             try:
                 insensitive_plan = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
             except QueryError:

@@ -200,7 +200,11 @@ class ResultPipeline:
             # Two revisions of a query may resolve to one commit, which is one repository result.
             targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
-            matching_targets = [t for t in targets if (t.repository.info.name, t.revision) not in self._yielded_files]
+            matching_targets = [
+                target
+                for target in targets
+                if (target.repository.info.name, target.revision) not in self._yielded_files
+            ]
             if not self._counts.is_separate:
                 self._yielded_files.update(
                     (matching_target.repository.info.name, matching_target.revision)
@@ -283,8 +287,8 @@ class ResultPipeline:
         by_people: Sequence[Predicate],
     ) -> Iterator[Any]:
         """Yield the rows that pass the filters of owners and contributors, as ``select:`` wants them."""
-        owners = tuple(p for p in by_people if p.name == "has.owner")
-        writers = tuple(p for p in by_people if p.name == "has.contributor")
+        owners = tuple(predicate for predicate in by_people if predicate.name == "has.owner")
+        writers = tuple(predicate for predicate in by_people if predicate.name == "has.contributor")
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
 
         # Looked up only when needed: building the table costs more than the whole search of a small query.

@@ -171,7 +171,7 @@ def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
 
 
 def _fields(alternative: Alternative) -> set[str]:
-    return {f.name if isinstance(f, Filter) else f.on for f in alternative.filters}
+    return {item.name if isinstance(item, Filter) else item.on for item in alternative.filters}
 
 
 def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
@@ -185,9 +185,9 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
         ),
         languages=(
             *(
-                LanguageFilter(find_language(f.value) or f.value, negated=f.negated)
-                for f in alternative.all("lang")
-                if f.value
+                LanguageFilter(find_language(item.value) or item.value, negated=item.negated)
+                for item in alternative.all("lang")
+                if item.value
             ),
             # Files of other languages have no structure. Without this filter, NOT would match all of them.
             *([ShownLanguage(common_languages(structures))] if structures and not structures[0].language else []),

@@ -57,14 +57,16 @@ class SearchTask:
     def allowed_s(self, limits: Limits) -> float | None:
         """Return the seconds that the search may take; None without a limit."""
         plan, request_timeout_s = self.query.plan, self.request.timeout_s
-        timeouts = [a.timeout_s() for a in plan]
+        timeouts = [alternative.timeout_s() for alternative in plan]
         longest = max((timeout for timeout in timeouts if timeout is not None), default=None)
         if request_timeout_s is not None:
             # A request may shorten the time that its query asks for, but never lengthen it.
             longest = request_timeout_s if longest is None else min(longest, request_timeout_s)
 
         # A query with an explicit number of matches gets more time, wherever the number is given.
-        has_count = self.request.default_matches is not None or any(a.first("count") is not None for a in plan)
+        has_count = self.request.default_matches is not None or any(
+            alternative.first("count") is not None for alternative in plan
+        )
         return limits.timeout_s(longest, has_count=has_count)
 
 

@@ -292,7 +292,7 @@ class History:
             return _concatenate([of_segment[segment[name]] for segment, of_segment in pairs], np.int32)
 
         bases = self.bases
-        starts = [s["change_starts"].astype(np.int64) for s in self.segments]
+        starts = [segment["change_starts"].astype(np.int64) for segment in self.segments]
         change_counts = [ends[1:] - ends[:-1] for ends in starts]
         commits = [
             # `size` has the number of changes of each commit, so every commit number is repeated once per change.

@@ -97,7 +97,7 @@ def _clause_exports(
                 yield from _alias(module, container, text_of(alias, data), name, targets, data, depth)
 
     if source is not None and not any(
-        c.type in {"export_clause", "namespace_export"} for c in statement.named_children
+        child.type in {"export_clause", "namespace_export"} for child in statement.named_children
     ):
         yield PublicSymbol(module, f"{container}*{origin}", "namespace", f"*{origin}", line_of(statement))
 

@@ -289,7 +289,9 @@ def retry_without_damaged(
         remaining = [target for target in unfinished if target.repository.key != key]
         failed = {target.repository.name: f"its index is damaged ({reason}); ask again" for target in damaged}
         if matched or not damaged:
-            failed |= {t.repository.name: "it was searched beside a damaged index; ask again" for t in remaining}
+            failed |= {
+                target.repository.name: "it was searched beside a damaged index; ask again" for target in remaining
+            }
             remaining = []
 
         yield SearchPart(failed=failed)

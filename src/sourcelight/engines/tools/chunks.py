@@ -326,18 +326,18 @@ def table_of_chunks(chunks: Sequence[ResultChunk]) -> Any:
 
     has_lines = [chunk.first_line > 0 for chunk in chunks]
     values: dict[str, list[Any]] = {
-        "repository": [c.repository for c in chunks],
-        "revision": [c.revision for c in chunks],
-        "commit": [c.commit or None for c in chunks],
-        "path": [c.path for c in chunks],
+        "repository": [chunk.repository for chunk in chunks],
+        "revision": [chunk.revision for chunk in chunks],
+        "commit": [chunk.commit or None for chunk in chunks],
+        "path": [chunk.path for chunk in chunks],
         "start_line": [c.first_line if f else None for c, f in zip(chunks, has_lines, strict=True)],
         "end_line": [c.last_line if f else None for c, f in zip(chunks, has_lines, strict=True)],
         "chunk": [c.text if f else None for c, f in zip(chunks, has_lines, strict=True)],
-        "match_count": [c.matches for c in chunks],
-        "score": [c.score for c in chunks],
-        "truncated": [c.truncated for c in chunks],
-        "chunks_left_out": [c.left_out for c in chunks],
-        "url": [file_url("", c.repository, c.commit, c.path) for c in chunks],
+        "match_count": [chunk.matches for chunk in chunks],
+        "score": [chunk.score for chunk in chunks],
+        "truncated": [chunk.truncated for chunk in chunks],
+        "chunks_left_out": [chunk.left_out for chunk in chunks],
+        "url": [file_url("", chunk.repository, chunk.commit, chunk.path) for chunk in chunks],
     }
     schema = chunk_schema()
     columns = [

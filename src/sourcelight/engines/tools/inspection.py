@@ -226,8 +226,8 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
             (number, "scope", types, meaning.phrase, meaning.passing if is_known else None, meaning.repositories)
         )
         rows += [
-            (number, "filter", f.text, f.meaning, f.files if is_known else None, f.repositories)
-            for f in meaning.filters
+            (number, "filter", item.text, item.meaning, item.files if is_known else None, item.repositories)
+            for item in meaning.filters
         ]
         rows += [
             (

@@ -21,7 +21,7 @@ from sourcelight.engines.tools.pages.items import ItemMark, TableItems
 def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
     fragment = arguments.query.strip().casefold()
     matches = sorted(
-        (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.info.name.casefold()),
+        (row for row in context.engine.catalog.visible(context.viewer) if fragment in row.info.name.casefold()),
         key=lambda r: r.info.name,
     )
 

@@ -90,7 +90,11 @@ class Completer:
         if context.position == "value":
             return _result(
                 context.text,
-                [Completion(v, "value") for v in self._choices(context.option) if v.startswith(context.text)],
+                [
+                    Completion(choice, "value")
+                    for choice in self._choices(context.option)
+                    if choice.startswith(context.text)
+                ],
             )
 
         if magic != "ask":

@@ -149,9 +149,9 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
     return [
         *above,
         "",
-        f"| {' | '.join(literal(heading(c)) for c in columns)} |",
+        f"| {' | '.join(literal(heading(column)) for column in columns)} |",
         f"| {' | '.join(rule)} |",
-        *(f"| {' | '.join(_cell(table, row, c) for c in columns)} |" for row in rows),
+        *(f"| {' | '.join(_cell(table, row, column) for column in columns)} |" for row in rows),
     ]
 
 

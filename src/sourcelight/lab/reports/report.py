@@ -52,7 +52,7 @@ class Report(ReportContent):
         """DataFrame of the numbers: columns name, value (object), counts and excludes (str)."""
         import pandas as pd
 
-        rows = [(n.name, n.value, n.counts, n.excludes) for n in self.metrics]
+        rows = [(metric.name, metric.value, metric.counts, metric.excludes) for metric in self.metrics]
         return self._mark(pd.DataFrame(rows, columns=["name", "value", "counts", "excludes"]))
 
     @property
@@ -223,7 +223,7 @@ class Report(ReportContent):
         return [save(frame, name, folder, format, spreadsheet=spreadsheet) for name, frame in frames.items()]
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{n.name} {_number(n.value)}" for n in self.metrics[:6])
+        parts = ", ".join(f"{metric.name} {_number(metric.value)}" for metric in self.metrics[:6])
         return f"<Report {self.title!r}: {parts}; tables {', '.join(self.tables)}>"
 
     def _repr_html_(self) -> str:

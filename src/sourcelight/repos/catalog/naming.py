@@ -103,13 +103,13 @@ def arrange(
     # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
     candidates = [
         Candidate(
-            origin=i.origin,
-            claim=name_key(i.name_or_path),
-            decision=i.decision,
-            record=i.record if remembered.has_accounts else None,
-            root=i.root,
+            origin=item.origin,
+            claim=name_key(item.name_or_path),
+            decision=item.decision,
+            record=item.record if remembered.has_accounts else None,
+            root=item.root,
         )
-        for i in items
+        for item in items
     ]
     visibilities = decide(
         candidates,

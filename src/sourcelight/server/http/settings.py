@@ -148,7 +148,9 @@ class Settings:
     @property
     def unserved(self) -> tuple[str, ...]:
         """Names of settings for features that this version doesn't have."""
-        return tuple(sorted(n for n in self.set_names if n != DISABLE_DEEPSEARCH and not SETTING_KEYS[n].served))
+        return tuple(
+            sorted(name for name in self.set_names if name != DISABLE_DEEPSEARCH and not SETTING_KEYS[name].served)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -297,7 +297,9 @@ def _key_columns(key: _GroupKey) -> dict[str, Any]:
 def _answer(
     columns: str, rows: list[dict[str, Any]], commits: ToolResult, notices_text: tuple[str, ...], people: _People
 ) -> ToolResult:
-    table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in COLUMNS[columns]})
+    table = table_of(
+        columns, len(rows), **{column.name: [row.get(column.name) for row in rows] for column in COLUMNS[columns]}
+    )
     info = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
     return ToolResult(columns=columns, table=table, attributes=info, complete=commits.complete, notices=notices_text)
 

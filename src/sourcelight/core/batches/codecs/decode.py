@@ -48,7 +48,6 @@ _MAX_RUNS = 32
 _MAX_FORGIVEN = 1_000_000
 UNKNOWN_TYPE = "a type that this version doesn't know"
 """Reason of an `OtherMatch` without a fault."""
-
 _ALWAYS_COMPLETE = frozenset({"repo", "commit", "diff"})
 
 _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")

@@ -91,12 +91,12 @@ def commits_of(
     """Return a function that makes columns of commits; `rows_of` reads their rows."""
 
     def build(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
-        groups = [rows_of(r) for r in records]
+        groups = [rows_of(record) for record in records]
         rows = list(chain.from_iterable(groups))
         take = repeats(np.array([len(group) for group in groups], np.int64))
         start, end = span_lists([row[3] for row in rows])
         columns = FileColumns.of(records).repository_columns(kind, take) | {
-            "commit": dictionary([r.oid or None for r in records], take),
+            "commit": dictionary([record.oid or None for record in records], take),
             "path": dictionary([row[0] for row in rows]),
             "line_number": int32([row[1] for row in rows]),
             "line": strings([row[2] for row in rows]),

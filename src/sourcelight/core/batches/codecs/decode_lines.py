@@ -70,8 +70,8 @@ class ChunkRows:
         self._counts.fromlist(list(map(len, ranges)))
         extents: list[WireRange] = list(chain.from_iterable(ranges))
         for location_groups, ends in (
-            (self._extents[:3], [x.start for x in extents]),
-            (self._extents[3:], [x.end for x in extents]),
+            (self._extents[:3], [extent.start for extent in extents]),
+            (self._extents[3:], [extent.end for extent in extents]),
         ):
             location_groups[0].fromlist([end.line for end in ends])
             location_groups[1].fromlist([end.column for end in ends])
@@ -260,10 +260,10 @@ class LineRows:
         self._lines.add(records)
         groups = [record.line_matches or () for record in records]
         lines: list[WireLine] = list(chain.from_iterable(groups))
-        pairs = [x.offset_and_lengths for x in lines]
+        pairs = [line.offset_and_lengths for line in lines]
         self._sizes.fromlist(list(map(len, groups)))
-        self._numbers.fromlist([x.line_number for x in lines])
-        self._texts += [x.line for x in lines]
+        self._numbers.fromlist([line.line_number for line in lines])
+        self._texts += [line.line for line in lines]
         self._counts.fromlist(list(map(len, pairs)))
         self._spans.fromlist(list(chain.from_iterable(chain.from_iterable(pairs))))
 

@@ -66,7 +66,7 @@ class EncodedChunk:
         """Return the chunk as JSON with its text under each of `keys`."""
         text = dump(self.text)
         fields = b"".join(b'"%b":%b,' % (key.encode(), text) for key in keys)
-        ranges = b",".join([_RANGE % tuple(r) for r in self.ranges])
+        ranges = b",".join([_RANGE % tuple(range_) for range_ in self.ranges])
         tail = b',"contentTruncated":true}' if self.truncated else b"}"
         start = b'"contentStart":{"offset":%d,"line":%d,"column":0}' % (self.offset, self.line)
         return b'{%b%b,"ranges":[%b]%b' % (fields, start, ranges, tail)

@@ -208,7 +208,9 @@ def _operators(query: Query) -> Iterator[Advice]:
 
 def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
     languages = alternative.all("lang")
-    required_languages = sorted({find_language(f.value) or f.value for f in languages if not f.negated and f.value})
+    required_languages = sorted(
+        {find_language(item.value) or item.value for item in languages if not item.negated and item.value}
+    )
     if len(required_languages) > 1:
         alternatives = " or ".join(f"lang:{quote_value(name)}" for name in required_languages)
         yield Advice(
@@ -446,7 +448,7 @@ def _other_type(query: Query) -> Iterator[Advice]:
 
     words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
     separate = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
-    if words and not any(isinstance(a.pattern, Or) for a in other.plan):
+    if words and not any(isinstance(alternative.pattern, Or) for alternative in other.plan):
         advice_text = (
             f"{query.pattern_type} search finds the text `{words}`; keyword search would find files with "
             f"{separate}, anywhere and in any order"

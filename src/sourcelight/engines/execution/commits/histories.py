@@ -56,7 +56,10 @@ class SearchedHistories:
         """
         self.builds = True
         to_build = [with_change for with_change in with_changes if with_change.repository.key not in self._parts]
-        requests = [*to_build, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
+        requests = [
+            *to_build,
+            *(request for request in commits_alone if not self.store.reads_unbuilt(request.repository)),
+        ]
         if requests:
             yield from self.updater.wait(requests, self.cancellation)
             self.failed.update(self.updater.failures(requests))

@@ -104,8 +104,8 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         messages=_tests(alternative, "message"),
         # Several dates are joined by AND, so the latest `after` and the earliest `before` decide. git's times are whole
         # seconds.
-        after=max((math.floor(_instant(f)) for f in alternative.all("after") if f.value), default=None),
-        before=min((math.ceil(_instant(f)) for f in alternative.all("before") if f.value), default=None),
+        after=max((math.floor(_instant(item)) for item in alternative.all("after") if item.value), default=None),
+        before=min((math.ceil(_instant(item)) for item in alternative.all("before") if item.value), default=None),
     )
     side = SIDES.get(".".join(select[2:]))
     query: HistoryQuery
@@ -144,9 +144,9 @@ def _instant(item: Filter) -> float:
 def _tests(alternative: Alternative, name: str, label: str = "") -> tuple[AnyPattern, ...]:
     sensitive = alternative.case_sensitive()
     return tuple(
-        AnyPattern((_compile(Pattern(f.value, "regexp"), sensitive=sensitive, label=label),), negated=f.negated)
-        for f in alternative.all(name)
-        if f.value
+        AnyPattern((_compile(Pattern(item.value, "regexp"), sensitive=sensitive, label=label),), negated=item.negated)
+        for item in alternative.all(name)
+        if item.value
     )
 
 

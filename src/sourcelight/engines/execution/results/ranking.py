@@ -152,9 +152,9 @@ class FileRanker:
         files = [self._files(batch) for batch in batches]
         # One row per file from here on: its batch, its first and last row, its score.
         batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
-        start = np.concatenate([f.start for f in files])
-        end = np.concatenate([f.end for f in files])
-        score = np.concatenate([f.score for f in files])
+        start = np.concatenate([file.start for file in files])
+        end = np.concatenate([file.end for file in files])
+        score = np.concatenate([file.score for file in files])
 
         # Batches come in the order of repositories and paths.
         order = best_first(score, [path for f in files for path in f.paths])

@@ -82,7 +82,7 @@ def info_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], boo
 def absent_attributes(predicates: Iterable[Predicate], visible: Sequence[Repository]) -> tuple[str, ...]:
     """Name the attributes that `predicates` ask for and no repository has: topics, metadata or description."""
     columns = dict.fromkeys(_OF_INFO[item.name] for item in predicates if item.name in _OF_INFO)
-    return tuple(name for name in columns if not any(getattr(r.info, name) for r in visible))
+    return tuple(name for name in columns if not any(getattr(row.info, name) for row in visible))
 
 
 def _attribute_test(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
@@ -238,9 +238,9 @@ def select_repositories(
     exactly one repository (query-language reference, repositories and revisions). Names match without regard to case.
     """
     repo_filters = alternative.all("repo")
-    patterns = [_name_pattern(f) for f in repo_filters if not f.negated and f.value]
-    unwanted = [_name_pattern(f) for f in repo_filters if f.negated and f.value]
-    positive = [f for f in repo_filters if not f.negated]
+    patterns = [_name_pattern(item) for item in repo_filters if not item.negated and item.value]
+    unwanted = [_name_pattern(item) for item in repo_filters if item.negated and item.value]
+    positive = [item for item in repo_filters if not item.negated]
     names_one = len(positive) == 1 and bool(_EXACT.fullmatch(positive[0].value))
     fork = alternative.yes_no_only("fork") or ("yes" if names_one else "no")
     archived = alternative.yes_no_only("archived") or ("yes" if names_one else "no")

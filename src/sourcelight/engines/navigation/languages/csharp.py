@@ -118,7 +118,7 @@ class CSharpRules:
         declared_type = outer.child_by_field_name("type")
 
         # The grammar has no field for the initial value.
-        value = next((c for c in declarator.named_children if c.start_byte > leaf.end_byte), None)
+        value = next((child for child in declarator.named_children if child.start_byte > leaf.end_byte), None)
         statement = path[-4] if len(path) > 3 else outer
         if statement.type in {"field_declaration", "event_field_declaration"}:
             return _member(path, "field", len(path) - 4, declared_type, value)

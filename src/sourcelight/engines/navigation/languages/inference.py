@@ -266,7 +266,7 @@ class NameResolver:
         """Return the declaration of a name at a byte offset."""
         model = self.model(document)
         if model is not None:
-            return next((m for m in model.declarations(name) if m.start == start), None)
+            return next((declaration for declaration in model.declarations(name) if declaration.start == start), None)
         return None
 
     def definitions_in(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:

@@ -254,8 +254,8 @@ class JavaRules:
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
         arguments = next((child for child in node.named_children if child.type == "type_arguments"), None)
-        return [c.named_children[-1] if c.type == "wildcard" and c.named_children else c
-                for c in arguments.named_children] if arguments is not None else []  # fmt: skip
+        return [child.named_children[-1] if child.type == "wildcard" and child.named_children else child
+                for child in arguments.named_children] if arguments is not None else []  # fmt: skip
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the supertypes of a class, or the bounds of a type parameter."""
@@ -327,9 +327,12 @@ class JavaRules:
                 if not use.is_called and not position:
                     return [
                         DeclarationRef(
-                            document=r.document, declaration=r.declaration, rule="scope", reason="in the same package"
+                            document=ref.document,
+                            declaration=ref.declaration,
+                            rule="scope",
+                            reason="in the same package",
                         )
-                        for r in refs
+                        for ref in refs
                     ]
                 return _sort_by_parameters(self, refs, use)
 
@@ -382,8 +385,8 @@ class JavaRules:
                 # The search of members has its own reasons; here the import is the reason to show.
                 if body is not None:
                     inner += [
-                        DeclarationRef(r.document, r.declaration, "import", r.reason)
-                        for r in names.members(body, name, NameUse())
+                        DeclarationRef(member.document, member.declaration, "import", member.reason)
+                        for member in names.members(body, name, NameUse())
                     ]
 
             refs = inner

@@ -308,7 +308,7 @@ class RustRules:
         # Bounds may also be in the `where` clause of the item that has the type parameter.
         item = node.parent.parent if node.type == "type_parameter" and node.parent is not None else None
         if item is not None:
-            where_clause = next((c for c in item.named_children if c.type == "where_clause"), None)
+            where_clause = next((child for child in item.named_children if child.type == "where_clause"), None)
         else:
             where_clause = None
         for predicate in where_clause.named_children if where_clause is not None else ():

@@ -252,7 +252,9 @@ def join_rankings(
     best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
     matched_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)
     searched = sum(ranking.searched_chunks for ranking in parts)
-    unknown = [question.source_texts[t] for t in question.terms if t not in idf and t not in question.optional]
+    unknown = [
+        question.source_texts[term] for term in question.terms if term not in idf and term not in question.optional
+    ]
     joined_ranking = Ranking(
         question=question,
         chunks=tuple(chunks),

@@ -32,7 +32,9 @@ _DAY_S = 86_400
 
 def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
     """Return a table of `COLUMNS` from arrays, lists or one value for every row; a column that is not given is null."""
-    count = rows if rows is not None else next(len(v) for v in columns.values() if not isinstance(v, str))
+    count = (
+        rows if rows is not None else next(len(column) for column in columns.values() if not isinstance(column, str))
+    )
     arrays = [_column(column, columns.get(column.name), count) for column in COLUMNS[name]]
     return pa.Table.from_arrays(arrays, schema=_schema(name))
 

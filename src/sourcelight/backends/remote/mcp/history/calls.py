@@ -83,7 +83,9 @@ def _commit_date(entry: Entry) -> datetime | None:
 
 
 def _table(columns: str, rows: list[dict[str, Any]]) -> Any:
-    return table_of(columns, len(rows), **{c.name: [row[c.name] for row in rows] for c in COLUMNS[columns]})
+    return table_of(
+        columns, len(rows), **{column.name: [row[column.name] for row in rows] for column in COLUMNS[columns]}
+    )
 
 
 def _commit(request: ToolRequest, entry: Entry) -> dict[str, Any]:

@@ -330,7 +330,10 @@ class GoInference(GoNames):
         return self._type_of_value(document, node, declaration)
 
     def _type_of_case(self, document: Document, node: Node, path: list[Node]) -> GoType | None:
-        case = next((n for n in reversed(path) if n.type == "type_case" and n.start_byte > node.start_byte), None)
+        case = next(
+            (outer for outer in reversed(path) if outer.type == "type_case" and outer.start_byte > node.start_byte),
+            None,
+        )
         kinds = case.children_by_field_name("type") if case is not None else []
         # With several types in a case, or in `default`, the name keeps the type of the value: Go specification, "Type
         # switches".
@@ -343,7 +346,7 @@ class GoInference(GoNames):
         if values is None:
             return None
         if values.type == "expression_list":
-            expressions = [c for c in values.named_children if c.type != "comment"]
+            expressions = [child for child in values.named_children if child.type != "comment"]
         else:
             expressions = [values]
         if declaration.position < len(expressions) and (len(expressions) > 1 or declaration.position == 0):

@@ -171,7 +171,9 @@ class GoLookup:
             return self._in_package(go_import)
 
         if kind == "import_spec":
-            return self._package(next((i for i in self.model.imports if i.node == self.parent), None))
+            return self._package(
+                next((imported for imported in self.model.imports if imported.node == self.parent), None)
+            )
         if self.leaf.type == "package_identifier" and kind == "package_clause":
             return [_module(self.document, "scope")]
 

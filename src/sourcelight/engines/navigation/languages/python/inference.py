@@ -84,7 +84,9 @@ class PythonInference(Fixtures):
             return []
 
         positional = (
-            [a for a in arguments.named_children if a.type not in {"keyword_argument", "comment"}] if arguments else []
+            [child for child in arguments.named_children if child.type not in {"keyword_argument", "comment"}]
+            if arguments
+            else []
         )
         name = (function.text or b"").rpartition(b".")[2]
         if name == b"super" and function.type == "identifier":
@@ -288,7 +290,7 @@ class PythonInference(Fixtures):
         annotation = node.child_by_field_name("type")
         if annotation is not None:
             values = self.annotation_values(document, scope, annotation)
-            stars = [c for c in node.named_children if c.type.endswith("splat_pattern")]
+            stars = [child for child in node.named_children if child.type.endswith("splat_pattern")]
             if values:
                 if stars:
                     return [PythonValue("container", items=tuple(values), keys=() if "dict" in stars[0].type else None)]
@@ -298,7 +300,7 @@ class PythonInference(Fixtures):
         if holder is not None and self._is_first(scope, binding):
             kind: Literal["class", "instance"] = "instance"
             function = self.function_binding(scope)
-            marks = [d.text or b"" for d in function.decorators] if function is not None else []
+            marks = [decorator.text or b"" for decorator in function.decorators] if function is not None else []
             if any(b"classmethod" in decorator for decorator in marks) or binding.name in {b"cls", b"mcs"}:
                 kind = "class"
             # The first parameter of a method is bound to the instance or class, under any name.
@@ -319,7 +321,9 @@ class PythonInference(Fixtures):
     @staticmethod
     def _is_first(scope: PythonScope, binding: PythonBinding) -> bool:
         parameters = scope.node.child_by_field_name("parameters")
-        children = [c for c in parameters.named_children if c.type != "comment"] if parameters is not None else []
+        children = (
+            [child for child in parameters.named_children if child.type != "comment"] if parameters is not None else []
+        )
         return bool(children) and children[0].start_byte == binding.node.start_byte
 
     # Calls.
@@ -465,7 +469,7 @@ def is_property(binding: PythonBinding) -> bool:
 
 
 def _is_first_clause(clause: Node, comprehension: Node) -> bool:
-    first = next((c for c in comprehension.named_children if c.type == "for_in_clause"), None)
+    first = next((child for child in comprehension.named_children if child.type == "for_in_clause"), None)
     return first is not None and first.start_byte == clause.start_byte
 
 

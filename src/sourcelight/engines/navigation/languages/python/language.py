@@ -176,7 +176,9 @@ class PythonLookup:
 
     def _plain_name(self) -> tuple[list[PythonRef], How]:
         scope = self.scope
-        bindings_here = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
+        bindings_here = [
+            binding for binding in scope.bindings.get(self.name, []) if binding.start == self.leaf.start_byte
+        ]
         if bindings_here:
             if bindings_here[0].kind == "parameter":
                 fixture = self.inference.fixture(self.document, scope, self.name)
@@ -249,7 +251,12 @@ class PythonLookup:
 
     def _keyword(self) -> list[PythonRef]:
         call = next(
-            (n for n in reversed(self.path[:-2]) if n.type in {"call", "class_definition", "class_pattern"}), None
+            (
+                outer
+                for outer in reversed(self.path[:-2])
+                if outer.type in {"call", "class_definition", "class_pattern"}
+            ),
+            None,
         )
         if call is None or call.type != "call":
             return []

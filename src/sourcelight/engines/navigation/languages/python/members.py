@@ -204,7 +204,7 @@ def _members_first(bindings: list[PythonBinding]) -> list[PythonBinding]:
     """Sort the bindings of one member: getters before setters, implementations before overloads."""
 
     def rank(binding: PythonBinding) -> tuple[bool, bool, int]:
-        marks = [(d.text or b"").rstrip() for d in binding.decorators]
+        marks = [(decorator.text or b"").rstrip() for decorator in binding.decorators]
         overload = any(decorator.endswith(b"overload") for decorator in marks)
         return overload, any(decorator.endswith(_SETTERS) for decorator in marks), -binding.start
 
@@ -216,7 +216,11 @@ def _assigned_attributes(model: PythonModel, scope: PythonScope) -> dict[bytes, 
     methods = [b for bindings in scope.bindings.values() for b in bindings if b.kind == "function"]
     for method in sorted(methods, key=lambda b: (b.name != b"__init__", b.start)):
         parameters = method.node.child_by_field_name("parameters")
-        first = next((c for c in parameters.named_children if c.type != "comment"), None) if parameters else None
+        first = (
+            next((child for child in parameters.named_children if child.type != "comment"), None)
+            if parameters
+            else None
+        )
         while first is not None and first.type != "identifier":
             first = first.named_children[0] if first.named_children else None
 

@@ -235,7 +235,7 @@ class PythonNames:
         if model is not None:
             bindings = model.module.bindings.get(name)
             if bindings:
-                return [PythonRef(document, b) for b in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
+                return [PythonRef(document, binding) for binding in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
             below = self._submodule(document, name)
             return below or self._star_imports(document, model.module, name, visited)
 

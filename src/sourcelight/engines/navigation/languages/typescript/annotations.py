@@ -135,7 +135,9 @@ class TsAnnotations(TsNames):
             arguments = node.child_by_field_name("type_arguments")
             name = node.child_by_field_name("name")
             type_arguments = (
-                [a for a in arguments.named_children if a.type != "comment"] if arguments is not None else []
+                [child for child in arguments.named_children if child.type != "comment"]
+                if arguments is not None
+                else []
             )
             return self._named_type_values(document, name, type_arguments, bound_types) if name is not None else []
 
@@ -145,7 +147,7 @@ class TsAnnotations(TsNames):
             ]
 
         if kind == "object_type":
-            mapped = next((c for c in node.named_children if c.type == "index_signature"), None)
+            mapped = next((child for child in node.named_children if child.type == "index_signature"), None)
             inner = self._mapped_members(document, mapped, bound_types) if mapped is not None else []
             return [TsValue("shape", document, node, bound_types), *inner]
 
@@ -181,7 +183,7 @@ class TsAnnotations(TsNames):
 
     def _mapped_members(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         """Return the members of ``T``, which ``[K in keyof T]: …`` has."""
-        clause = next((c for c in node.named_children if c.type == "mapped_type_clause"), None)
+        clause = next((child for child in node.named_children if child.type == "mapped_type_clause"), None)
         kind = clause.child_by_field_name("type") if clause is not None else None
         if kind is None or kind.type != "index_type_query":
             return []

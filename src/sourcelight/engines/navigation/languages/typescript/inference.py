@@ -495,7 +495,7 @@ class TsExpressions(TsGenerics):
         stepped_values: list[TsValue] = []
         for value in values:
             if value.kind == "tuple" and value.node is not None:
-                parts = [c for c in value.node.named_children if c.type != "comment"]
+                parts = [child for child in value.node.named_children if child.type != "comment"]
                 if step.index < len(parts):
                     part = parts[step.index]
                     inner = part.child_by_field_name("type") or part

@@ -301,7 +301,7 @@ class TsGenerics(TsMembers):
             }
             argument_list = call.child_by_field_name("arguments")
             if argument_list is not None:
-                argument_values = [c for c in argument_list.named_children if c.type != "comment"]
+                argument_values = [child for child in argument_list.named_children if child.type != "comment"]
             else:
                 argument_values = []
             for parameter, argument in zip(parameters_of(node), argument_values, strict=False):

@@ -163,7 +163,9 @@ class TsModel(ParsedFile):
         """Return the declarations of a name at the last node of `path`, of the given kinds; merged ones are several."""
         for node in reversed(path):
             if node.type in _SCOPES:
-                bindings = [b for b in self.declarations(node).get(name, ()) if b.kind in kinds]
+                bindings = [
+                    declaration for declaration in self.declarations(node).get(name, ()) if declaration.kind in kinds
+                ]
                 if bindings:
                     return bindings
         return []

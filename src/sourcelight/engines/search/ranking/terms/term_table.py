@@ -184,7 +184,9 @@ class TermTableBuilder:
         ]
         texts = [token.decode("utf-8", "replace") for token in compress(new_tokens, fits)]
         name_terms = tokenizer.terms_of_names([text for text in texts if text[0] != _NAME_MARK])
-        read = iter(tokenizer.definition_terms(t[1:]) if t[0] == _NAME_MARK else next(name_terms) for t in texts)
+        read = iter(
+            tokenizer.definition_terms(text[1:]) if text[0] == _NAME_MARK else next(name_terms) for text in texts
+        )
         for is_read in fits:
             terms = next(read) if is_read else ()
             self._name_terms.append(tuple([ids.setdefault(term, len(ids)) for term in terms]))
