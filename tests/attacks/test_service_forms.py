@@ -6,6 +6,7 @@ import json
 import random
 import re
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from sourcelight.backends.remote.endpoint import retry_after_seconds
 from sourcelight.backends.remote.mcp import conversations, payloads
 from sourcelight.client.service_tools import file_links
 from sourcelight.core.errors import SourcelightError
+from sourcelight.testing.scripted_service import ScriptedReply, ScriptedService
 
 _CHARS = 200_000
 
@@ -156,3 +158,39 @@ def test_conversations_of_any_form_raise_nothing_but_errors_of_this_package() ->
                 except SourcelightError as error:
                     outcomes.add(type(error).__name__)
     assert outcomes >= {"answer", "ProtocolError"}
+
+
+_ESCAPES = "\x1b]52;c;ZXZpbA==\x07\x9b31m\u202e"
+"""Writes to the clipboard, colors and reverses text, in terminals that obey it."""
+
+
+def _events(*events: tuple[str, Any]) -> bytes:
+    return b"".join(f"event: {name}\ndata: {json.dumps(data)}\n\n".encode() for name, data in events)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ScriptedReply([_ESCAPES.encode()], status=400, headers={"Content-Type": "text/plain"}),
+        ScriptedReply([_ESCAPES.encode()], headers={"Content-Type": "text/\x9bx"}),
+        ScriptedReply([_events(("error", {"message": _ESCAPES}), ("done", {}))]),
+        ScriptedReply([_events(("progress", {}), ("alert", {"title": _ESCAPES, "kind": "error"}), ("done", {}))]),
+        ScriptedReply([b"event: progress\ndata: " + _ESCAPES.encode() + b"\n\n"]),
+    ],
+)
+def test_no_error_has_escape_sequences_in_its_text(reply: ScriptedReply) -> None:
+    """Python prints a traceback as it is; only IPython asks this package how an error looks."""
+    with (
+        ScriptedService(reply) as played,
+        sl.connect(played.url, "token", check=False, retries=0) as code,
+        pytest.raises(SourcelightError) as raised,
+    ):
+        code.search("x")
+    lines = "".join(traceback.format_exception_only(raised.value))
+    assert not set(_ESCAPES[:1] + "\x07\x9b\u202e") & set(lines), ascii(lines)
+
+
+def test_no_warning_has_escape_sequences_in_its_text() -> None:
+    message = f"list_repos: {_ESCAPES}"
+    for warning in (sl.IncompleteResultWarning(message), sl.IncompleteCountWarning(message)):
+        assert str(warning) == "list_repos: \u241b]52;c;ZXZpbA==\u2407\u27e8U+009B\u27e931m\u27e8U+202E\u27e9"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.cli.output import MatchPrinter, StatusLine, print_table, without_escapes
+from sourcelight.cli.output import MatchPrinter, StatusLine, print_line, print_table, without_escapes
 from sourcelight.core.markup.clean_markdown import literal
 from sourcelight.core.markup.counts import size_text
 
@@ -121,3 +121,8 @@ def test_a_terminal_shows_no_escapes_outside_of_code(markdown: str, text: str) -
 @given(st.text(alphabet="ab \\\\`*[]()#_<&!|~1.", max_size=30))
 def test_escaped_text_reads_as_it_was(text: str) -> None:
     assert without_escapes(literal(text)) == text
+
+
+def test_a_line_of_an_answer_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    print_line("repo \x1b[2J\x9b31m\u202e")
+    assert capsys.readouterr().out == "repo \u241b[2J\u27e8U+009B\u27e931m\u27e8U+202E\u27e9\n"

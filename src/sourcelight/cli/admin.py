@@ -38,7 +38,8 @@ def show(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> int:
     """Print a table with the given columns, or a JSON array of objects with all keys."""
     records = list(rows)
     if as_json:
-        print_line(json.dumps([dict(row) for row in records], indent=2, ensure_ascii=False))
+        # In ASCII: applications choose their names, and a terminal must not obey characters in them.
+        print_line(json.dumps([dict(row) for row in records], indent=2))
     else:
         heads = [column.replace("_", " ") for column in columns]
         print_table(heads, [[_format_cell(row[column]) for column in columns] for row in records])

@@ -301,8 +301,8 @@ def say(message: str) -> None:
 
 
 def print_line(message: str) -> None:
-    """Print a line of the answer on standard output."""
-    sys.stdout.write(f"{message}\n")
+    """Print a line of the answer on standard output, control characters made visible."""
+    sys.stdout.write(f"{visible(message)}\n")
 
 
 def say_warnings(catalog: Catalog) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from sourcelight.client.portal import SLICE_S, current_board, note_interrupt
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolProgress, ToolResult
+from sourcelight.core.markup import visible
 from sourcelight.display.notebook import CallState, Painter, ProgressChoice, make_painter
 from sourcelight.display.notebook.cell_messages import show_warning
 from sourcelight.display.notebook.painter import ProgressState
@@ -151,9 +152,16 @@ def say(address: str) -> None:
 class IncompleteCountWarning(UserWarning):
     """Warns that a count comes from an incomplete answer, and why."""
 
+    def __str__(self) -> str:
+        return visible(super().__str__())
+
 
 class IncompleteResultWarning(UserWarning):
     """Warns that an answer of a tool or an analysis is incomplete, and why."""
+
+    def __str__(self) -> str:
+        # A service has a part in the reasons, and Python prints them to terminals, which obey escape sequences.
+        return visible(super().__str__())
 
 
 def warn(warning: Warning) -> None:

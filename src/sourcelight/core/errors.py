@@ -52,15 +52,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.former_names import FORMER_NAMES, refuses_former_names
+from sourcelight.core.markup.escaping import visible
 
 _MAX_QUOTED = 60
 """Characters of a long query that are shown on each side of an error."""
 
 
 class SourcelightError(Exception):
-    """Base of all errors; `result` has the rows of a search that failed midway, else None."""
+    """Base of all errors; `result` has the rows of a search that failed midway, else None.
+
+    Its text shows hidden characters: services, paths and queries have a part in it, and Python prints it to terminals,
+    which obey escape sequences.
+    """
 
     result: Any = None
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class QueryError(SourcelightError, ValueError):
