@@ -215,3 +215,36 @@ def test_tests_of_lua_are_the_examples_of_its_specs(tmp_path: Path) -> None:
         assert research(engine, "How many tests are in mill_spec.lua?").text.startswith("**2** tests are defined")
     finally:
         engine.close()
+
+
+def test_tests_of_phpunit_are_marked_or_named_and_count_once(tmp_path: Path) -> None:
+    text = """<?php
+class MillTest extends TestCase
+{
+    public function testTurns(): void {}
+    #[Test]
+    public function stops(): void {}
+    #[PHPUnit\\Test]
+    #[DataProvider('wheels')]
+    public function lifts(string $name): void {}
+    /** @test */
+    public function drops(): void {}
+    /**
+     * A description.
+     *
+     * @test
+     */
+    public function testRaises(): void {}
+    public static function wheels(): array { return array_map(function ($x) { return $x; }, []); }
+    #[TestDox('no mark')]
+    private function helper(): void {}
+}
+"""
+    builder = RepositoryBuilder(tmp_path / "mill")
+    builder.commit(
+        {"tests/MillTest.php": text, "src/Mill.php": "<?php\n/** @test */\nfunction testing() {}\n"}, "begin"
+    )
+    engine = open_engine([builder.path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "How many tests are there?")
+    assert answer.text.startswith("**5** tests are defined: methods named test… or below #[Test] or @test, ")
+    engine.close()

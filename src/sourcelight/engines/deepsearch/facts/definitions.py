@@ -250,6 +250,8 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
         tests.languages.append(language)
         queries = make_queries(work, f"lang:{quote_value(language)} {text}", languages=False)
         rows = run_searches(work, queries, notes)
+        if language == "PHP":
+            rows = _tests_of_php(rows)
         if names:
             rows = [row for row in rows if re.search(names, row["symbol"] or row["line"] or "")]
         if language == "Python":
@@ -265,6 +267,25 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
             tests.queries += queries
             tests.counts.append((language, rule, len(rows)))
             tests.rows += rows
+    return tests
+
+
+_FUNCTION_OF_PHP = re.compile(r"[\w \t]*function[ \t]+(?P<name>\w+)")
+
+
+def _tests_of_php(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the functions that are tests: by their names, or by a mark above them; one with both counts once."""
+    tests = []
+    marked_file: tuple[str, str] | None = None
+    for row in sorted(rows, key=lambda row: (row["repository"], row["path"], row["line_number"])):
+        file = (row["repository"], row["path"])
+        function = _FUNCTION_OF_PHP.match((row["line"] or "").strip())
+        if function is None:
+            marked_file = file
+            continue
+        if function["name"].startswith("test") or marked_file == file:
+            tests.append(row)
+        marked_file = None
     return tests
 
 

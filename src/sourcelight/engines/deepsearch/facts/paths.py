@@ -347,8 +347,11 @@ TEST_CUSTOMS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "PHP",
-        r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+test\w*[ \t]*\(|#\[Test\b)/",
-        "methods named test… or marked as tests, in files that end in Test.php",
+        (
+            r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+\w+[ \t]*\(|#\[(?:\w+\x5c)*Test\b"
+            r"|(?:\/\*)?\*+[ \t]*@test\b)/"
+        ),
+        "methods named test… or below #[Test] or @test, in files that end in Test.php",
     ),
     (
         "Lua",

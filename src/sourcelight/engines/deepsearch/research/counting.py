@@ -136,18 +136,18 @@ def _answer(
         words = join_words([code(word) for word in missing])
         was = "was" if len(missing) == 1 else "were"
         reason = f"This can't be answered as asked, because {words} {was} not understood."
-        return [f"{reason} Most relevant: {_in_sentence(fact.subject)}{links}."]
+        return [f"{reason} Most relevant: {in_sentence(fact.subject)}{links}."]
     least = "At least " if fact.is_least else ""
     number = "" if fact.number is None else f"{least}**{fact.number:,}** "
     names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
     unread = f"; {join_words(fact.unread)} files were not read" if fact.unread else ""
-    in_part = UNREAD if fact.notes else ""
-    return [f"{in_part}{number}{fact.subject}{names or links}{unread}."]
+    sentence = f"{number}{fact.subject}{names or links}{unread}."
+    return [f"{UNREAD}{in_sentence(sentence)}" if fact.notes else sentence]
 
 
-def _in_sentence(text: str) -> str:
+def in_sentence(text: str) -> str:
     """Return a sentence as it follows a colon."""
-    return f"{text[:1].lower()}{text[1:]}" if re.match(r"(?:An?|The|No|There)\b", text) else text
+    return f"{text[:1].lower()}{text[1:]}" if re.match(r"(?:An?|The|No|There|Each|At)\b", text) else text
 
 
 def _open_pronouns(inquiry: ResearchRequest, request: FactRequest) -> list[str]:

@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.question import QuestionIntents
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import ResearchRequest
-from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
+from sourcelight.engines.deepsearch.research.counting import format_searched, in_sentence, scope_lines
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph, Part, Quote
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
@@ -45,7 +45,7 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
     headline = finding.headline
     # A line proves itself even if other files could not be read; a number does not.
     if finding.notes and finding.unit in {"tests", "throws", "callers"}:
-        headline = replace(headline, text=f"{UNREAD}{headline.text}")
+        headline = replace(headline, text=f"{UNREAD}{in_sentence(headline.text)}")
     draft.parts.append(Paragraph(f"{_cite(headline, draft)}.", _about(headline, inquiry)))
     draft.parts += [Quote(draft.ledger.add(quote)) for quote in finding.quotes]
     if finding.details:
