@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -165,3 +166,18 @@ def test_two_names_to_compare_and_a_variable_of_the_environment_are_places(
         assert text.index("Reef") < text.index("Furl")
     finally:
         engine.close()
+
+
+def test_a_document_is_a_place_if_it_alone_has_the_word_that_is_asked_about(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "mill")
+    files: dict[str | bytes, str | bytes | None] = {
+        f"mill/part{number}.py": f"def use_project_{number}(new):\n    # a new project uses it\n    return new\n"
+        for number in range(6)
+    }
+    files["README.md"] = "# Mill\n\nThis project isn't maintained. New projects should use turbine.\n"
+    builder.commit(files, "begin")
+    engine = open_engine([builder.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, "Why should new projects use turbine instead?").text.split("##")[0]
+    assert "3. `README.md`" in lead
+    assert "`README.md`" not in research(engine, "How does a new project use it?").text.split("##")[0]
+    engine.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sourcelight.core.batches import CommitId
@@ -87,6 +87,31 @@ def find_relevant(
         if len(selected) == PLACES:
             break
     return [_describe(texts, candidate, ranking, weights) for candidate in selected]
+
+
+def with_document(
+    passages: Sequence[RelevantPassage], documents: Sequence[RelevantPassage], words: Collection[str]
+) -> list[RelevantPassage]:
+    """Return places with a document as the last one if it has a word of the question that no place of code has.
+
+    A word in the path of a place counts as its own.
+
+    Parameters
+    ----------
+    passages
+        Places of code, best first.
+    documents
+        Passages of documents, best first.
+    words
+        The rarest words that the question is about.
+    """
+    of_code = {word for passage in passages for word in passage.words}
+    paths = " ".join(passage.evidence.path for passage in passages).casefold()
+    missing = {word for word in words if word not in of_code and word.casefold() not in paths}
+    document = next((item for item in documents if missing.intersection(item.words)), None)
+    if document is None:
+        return list(passages)
+    return [*passages[: PLACES - 1], document]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.evidence.commits import ASKING, HistoryEvide
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
-from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant
+from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant, with_document
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -76,6 +76,7 @@ _REQUEST = re.compile(
     r"(?:(?:show|tell|explain to|teach|give) me|know)\s+(?=\w+\s+\w)",
     re.IGNORECASE,
 )
+_RARE = 0.9
 _WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
 
 
@@ -222,6 +223,10 @@ def _quote(findings: Findings, work: Work, question: RankQuery, budget: Research
     findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
     findings.absent = absent_words(work, key_words(ranking.question, ranking.unknown))
     findings.relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
+    documents = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
+    if code_chunks and documents and not intents.docs:
+        passages = find_relevant(texts, ranking, weights, documents)
+        findings.relevant = with_document(findings.relevant, passages, key_words(question, _rarest(ranking)))
     _put_first(find_places(work, texts, question, ranking.idf), findings)
     if findings.weak:
         return
@@ -233,6 +238,13 @@ def _quote(findings: Findings, work: Work, question: RankQuery, budget: Research
         findings.docs = chooser.choose(docs, "doc", _DOCS, window=8)
     if findings.defined and (intents.usage or question.names or HOW.match(inquiry.question)):
         findings.uses = _uses(findings.defined[0], inquiry, texts, work.emit)
+
+
+def _rarest(ranking: Ranking) -> list[str]:
+    """Return the words of a question that are about as rare as the rarest one."""
+    rarity = max(ranking.idf.values(), default=0.0)
+    spellings = ranking.question.source_texts
+    return [spellings.get(term, term) for term, idf in ranking.idf.items() if idf >= _RARE * rarity]
 
 
 def _put_first(lines: Sequence[RelevantPassage], findings: Findings) -> None:
