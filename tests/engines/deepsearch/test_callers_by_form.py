@@ -56,6 +56,19 @@ HANDLER = """return function(options)
   return handler
 end
 """
+RESOLVER = """-module(resolver).
+%% '''
+-spec keep_grain(atom()) -> ok.
+pour(Sack) ->
+  maybe_keep(Sack, dry),
+  ok.
+
+maybe_keep(true, Sack) -> keep_grain(Sack);
+maybe_keep(false, _Sack) -> ok.
+
+keep_grain(_Sack) ->
+  ok.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +76,14 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     root = tmp_path_factory.mktemp("callers")
     repo = RepositoryBuilder(root / "wheel")
     repo.commit(
-        {"install.sh": INSTALL, "Mill.swift": GRIND, "sift.R": SIFT, "handlers/gears.lua": HANDLER}, "Build a wheel"
+        {
+            "install.sh": INSTALL,
+            "Mill.swift": GRIND,
+            "sift.R": SIFT,
+            "handlers/gears.lua": HANDLER,
+            "src/resolver.erl": RESOLVER,
+        },
+        "Build a wheel",
     )
     return open_engine([repo.path], index=root / "index", workers=1)
 
@@ -73,6 +93,9 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     [
         ("What calls millstone_dir?", "called by name in `mill_install` (line 7 of `install.sh`)"),
         ("Which functions call measureGrain?", "called by name in `grind` (line 6 of `Mill.swift`)"),
+        # Neither the specification nor the heads of clauses call it.
+        ("What calls keep_grain?", "called by name in `maybe_keep` (line 8 of `src/resolver.erl`)"),
+        ("Which function calls maybe_keep?", "called by name in `pour` (line 5 of `src/resolver.erl`)"),
         ("From where is shake_sieve called?", "called by name in `sift` (line 4 of `sift.R`)"),
         (
             "Which function calls gearState in the gears handler?",

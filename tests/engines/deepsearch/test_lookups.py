@@ -358,6 +358,8 @@ def test_bounds_and_parameters_name_no_base() -> None:
     assert read_subtype("class A(B, metaclass=Node):", names, "a.py") is None
     assert read_subtype("class A(b.Node):", names, "a.py") == Subtype("A", "class")
     assert read_subtype("class A < Node", names, "a.rb") == Subtype("A", "class")
+    assert read_subtype("  A = Class.new(Tree::Node)", names, "a.rb") == Subtype("A", "class")
+    assert read_subtype("  A = Class.new(Tree) { Node }", names, "a.rb") is None
     assert read_subtype("impl tree::Node for &Leaf {", names, "a.rs") == Subtype("Leaf", "")
     assert read_subtype("#[derive(Node)]", names, "a.rs", ["#[x]", "pub enum E {"]) == Subtype("E", "enum")
 

@@ -197,6 +197,27 @@ EDITIONS = """local DEFAULT_PARAMS = {
   edition = 1.1,
 }
 """
+RETRIES = '''def regrind(stone, coat=2, rounds=3, weight=1.5):
+    """Grind again.
+
+    Args:
+        stone: What grinds.
+        coat: The number of coarse layers.
+        weight: In tons.
+    """
+
+
+def coarsen(layers=1, rounds=2):
+    pass
+
+
+class Loader:
+    def __init__(self, chutes=None):
+        if chutes:
+            self.chutes = chutes
+        else:
+            self.chutes = pick()
+'''
 SCHEMA = """defmodule Mill.Silo do
   @silo_schema [
     layers: [
@@ -226,6 +247,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "lib/versioned.lua": VERSIONED,
             "lib/editions.lua": EDITIONS,
             "lib/silo.ex": SCHEMA,
+            "regrind.py": RETRIES,
         },
         "Build a mill",
     )
@@ -245,6 +267,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Which climate is used by default?", "`climate` is set to `'dry'.freeze`"),
         ("What's the default max sack size?", "The default of `_maxSackSize` is `200000000`"),
         ("Which edition does the mill use by default?", "`edition` is set to `1.1`"),
+        ("How many rounds does regrind make by default?", "The default of `rounds` of `regrind` is `3`"),
+        ("How many coarse layers does regrind() add by default?", "The default of `coat` of `regrind` is `2`"),
         ("Which layers does a silo have by default?", "The default of `layers` is `[:rye]`"),
     ],
 )

@@ -72,6 +72,7 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What does main call?", ["`main` in `queue.py` calls `push_all`"]),
         # The first word of a command is a call.
         ("What calls capture_trace?", ["`capture_trace` is called by name in `report` (line 6 of `lib/trace.sh`)"]),
+        ("Who added the report function and when?", ["A line with `report` was first added by Ada on"]),
         ("who added trace.sh", ["`lib/trace.sh` was added by Ada on"]),
         ("how many releases (tags) are there", ["**2** "]),
         ("Who wrote most of pier?", ["Ada wrote the most lines of `pier`", "under 2 addresses"]),

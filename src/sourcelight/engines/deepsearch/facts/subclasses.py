@@ -38,6 +38,7 @@ _HEIR = (
     r"[\w.:]+[^{{;\n]*[^{{;\n\w](?:{names})\b"
     r"|^[ \t]*(unsafe[ \t]+)?impl\b[^{{;\n]*[^{{;\n\w](?:{names})\b[^{{;\n]*[ \t]for[ \t]"
     r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
+    r"|=[ \t]*(::)?Class\.new\([^\n]*\b(?:{names})\b"
 )
 
 _CONTINUED = (
@@ -65,7 +66,9 @@ def count_subclasses(work: Work) -> Fact:
     subtypes = _subtypes(heads)
     noun = request.symbol_kinds[0] if kinds else "class"
     # Readers don't call an object of Kotlin or a record of Java a class.
-    if noun == "class" and not all(re.search(r"\bclass\b", row["line"] or "") for row, _ in subtypes.values()):
+    if noun == "class" and not all(
+        re.search(r"\bclass\b", row["line"] or "", re.IGNORECASE) for row, _ in subtypes.values()
+    ):
         noun = "type"
     fact = Fact(
         len(subtypes), _subject(work, noun, subtypes), join_queries([*queries, *continued]), notes=notes,

@@ -48,7 +48,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?P<kind>defmodule|defprotocol)\s+(?:\w+\.)*{name}\s",
         r"\s*(?P<kind>@){name}\s+(?!do\b)\S",
     ),
-    "Erlang": (r"(?P<kind>{name})\(.*(?:->|,)\s*$", r"-(?P<kind>define)\({name}\b"),
+    "Erlang": (r"(?P<kind>{name})\(.*(?:->|,\s*$)", r"-(?P<kind>define)\({name}\b"),
     "Haskell": (
         r"\s*{name}\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
         r"(?P<kind>data|newtype|type|class)\s+(?:family\s+|instance\s+)?(?:.*=>\s*)?{name}(?![\w'.])",
@@ -296,6 +296,11 @@ def has_call(line: str, name: str, language: str) -> bool:
             return False
         if language in _WITH_TYPES_FIRST and _is_prototype(bare, escaped):
             return False
+        if language == "Erlang":
+            if bare.startswith("-"):
+                return False  # a specification or an attribute
+            # The head of a clause begins in the first column, and nothing else does.
+            bare = re.sub(rf"^{escaped}\s*\(", "(", bare)
         form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
         return re.search(form, bare) is not None
     # A signature, an equation, a pragma or a list of exports doesn't call it.

@@ -124,6 +124,14 @@ _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|n
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 
+_NAMED = re.compile(
+    r"\bthe\s+(?!(?:new|old|first|last|latest|main|this|that|public|private|abstract|base|test|helper|whole|same|other)\b)"
+    r"(?P<name>[A-Za-z_]\w{2,60})\s+(?:function|method|class|struct|trait|enum|macro|constant|decorator)\b",
+    re.IGNORECASE,
+)
+"""A word that a noun behind it makes a name: "the clamp function"."""
+
+
 def read_commit(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
     """Read a question about a commit that it names; None for other questions, or without the commit."""
     match = ONE_COMMIT.match(marked_text.text)
@@ -231,6 +239,9 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     event = _event_in(text, kind, is_last=last)
     if not event:
         return None
+    if "⟨" not in text and (named := _NAMED.search(text)) is not None:
+        mark = marked_text.add(Mark("N", named["name"], named["name"]))
+        marked_text.text = text = f"{text[: named.start('name')]}{mark}{text[named.end('name') :]}"
     names = re.search(rf"(?P<terms>{TERMS})", text)
     path = re.search(r"⟨P\d+⟩", text)
     if event == "renamed" and path is None:

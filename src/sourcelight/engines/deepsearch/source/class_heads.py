@@ -19,6 +19,10 @@ _HEAD = re.compile(
 )
 _RELATION = re.compile(r"\s*(?:\(|[\w\s@.]*(?:\([^{]*\))?\s*:|<|.*\b(?:extends|implements|with|on)\b)")
 """The text between the name of a class and its bases: a bracket, a colon, or a word."""
+_MADE = re.compile(
+    r"\s*(?:\w+::)*(?P<name>[A-Z]\w*)\s*=\s*(?:::)?Class\.new\(\s*(?:::)?(?:\w+::)*(?P<base>[A-Z]\w*)\s*\)"
+)
+"""A class of Ruby that a call makes."""
 _IMPL = re.compile(r"\s*(?:unsafe\s+)?impl\b(?P<base>.*?)\sfor\s+(?P<type>.*)")
 _DERIVE = re.compile(r"\s*#\[derive\((?P<bases>[^)\n]*)")
 _DERIVING = re.compile(r"\s*(?:pub(?:\([^)]*\))?\s+)?(?P<kind>struct|enum|union)\s+(?P<name>\w+)")
@@ -79,6 +83,8 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
         kind, name, bases = derivation
         is_base = any(re.search(rf"(?<!\w){re.escape(base)}(?!\w)", bases) for base in names)
         return Subtype(name, kind, is_declared=True) if is_base else None
+    if path.endswith((".rb", ".rake")) and (made := _MADE.match(line)) is not None:
+        return Subtype(made["name"], "class", is_declared=True) if made["base"] in names else None
     head = _HEAD.search(text)
     # What follows a name with a slash is a path of a listing, such as of an interface of the JVM.
     if head is None or head["rest"].startswith("/"):

@@ -117,6 +117,7 @@ def replaces_absent(lines: Sequence[str], first: int, last: int, name: str) -> b
     marks = re.compile(
         rf"(?<![\w$]){word}\s*(?:\|\||\?\?|\?:|\bor\b|//|%\|\|%|\|\|=|\?\?=|===?|!==?|\bis\b|\?)"
         rf"|(?:!|\bnot|\bunless|\bmissing\(|\bis\.null\(|\bempty\(|\bisset\(|-z)\s*\(?\s*[\"$@]{{0,3}}{word}(?![\w$])"
+        rf"|\b(?:if|unless|elif|elseif|when)\s*\(?\s*[$@]?{word}(?![\w$])"
         rf"|\bmatch\.arg\(\s*{word}\b|\.get\(\s*[\"']{word}[\"']|\$\{{{word}:?[-=]"
     )
     return any(

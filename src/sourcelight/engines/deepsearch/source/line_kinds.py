@@ -13,6 +13,7 @@ COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/\*|\*(?:[\s*/]|$)
 _NO_CODE = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 """A line without code. Lines of the preprocessor are none here, and docstrings are told by their quotation marks."""
 _LINE_COMMENT = re.compile(r"(?:^|(?<=\s))//")
+_WHOLE_COMMENT = re.compile(r"\s*(?:#|%|--\s)")
 HASH_COMMENTS = re.compile(
     r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
 )
@@ -56,7 +57,9 @@ def _find_end(line: str) -> str:
     line = _LINE_COMMENT.split(line, maxsplit=1)[0]
     if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
         return "*/"
-    return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+    # Marks in a comment, such as those of edoc, open no text.
+    is_comment = _WHOLE_COMMENT.match(line) is not None
+    return "" if is_comment else next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
 
 
 def is_outside_comments(line: str, above: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
     read_bindings,
 )
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import find_stated, is_null
+from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.question import (
     ValueQuestion,
     count_small_words,
@@ -90,7 +91,7 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
             return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
     if not is_stated or not _is_asked(question, best[0], name, work.inquiry.question):
-        return None
+        return find_measured_default(work, texts, question, queries, notes)
     first = best[0]
     candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
     subject = candidates[0].subject
