@@ -211,6 +211,10 @@ def coarsen(layers=1, rounds=2):
     pass
 
 
+def spread(flour_state: "FlourState", belt_name_a="x", reply_to="y"):
+    tally = 0
+
+
 class Loader:
     def __init__(self, chutes=None):
         if chutes:
@@ -248,6 +252,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "lib/editions.lua": EDITIONS,
             "lib/silo.ex": SCHEMA,
             "regrind.py": RETRIES,
+            "pages/Trigger.razor": '<Column TriggerText="TriggerName" />\n',
+            "src/Sieve.cs": "class Sieve {\n    private int _notch = 0;\n    bool MeshOnly = true;\n}\n",
         },
         "Build a mill",
     )
@@ -286,6 +292,12 @@ def test_a_default_in_words_is_stated(mill: LocalEngine, question: str, part: st
         "Does the chute slide by default?",
         "What's the default belt speed?",  # a member of an enum
         "What's the default hopper_threads?",  # a choice by something else
+        "What's the default flour state?",  # a type
+        "What's the default belt name?",
+        "What's the default replace?",  # no form of "reply"
+        "What's the default trigger text?",  # an argument in a page
+        "What's the default notch?",  # a counter, as far as one word says
+        "What's the default mesh of a sieve?",  # "only" makes it another name
     ],
 )
 def test_what_is_no_default_is_not_stated(mill: LocalEngine, question: str) -> None:

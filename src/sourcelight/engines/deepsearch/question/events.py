@@ -239,9 +239,9 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     event = _event_in(text, kind, is_last=last)
     if not event:
         return None
-    if "⟨" not in text and (named := _NAMED.search(text)) is not None:
-        mark = marked_text.add(Mark("N", named["name"], named["name"]))
-        marked_text.text = text = f"{text[: named.start('name')]}{mark}{text[named.end('name') :]}"
+    if "⟨" not in text and (word := _NAMED.search(text)) is not None:
+        mark = marked_text.add(Mark("N", word["name"], word["name"]))
+        marked_text.text = text = f"{text[: word.start('name')]}{mark}{text[word.end('name') :]}"
     names = re.search(rf"(?P<terms>{TERMS})", text)
     path = re.search(r"⟨P\d+⟩", text)
     if event == "renamed" and path is None:

@@ -19,7 +19,7 @@ _HEAD = re.compile(
 )
 _RELATION = re.compile(r"\s*(?:\(|[\w\s@.]*(?:\([^{]*\))?\s*:|<|.*\b(?:extends|implements|with|on)\b)")
 """The text between the name of a class and its bases: a bracket, a colon, or a word."""
-_MADE = re.compile(
+_CLASS_CALL = re.compile(
     r"\s*(?:\w+::)*(?P<name>[A-Z]\w*)\s*=\s*(?:::)?Class\.new\(\s*(?:::)?(?:\w+::)*(?P<base>[A-Z]\w*)\s*\)"
 )
 """A class of Ruby that a call makes."""
@@ -83,8 +83,8 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
         kind, name, bases = derivation
         is_base = any(re.search(rf"(?<!\w){re.escape(base)}(?!\w)", bases) for base in names)
         return Subtype(name, kind, is_declared=True) if is_base else None
-    if path.endswith((".rb", ".rake")) and (made := _MADE.match(line)) is not None:
-        return Subtype(made["name"], "class", is_declared=True) if made["base"] in names else None
+    if path.endswith((".rb", ".rake")) and (class_call := _CLASS_CALL.match(line)) is not None:
+        return Subtype(class_call["name"], "class", is_declared=True) if class_call["base"] in names else None
     head = _HEAD.search(text)
     # What follows a name with a slash is a path of a listing, such as of an interface of the JVM.
     if head is None or head["rest"].startswith("/"):

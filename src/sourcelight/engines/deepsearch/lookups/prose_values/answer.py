@@ -53,6 +53,8 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
 
+_MARKUP = re.compile(r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx)$", re.IGNORECASE)
+"""Documents whose attributes are arguments."""
 _YES_OR_NO = re.compile(r"\W*(?:is|are|does|do|will)\b", re.IGNORECASE)
 _BOOLEANS = frozenset(
     ["true", "false", "yes", "no", "on", "off", "0", "1", "t", "nil", "none", "null", "undefined", "f"]
@@ -112,7 +114,10 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     if not is_of_kind or (question.nouns and re.match(r"[\"'`](?!\d)", binding.value) is not None):
         return False
     if question.is_default or item.is_named or question.bound:
-        return True
+        # One word without an owner is the name of many things: a counter or a title is no default.
+        is_vague = len({*question.words, *question.mentioned}) < 2 and not question.names and not question.nouns
+        is_of_anything = is_vague and item.parameter_of is None and binding.form == "assigned"
+        return item.is_called_default or not (question.is_default and is_of_anything)
     # What holds if nothing is given is no answer to what is used.
     if item.parameter_of is not None or binding.form == "fallback":
         return False
@@ -184,6 +189,7 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     rows = [row for row in rows if rank_of(row["path"]) == 0 and len(row["line"] or "") <= MAX_LINE]
     rows = [row for row in rows if language_of(row["path"]) not in NO_CODE and not DOCUMENTS.search(row["path"])]
+    rows = [row for row in rows if not _MARKUP.search(row["path"])]
     if len(rows) <= _MAX_ROWS:
         yield from rows
 
@@ -253,7 +259,7 @@ def _is_called_default(question: ValueQuestion, item: BindingMatch) -> int:
 def _is_constant(item: BindingMatch) -> int:
     """Return 1 for a binding that no function changes, else 0."""
     bare = item.binding.name.lstrip("@$_")
-    return int(item.binding.form == "macro" or item.parameter_of is not None or bare == bare.upper())
+    return int(item.binding.form in {"macro", "fallback"} or item.parameter_of is not None or bare == bare.upper())
 
 
 def _count_exact(question: ValueQuestion, item: BindingMatch) -> int:

@@ -131,8 +131,13 @@ _SHORT_FORMS: Mapping[str, str] = {
     "expiration": "ttl expiry expires", "frequency": "freq", "multiplier": "mult factor", "nested": "nesting depth",
     "websocket": "ws", "status": "code",
 }  # fmt: skip
+_LIMITING = frozenset({"only", "not", "no", "non", "without", "never", "except", "all", "any"})
+"""Small words that make a name that of something else: `no_download`, `originOnly`."""
 # Parts of names that add nothing to what they name.
 _GLUE = frozenset({"auto", "enable", "enabled", "allow", "use", "is", "has", "should", "with"})
+_ENDINGS_TEXT = "s es d ed r er rs ers or ors ing ion ies ied y e al ly ic en ity ive able ment ator ted ting"
+_ENDINGS = frozenset(_ENDINGS_TEXT.split())
+"""Endings of the forms of a word: `replace` is no form of `reply`."""
 _MIN_SHORT, _MIN_ALIKE, _MAX_ENDING = 3, 4, 3
 
 
@@ -252,8 +257,9 @@ def is_same(word: str, part: str) -> bool:
         return True
     shorter = min(len(word), len(part))
     alike = next((index for index in range(shorter) if word[index] != part[index]), shorter)
-    rest = min(word, part, key=len)[alike:]
-    return alike >= _MIN_ALIKE and rest in {"", "e", "y", "s"} and abs(len(word) - len(part)) <= _MAX_ENDING
+    rest, longer_rest = min(word, part, key=len)[alike:], max(word, part, key=len)[alike:]
+    has_endings = rest in {"", "e", "y", "s"} and longer_rest in _ENDINGS
+    return alike >= _MIN_ALIKE and has_endings and abs(len(word) - len(part)) <= _MAX_ENDING
 
 
 def stem_base(word: str) -> str:
@@ -273,8 +279,8 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
     """Return the words of a question that a name has; None if the name has a word that the question lacks."""
     present: set[str] = set()
     has_bound = False
-    for part in parts_of(name):
-        if len(part) == 1 and part != "n" and not part.isdigit():
+    for number, part in enumerate(parts_of(name)):
+        if len(part) == 1 and part != "n" and not part.isdigit() and not number:
             continue  # as in `m_width` and `kLimit`
         matching = {word for word in (*question.words, *question.further) if is_same(word, part)}
         present |= matching
@@ -290,7 +296,9 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
         is_loose = question.is_default or bool(question.bound)
         if matching or part in _UNITS or part in question.nouns or part in _GLUE or (is_loose and part in _FRAME):
             continue
-        if part in FUNCTION_WORDS or (is_loose and _is_of_repository(question, part)):
+        if (part in FUNCTION_WORDS and part not in _LIMITING and len(part) > 1) or (
+            is_loose and _is_of_repository(question, part)
+        ):
             continue
         # The name of a class repeats in the names of its members: `indicatorInterval` of `ProgressIndicator`.
         if is_loose and any(part in parts_of(token) for name in question.names for token in re.findall(r"\w+", name)):

@@ -89,6 +89,9 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     item.holders = sorted(around, key=lambda definition: definition.end_line - definition.begin_line)
     if item.binding.form in {"assigned", "entry"} and _read_bracket(lines, item):
         return False
+    # In a list of parameters, what follows a colon is a type, but in Ruby.
+    if item.parameter_of is not None and item.binding.form == "entry" and not item.path.endswith(".rb"):
+        return False
     names = [item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)]
     if item.parameter_of is not None:
         names.append(item.parameter_of.name)
