@@ -73,6 +73,7 @@ def test_matches_are_printed_under_their_file_and_made_harmless(run: Run, folder
         (("search", "x", "--format", "xml"), "xml"),
         (("search", "x", ".", "--url", "http://h"), "not both"),
         (("search", "x", "-o", "file.unknown"), "--format"),
+        (("search", "-retry"), "; put -- before a text that starts with a dash (see"),
         (("search", "x", "--count-by", "colour"), "repository, language, path"),
         (("search", "x", "--timeout", "soon"), "--timeout"),
         (("index", "--prune"), "--prune"),
@@ -90,6 +91,7 @@ def test_wrong_usage_is_status_2_and_one_line(run: Run, arguments: tuple[str, ..
     assert (status, out) == (2, "")
     assert err.startswith("sourcelight: ")
     assert err.count("\n") == 1
+    assert not re.search("Value error|Input should|unable to parse", err), "words of the library that checks options"
     assert word in err
 
 
@@ -513,3 +515,9 @@ def test_a_query_is_explained_without_a_search(run: Run, folder: Path) -> None:
     assert status == 2
     assert err.startswith("sourcelight: ")
     assert run("explain", "x", folder, "--url", "http://127.0.0.1:9")[0] == 2
+
+
+def test_the_list_of_commands_cuts_no_sentence(run: Run) -> None:
+    for words in ((), *(("admin", name) for name in ("user", "role", "token", "oauth-client", "repo")), ("report",)):
+        _, out, _ = run(*words, "--help")
+        assert not [line for line in out.splitlines()[1:] if line.endswith("...")], words

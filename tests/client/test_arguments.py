@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,3 +195,32 @@ def test_values_out_of_bounds_raise_errors_of_this_package(code: sl.Client, call
 def test_numbers_are_no_paths() -> None:
     with pytest.raises(sl.InvalidArgument, match="read_matches: path must be a text or a path, not int"):
         sl.read_matches(3)  # type: ignore[arg-type]
+
+
+def test_a_name_from_another_library_suggests_ours(folder: Path) -> None:
+    with sl.open(folder, index_dir=folder / ".index", progress=False) as code:
+        search: Any = code.search
+        with pytest.raises(TypeError, match=r"^search\(\) got .* 'count'; did you mean limit=\?$"):
+            search("needle", count=5)
+        with pytest.raises(TypeError, match=r"^search\(\) got .* 'zzz'; it takes query, pattern_type, limit, "):
+            search("needle", zzz=5)
+
+
+def test_expressions_combine_only_with_operators_and_expressions() -> None:
+    first, second = sl.q.text("one"), sl.q.text("two")
+    with pytest.raises(TypeError, match=r"write &, \| and ~ instead of and, or, not"):
+        _ = first and second
+    with pytest.raises(TypeError, match=r"write &, \| and ~ instead of and, or, not"):
+        _ = not first
+    for combine in (operator.and_, operator.or_):
+        with pytest.raises(TypeError, match=r"combine expressions, got str \('two'\): q\.text finds a text"):
+            combine(first, "two")
+
+
+def test_opening_nothing_asks_for_a_directory() -> None:
+    with pytest.raises(sl.NoRepositories, match=r"^no directory given: pass a directory "):
+        sl.open(progress=False)
+    with pytest.raises(
+        sl.NoRepositories, match=r"^no repository found below /absent \(not found: [^)]*\); pass [^\n]*$"
+    ):
+        sl.open("/absent", progress=False)

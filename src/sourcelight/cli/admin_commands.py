@@ -78,7 +78,7 @@ def set_password(
     *,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the password instead.")] = False,
 ) -> int:
-    """Set the password of an account: prompts for it, or reads the first line of standard input."""
+    """Set the password of an account. Prompts for it, or reads the first line of standard input."""
     return admin.run(lambda state: admin.set_password(state, name, remove=remove))
 
 
@@ -122,7 +122,7 @@ def create_role(name: RoleName) -> int:
 
 @role_app.command("delete")
 def delete_role(name: RoleName) -> int:
-    """Delete a role, and the permissions that accounts have through it only."""
+    """Delete a role. Its holders lose the permissions that only it gives."""
 
     def work(state: State) -> None:
         state.roles.delete(name)
@@ -181,7 +181,7 @@ def list_tokens(
     *,
     as_json: Json = False,
 ) -> int:
-    """List access tokens with scopes, state and last use, without their secrets."""
+    """List access tokens. Shows scopes, state and last use, and no secrets."""
     return admin.run(lambda state: admin.list_tokens(state, account, as_json=as_json))
 
 
@@ -213,7 +213,7 @@ def revoke_token(number: Annotated[int, typer.Argument(metavar="ID", help="Numbe
 
 @client_app.command("list")
 def list_clients(*, as_json: Json = False) -> int:
-    """List OAuth clients, including clients that registered themselves."""
+    """List OAuth clients. Includes those that registered themselves."""
     return admin.run(lambda state: admin.list_clients(state, as_json=as_json))
 
 
@@ -283,7 +283,7 @@ def list_repository_grants(
 
 @repo_app.command("folders")
 def list_repository_folders(*, as_json: Json = False) -> int:
-    """List the directory behind each name, its visibility, and other directories that claim the name.
+    """List the directory of each repository. Shows its visibility, and other directories that claim the name.
 
     Undecided repositories are private unless repos.toml lists them as public.
     """
@@ -292,10 +292,10 @@ def list_repository_folders(*, as_json: Json = False) -> int:
 
 @repo_app.command("grant")
 def grant_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "") -> int:
-    """Grant a private repository to an account, or to every account with a role.
+    """Grant a private repository to an account or a role.
 
-    The grant stays with the directory that has the name now. Another directory that takes the name later
-    doesn't get it.
+    Every account with the role gets access. The grant stays with the directory that has the name now. Another
+    directory that takes the name later doesn't get it.
     """
     return admin.run(lambda state: admin.grant_repository(state, repository, user=user, role=role))
 
@@ -353,7 +353,7 @@ def move_repository(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Directory before the move.")],
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Directory after the move.")],
 ) -> int:
-    """Keep name, visibility and grants of a repository after you have moved its directory."""
+    """Update a moved repository. Keeps its name, visibility and grants."""
     return admin.run(lambda state: admin.move_repository(state, source, target))
 
 

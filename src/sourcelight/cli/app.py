@@ -62,6 +62,18 @@ FORMER_COMMANDS = {
 }
 
 
+#: What the validation of typer says, and shorter words for it.
+_VALIDATION_WORDS = (
+    ("Value error, ", ""),
+    ("Input should be greater than or equal to", "it must be at least"),
+    ("Input should be less than or equal to", "it must be at most"),
+    ("Input should be", "it must be"),
+    (", unable to parse string as a number", ""),
+    (", unable to parse string as an integer", ""),
+)
+_COMMANDS_WITH_TEXT = frozenset({"search", "explain", "ask"})
+
+
 @app.callback()
 def root(
     *,
@@ -127,4 +139,8 @@ def _usage_message(exc: BaseException, words: Sequence[str]) -> str:
 
     format_message = getattr(exc, "format_message", None)
     text = str(format_message() if format_message is not None else exc).rstrip(".")
+    for words_of_library, ours in _VALIDATION_WORDS:
+        text = text.replace(words_of_library, ours)
+    if type(exc).__name__ == "NoSuchOption" and command in _COMMANDS_WITH_TEXT:
+        text += "; put -- before a text that starts with a dash"
     return f"{text} (see {path} --help)"

@@ -127,8 +127,8 @@ def contributors(  # noqa: PLR0913 - the options of the command
 
 @report_app.command()
 def changes(
-    base: Annotated[str, typer.Argument(help="The older branch, tag or commit.")],
-    head: Annotated[str, typer.Argument(help="The newer branch, tag or commit.")],
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The older branch, tag or commit.")],
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="The newer branch, tag or commit.")],
     paths: Paths = None,
     *,
     repo: Annotated[

@@ -182,7 +182,9 @@ class SearchCommand:
         """
         columns = [name.strip() for name in (self.count_by or "").split(",")]
         if not set(columns) <= set(_COUNTABLE) or len(set(columns)) != len(columns):
-            raise typer.BadParameter(f"--count-by must be of {', '.join(_COUNTABLE)}, got {self.count_by!r}")
+            raise typer.BadParameter(
+                f"--count-by takes {', '.join(_COUNTABLE)}, separated by commas; got {self.count_by!r}"
+            )
         return columns
 
     @property

@@ -51,13 +51,36 @@ _NAMES: Mapping[Any, str] = {
     IO: "an open file",
     Callable: "a function",
 }
+_OTHER_NAMES = {
+    "count": "limit",
+    "n": "limit",
+    "max": "limit",
+    "max_results": "limit",
+    "top": "limit",
+    "context": "context_lines",
+    "period": "by",
+    "group_by": "by",
+    "since": "after",
+    "until": "before",
+    "ref": "revision",
+    "rev": "revision",
+    "branch": "revision",
+}
+"""Names of parameters in other libraries, and ours."""
 _MANY = (Iterable, Sequence, list, tuple, set, frozenset)
+
+
+def _suggestion(unknown: str, parameters: Sequence[str]) -> str:
+    """Return which parameter is probably meant, or else all of them."""
+    other_name = _OTHER_NAMES.get(unknown)
+    near = [other_name] if other_name in parameters else difflib.get_close_matches(unknown, parameters, 1)
+    return f"did you mean {near[0]}=?" if near else f"it takes {', '.join(parameters)}"
 
 
 def checks_arguments(function: F) -> F:
     """Return a function that raises `InvalidArgument` if an argument doesn't have the annotated type.
 
-    The `TypeError` for an unknown name suggests the most similar parameter.
+    The `TypeError` for an unknown name suggests a parameter, or lists them all.
     """
     name = function.__name__
     signature = inspect.signature(function)
@@ -68,11 +91,10 @@ def checks_arguments(function: F) -> F:
             bound = signature.bind(*arguments, **options)
         except TypeError as error:
             unknown = [option for option in options if option not in signature.parameters]
-            near = difflib.get_close_matches(unknown[0], signature.parameters, 1) if unknown else []
-            if near:
-                message = f"{name}() got an unexpected keyword argument {unknown[0]!r}; did you mean {near[0]}=?"
-                raise TypeError(message) from error
-            return arguments, options  # the call raises Python's error about missing or unknown arguments
+            if unknown:
+                hint = _suggestion(unknown[0], [name for name in signature.parameters if name != "self"])
+                raise TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}; {hint}") from error
+            return arguments, options  # the call raises Python's error about missing arguments, or too many
 
         for parameter, value in bound.arguments.items():
             kind = signature.parameters[parameter]

@@ -144,12 +144,18 @@ class NoRepositories(RepositoryError):
     """Raised when no repository can be searched below the given paths; `skipped` maps a path to the reason."""
 
     def __init__(self, paths: Sequence[str], skipped: Mapping[str, str]) -> None:
-        reasons = "".join(f"\n  {path}: {reason}" for path, reason in list(skipped.items())[:10])
-        super().__init__(
-            f"no repository found below {', '.join(paths) or 'no path at all'}; "
+        advice = (
             "pass a directory with git work trees, bare repositories or plain files, or create samples with "
-            f"`sourcelight samples`{reasons}"
+            "`sourcelight samples`"
         )
+        if not paths:
+            message = f"no directory given: {advice}"
+        elif len(paths) == 1 and list(skipped) == [paths[0]]:
+            message = f"no repository found below {paths[0]} ({skipped[paths[0]]}); {advice}"
+        else:
+            reasons = "".join(f"\n  {path}: {reason}" for path, reason in list(skipped.items())[:10])
+            message = f"no repository found below {', '.join(paths)}; {advice}{reasons}"
+        super().__init__(message)
         self.paths = tuple(paths)
         self.skipped = dict(skipped)
 

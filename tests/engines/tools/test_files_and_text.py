@@ -88,6 +88,8 @@ def test_folders_without_git_are_read(engine: LocalEngine) -> None:
     ]
     with pytest.raises(PathNotFound, match=r"deep/note\.text; did you mean deep/note\.txt"):
         ask(engine, "read_file", repo="plain", path="deep/note.text")
+    with pytest.raises(PathNotFound, match=r"deep/NOTE\.TXT; did you mean deep/note\.txt"):
+        ask(engine, "read_file", repo="plain", path="deep/NOTE.TXT")
 
 
 def test_submodules_are_named(engine: LocalEngine, built: RepositoryBuilder) -> None:

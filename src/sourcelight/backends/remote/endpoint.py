@@ -354,8 +354,7 @@ def _has_proxy(scheme: str, host: str) -> bool:
 
 def _connect_error(endpoint: Endpoint, reason: str) -> ConnectFailed:
     return ConnectFailed(
-        f"no service at {endpoint.url}: {reason}; check the address, or start a service there with 'sourcelight serve' "
-        "(check=False connects later)"
+        f"no service at {endpoint.url}: {reason}; check the address, or start a service there with 'sourcelight serve'"
     )
 
 

@@ -46,14 +46,18 @@ class Expression:
     node: Node
 
     def __and__(self, other: Expression) -> Expression:
-        return Expression(combine("and", [self.node, other.node]))
+        return Expression(combine("and", [self.node, _node_of(other)]))
 
     def __or__(self, other: Expression) -> Expression:
-        return Expression(combine("or", [self.node, other.node]))
+        return Expression(combine("or", [self.node, _node_of(other)]))
 
     def __invert__(self) -> Expression:
         check_depth(self.node)
         return Expression(_negate(self.node))
+
+    def __bool__(self) -> bool:
+        # Without this, Python reads `a and b` as b, and the search would drop a part of the query without a word.
+        raise TypeError("an expression is neither true nor false: write &, | and ~ instead of and, or, not")
 
     def __str__(self) -> str:
         """Return text that reads as this expression whatever pattern type the search asks for.
@@ -88,6 +92,15 @@ class Expression:
             A value is wrong, such as an unknown language.
         """
         return parse(str(self), "keyword")
+
+
+def _node_of(value: object) -> Node:
+    if isinstance(value, Expression):
+        return value.node
+    raise TypeError(
+        f"& and | combine expressions, got {type(value).__name__} ({str(value)[:60]!r}): q.text finds a text, and "
+        "str(expression) is a query to add text to"
+    )
 
 
 @checks_arguments

@@ -344,7 +344,9 @@ def _hint(folder: TreeEntry, wanted_path: str, match: TreeEntry | None, entries:
         return f"{match.path} is a {match.kind}, not a folder"
     import difflib
 
-    near = difflib.get_close_matches(wanted_path, [entry.path for entry in entries], 3)
+    # Compared in lower case: README.md is near Readme.md, though only one letter and the ending are the same.
+    by_lower_path = {entry.path.lower(): entry.path for entry in entries}
+    near = [by_lower_path[path] for path in difflib.get_close_matches(wanted_path.lower(), by_lower_path, 3)]
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"the folder {folder.path} has no such entry" if folder.path else ""
