@@ -12,7 +12,12 @@ from sourcelight.repos import Catalog, Viewer, resolve
 from sourcelight.repos.names import near_names
 from sourcelight.testing import RepositoryBuilder
 
-NAMES = ["github.com/encode/httpx", "github.com/pallets/click", "github.com/psf/requests"]
+NAMES = [
+    "example.org/a-long-organization/gauge",
+    "github.com/encode/httpx",
+    "github.com/pallets/click",
+    "github.com/psf/requests",
+]
 
 
 @pytest.mark.parametrize(
@@ -23,6 +28,7 @@ NAMES = ["github.com/encode/httpx", "github.com/pallets/click", "github.com/psf/
         ("pallets/click", "github.com/pallets/click"),
         ("requets", "github.com/psf/requests"),
         ("Click", "github.com/pallets/click"),
+        ("example.org/a-long-organization/pytide", ""),
         ("zzz", ""),
         ("", ""),
     ],

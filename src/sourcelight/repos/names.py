@@ -140,7 +140,12 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
     # Loaded late: a service imports this module before its first answer.
     import difflib
 
-    close = difflib.get_close_matches(lowered, similar, limit, 0.7)
+    # Names with one long owner are alike in spelling whatever their last parts: these must be alike, too.
+    close = [
+        name
+        for name in difflib.get_close_matches(lowered, similar, limit, 0.7)
+        if difflib.SequenceMatcher(None, last, _last(name)).ratio() >= 0.5
+    ]
     compared = list(parts)[:_MAX_COMPARED]
     close += [parts[last_part] for last_part in difflib.get_close_matches(last, compared, limit, 0.7)]
     ordered = dict.fromkeys([*close[:1], *sorted(same, key=len), *close])

@@ -248,6 +248,12 @@ def test_an_empty_report_says_why_at_once(code: sl.Client, arguments: dict[str, 
     assert reason.partition(":")[0] in report.to_html()
 
 
+def test_the_title_of_an_empty_report_names_what_was_asked(code: sl.Client) -> None:
+    name = code.list_repos(progress=False)["repository"].iloc[0]
+    assert contributors(code, after="2100-01-01", progress=False).title == "Contributors"
+    assert contributors(code, name, after="2100-01-01", progress=False).title == f"Contributors to {name}"
+
+
 @pytest.mark.parametrize("name", ["after", "before"])
 def test_a_text_that_is_no_date_is_refused_by_the_callers_name(code: sl.Client, name: str) -> None:
     dates: dict[str, Any] = {name: "2 yeers ago"}

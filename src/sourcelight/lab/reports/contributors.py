@@ -290,7 +290,7 @@ def _empty_report(
     names = _names(all_commits)
     no_rows = commits_frame(counted_commits, by)
     return Report(
-        title=_title(title, names),
+        title=_title(title, names or _asked_names(request)),
         parameters=_parameters(request, all_commits, names, None),
         metrics=empty_metrics(no_rows),
         sections=(),
@@ -327,9 +327,9 @@ def _names(commits: Frame) -> list[str]:
 
 
 def _title(title: str, names: list[str]) -> str:
-    return (
-        title or f"Contributors to {', '.join(names[:3]) or 'no repository'}{' and others' if len(names) > 3 else ''}"
-    )
+    if title or not names:
+        return title or "Contributors"
+    return f"Contributors to {', '.join(names[:3])}{' and others' if len(names) > 3 else ''}"
 
 
 def _parameters(request: Request, commits: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
@@ -345,7 +345,11 @@ def _parameters(request: Request, commits: Frame, names: list[str], newest: Any)
 
 
 def _repositories_text(request: Request) -> str:
-    return ", ".join([request.repos] if isinstance(request.repos, str) else request.repos or ["all"])
+    return ", ".join(_asked_names(request)) or "all"
+
+
+def _asked_names(request: Request) -> list[str]:
+    return [request.repos] if isinstance(request.repos, str) else list(request.repos or ())
 
 
 def _show(value: str | date | None) -> str:

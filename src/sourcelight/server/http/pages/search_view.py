@@ -257,8 +257,10 @@ class SearchView:
         except QueryError:  # no single query has this meaning; append the filter, for the user to edit
             query = f"{self.query} {suggested.value}".strip()
 
+        # Long names break after a slash, and not within a word.
+        label = escape(suggested.label).replace("/", "/<wbr>")
         return (
-            f'<li><a href="{self._link(query)}"><span>{escape(suggested.label)}</span> '
+            f'<li><a href="{self._link(query)}"><span>{label}</span> '
             f'<span class="count">{suggested.count:,}{"" if suggested.exhaustive else "+"}</span></a></li>'
         )
 
