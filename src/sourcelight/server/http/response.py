@@ -9,10 +9,12 @@ import asyncio
 import contextlib
 import re
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
 from typing import Any
 
-from starlette.types import Message, Scope, Send
+import anyio
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight.server.http.connections import PENDING_BYTES
 
@@ -131,6 +133,39 @@ class StreamResponse:
             await RemainingAwait(sending, waits_for)
         finally:
             timer.cancel()
+
+
+class EventStream(StreamingResponse):
+    """Events that a page or a program listens to.
+
+    Parameters
+    ----------
+    frames
+        Yields the events; closed when the reader leaves, not by the garbage collector.
+    headers
+        Headers of the response.
+    end
+        Called after the response, also for a reader who left before its first event, when `frames` never ran.
+    """
+
+    def __init__(
+        self, frames: AsyncGenerator[bytes, None], headers: Mapping[str, str], end: Callable[[], Awaitable[None]]
+    ) -> None:
+        # X-Accel-Buffering: nginx otherwise collects the stream before it passes it on.
+        super().__init__(frames, media_type="text/event-stream", headers={**headers, "X-Accel-Buffering": "no"})
+        self._frames = frames
+        self._end = end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with anyio.CancelScope(shield=True):
+                try:
+                    await self._frames.aclose()
+                finally:
+                    await self._end()
 
 
 class RemainingAwait:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -179,6 +180,41 @@ def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: LocalEngi
         assert events.count("event: turn") == 1
         assert "event: canceled" in events
         assert 'http-equiv="refresh"' not in client.get(f"/deepsearch/{body['read_token']}").text
+
+
+def test_streams_of_events_leave_room_for_other_requests(asked_engine: LocalEngine) -> None:
+    """Each waits in a thread: 40 of one account once stopped all other requests that need one."""
+    researcher = HeldResearcher()
+    with (
+        State() as state,
+        closing(ConversationService(state, researcher)) as desk,
+        served(asked_engine, desk) as (service, client),
+        ExitStack() as streams,
+    ):
+        body = client.post(API, json={"question": "wait"}).json()
+        assert researcher.begun.wait(WAIT_S)
+        path = f"{API}/{body['id']}/questions/{body['questions'][0]['id']}/events"
+        statuses = []
+        for _ in range(50):
+            other = streams.enter_context(httpx2.Client(base_url=service.url, headers=client.headers, verify=TLS))
+            statuses.append(streams.enter_context(other.stream("GET", path, timeout=WAIT_S)).status_code)
+        assert statuses == [200] * 8 + [429] * 42
+        assert client.get(f"{API}/{body['id']}").status_code == 200
+        streams.close()
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            with client.stream("GET", path) as events:
+                if events.status_code == 200:
+                    break
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        service.stop()
+
+
+@pytest.mark.parametrize("name", ["page_first", "page_after"])
+def test_numbers_of_thousands_of_digits_are_refused(world: World, name: str) -> None:
+    with world.client("ann") as client:
+        assert client.get(API, params={name: "9" * 5_000}).status_code == 400
 
 
 def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(

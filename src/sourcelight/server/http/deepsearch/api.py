@@ -6,15 +6,14 @@ The documented endpoints open, poll, list and delete conversations, and add and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
 import anyio.to_thread
 import orjson
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from sourcelight.core.cancellation import Cancellation
@@ -33,9 +32,14 @@ from sourcelight.server.http.deepsearch.messages import (
 )
 from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.requests import RequestRefused, read_json_object
+from sourcelight.server.http.response import EventStream
+from sourcelight.server.identity import FairQueue, QueueFull
 
 PREFIX = "/.api/deepsearch/v1"
 DEFAULT_PAGE, MAX_PAGE = 20, 100
+_MAX_DIGITS = 18
+_MAX_STREAMS, _MAX_STREAMS_PER_ACCOUNT = 64, 8
+_TOO_MANY_STREAMS = "Too many streams of events are open; close one of yours, or retry in a moment."
 _MISSING = "conversation not found: it doesn't exist, or it isn't shared with you"
 _CHANGES = {"title": str, "is_starred": bool, "is_shared": bool, "reset_link": bool}
 _RECORD_NAMES = {"is_starred": "starred", "is_shared": "shared"}
@@ -53,6 +57,10 @@ class Api:
     def __init__(self, access: ConversationAccess) -> None:
         self._access = access
         self._streams: set[Cancellation] = set()
+        self._turns = FairQueue(_MAX_STREAMS, _MAX_STREAMS_PER_ACCOUNT, 0)
+        # Each stream waits in a thread for its next event. In the threads of all requests, 40 streams of one account
+        # would stop the service.
+        self._threads = anyio.CapacityLimiter(_MAX_STREAMS)
 
     def routes(self) -> list[Route]:
         """Return the routes for an application."""
@@ -190,37 +198,35 @@ class Api:
             request.headers.get("last-event-id") or request.query_params.get("after"), "after", 0, 1 << 40
         )
         await run_blocking(self._own_question, caller, number, question)
+        account = caller.context.viewer.name
+        try:
+            await self._turns.acquire(account, 0)
+        except QueueFull:
+            raise RequestRefused(429, _TOO_MANY_STREAMS) from None
+
         cancellation = Cancellation()
         context = replace(caller.context, cancellation=cancellation)
         self._streams.add(cancellation)
 
-        async def event_frames() -> AsyncIterator[bytes]:
+        async def event_frames() -> AsyncGenerator[bytes, None]:
             steps = caller.service.events(question, context, after)
-            try:
-                while True:
-                    # `next` blocks until an event; abandoned when the reader leaves, and `cancellation` then ends the
-                    # thread.
-                    event = await anyio.to_thread.run_sync(next, steps, None, abandon_on_cancel=True)
-                    if event is None:
-                        return
-                    frame = await run_blocking(self._visible_frame, request, caller, question, event)
-                    if frame is None:
-                        return
-                    yield frame
-            finally:
-                cancellation.cancel()
-                self._streams.discard(cancellation)
+            while True:
+                # `next` blocks until an event; abandoned when the reader leaves, and `cancellation` then ends the
+                # thread.
+                event = await anyio.to_thread.run_sync(next, steps, None, abandon_on_cancel=True, limiter=self._threads)
+                if event is None:
+                    return
+                frame = await run_blocking(self._visible_frame, request, caller, question, event)
+                if frame is None:
+                    return
+                yield frame
 
-        async def closing() -> AsyncIterator[bytes]:
-            # Starlette doesn't close the iterator of a response; without this, `finally` would wait for the garbage
-            # collector.
-            async with aclosing(event_frames()) as frames:  # type: ignore[type-var]  # it is an async generator
-                async for frame in frames:
-                    yield frame
+        async def end() -> None:
+            cancellation.cancel()
+            self._streams.discard(cancellation)
+            self._turns.release(account)
 
-        # X-Accel-Buffering: nginx otherwise collects the stream before it passes it on.
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(closing(), media_type="text/event-stream", headers=headers)
+        return EventStream(event_frames(), {"Cache-Control": "no-store"}, end)
 
     def _visible_frame(
         self, request: Request, caller: ConversationRequest, question: int, event: QuestionEvent
@@ -279,7 +285,7 @@ def _scope_in(body: dict[str, Any]) -> NamedScope:
 
 def _number(request: Request, name: str) -> int:
     text = request.path_params[name]
-    if not (text.isascii() and text.isdigit() and len(text) < 18):
+    if not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
         raise RequestRefused(404, _MISSING)
     return int(text)
 
@@ -287,7 +293,7 @@ def _number(request: Request, name: str) -> int:
 def _whole_number(text: str | None, name: str, default: int, limit: int) -> int:
     if not text:
         return default
-    if not (text.isascii() and text.isdigit()) or int(text) > limit:
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS) or int(text) > limit:
         raise RequestRefused(400, f"{name} must be a whole number, at most {limit:,}.")
     return int(text)
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
-import anyio
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
 from sourcelight.server.http.pages.frame import HEADERS, STYLE
+from sourcelight.server.http.response import EventStream
 
 _LINES = re.compile(r"(?:L|lines=)([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
 _ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
@@ -68,18 +67,16 @@ def requested_lines(query: str) -> tuple[int, int] | None:
     return min(first, last), max(first, last)
 
 
-class EventStream(StreamingResponse):
-    """Events that a page listens to. Its generator is closed when the reader leaves, not by the garbage collector."""
+class PageStream(EventStream):
+    """Events that a page listens to, with the headers of pages.
 
-    def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
-        # X-Accel-Buffering: nginx otherwise collects the stream before it passes it on.
-        super().__init__(frames, media_type="text/event-stream", headers={**HEADERS, "X-Accel-Buffering": "no"})
-        self._frames = frames
+    Parameters
+    ----------
+    frames
+        Yields the events.
+    end
+        Called after the response, whenever the reader leaves.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._frames.aclose()
+    def __init__(self, frames: AsyncGenerator[bytes, None], end: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(frames, HEADERS, end)

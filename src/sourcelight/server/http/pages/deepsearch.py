@@ -28,7 +28,7 @@ from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.pages.access import PageAccess
-from sourcelight.server.http.pages.browser import EventStream
+from sourcelight.server.http.pages.browser import PageStream
 from sourcelight.server.http.pages.conversations import QUESTION_FIELD, conversation_html, is_running
 from sourcelight.server.http.pages.frame import HEADERS, page
 from sourcelight.server.http.pages.python import call_text, notebook, python_block
@@ -306,14 +306,10 @@ class ConversationPages:
         except QueueFull:
             return self._access.busy()
 
-        async def states() -> AsyncGenerator[bytes, None]:
-            try:
-                async for state in self._states(request):
-                    yield state
-            finally:
-                await turn.__aexit__(None, None, None)
+        async def end() -> None:
+            await turn.__aexit__(None, None, None)
 
-        return EventStream(states())
+        return PageStream(self._states(request), end)
 
     async def _states(self, request: Request) -> AsyncGenerator[bytes, None]:
         """Yield the conversation each time that it has changed, as its reader may see it then."""

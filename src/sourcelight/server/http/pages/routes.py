@@ -17,7 +17,7 @@ from sourcelight.engines.tools import ToolContext
 from sourcelight.repos.state import State
 from sourcelight.server.http.pages import search
 from sourcelight.server.http.pages.access import PageAccess
-from sourcelight.server.http.pages.browser import EventStream, send_script, send_style
+from sourcelight.server.http.pages.browser import PageStream, send_script, send_style
 from sourcelight.server.http.pages.code.routes import CodePages
 from sourcelight.server.http.pages.deepsearch import ConversationPages
 from sourcelight.server.http.pages.frame import HEADERS, SCRIPT_PATH, STYLE_PATH, error_page
@@ -138,16 +138,16 @@ class Pages:
         self._live.add(context.cancellation)
 
         async def send() -> AsyncGenerator[bytes, None]:
-            try:
-                while state := await anyio.to_thread.run_sync(next, states, b"", abandon_on_cancel=True):
-                    yield state
-            finally:
-                # Also after the reader has disconnected: the work stops at its next check.
-                context.cancellation.cancel()
-                self._live.discard(context.cancellation)
-                await turn.__aexit__(None, None, None)
+            while state := await anyio.to_thread.run_sync(next, states, b"", abandon_on_cancel=True):
+                yield state
 
-        return EventStream(send())
+        async def end() -> None:
+            # Also after the reader has disconnected: the work stops at its next check.
+            context.cancellation.cancel()
+            self._live.discard(context.cancellation)
+            await turn.__aexit__(None, None, None)
+
+        return PageStream(send(), end)
 
     async def _suggestions(self, request: Request) -> Response:
         context = self._access.enter(request)
