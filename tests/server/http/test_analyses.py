@@ -278,6 +278,23 @@ def test_who_loses_access_during_a_call_gets_no_answer(world: World, blame: Any)
         assert "your access has ended" in error["message"]
 
 
+def test_who_loses_access_while_rows_are_sent_gets_no_more(world: World, blame: Any) -> None:
+    blame(lambda _: rows(600_000))
+    headers = {"Authorization": f"token {world.ann}", "Accept-Encoding": "identity"}
+    with (
+        running(world.engine, state=world.state) as service,
+        httpx2.Client(base_url=service.url, headers=headers, timeout=BOUND_S, trust_env=False, verify=TLS) as client,
+        client.stream("POST", BLAME_PATH, json={"repo": OPEN, "path": "a.txt"}) as response,
+    ):
+        # More than all buffers on the way hold, so that most portions are sent after the account is gone.
+        portions = response.iter_raw(1 << 16)
+        sent = next(portions)
+        world.state.accounts.delete(world.account)
+        sent += b"".join(portions)
+    assert b"your access has ended" in sent[-500:]
+    assert b"event: done" not in sent
+
+
 def test_one_account_leaves_places_for_others(world: World, blame: Any) -> None:
     release = threading.Event()
 

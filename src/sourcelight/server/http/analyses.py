@@ -45,6 +45,7 @@ PREFIX = "/.api/analyses/"
 MAX_BODY_BYTES = 1 << 20
 _END: Any = object()
 _HEARTBEAT = b": working\n\n"
+_ACCESS_ENDED = "your access has ended or changed since the call started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +239,7 @@ class Analyses:
         # Access is checked again after the work, which may have run for minutes. Errors name repositories as well.
         if not self._holds(call, headers):
             notes.outcome = "access"
-            await response.end([_refusal(call.tool, "your access has ended or changed since the call started")])
+            await response.end([_refusal(call.tool, _ACCESS_ENDED)])
             return
 
         try:
@@ -258,6 +259,11 @@ class Analyses:
         pending = await asyncio.to_thread(next, events, _END)
         while pending is not _END:
             following = await asyncio.to_thread(next, events, _END)
+            # Before each portion: a slow reader may take them for hours.
+            if not self._holds(call, headers):
+                notes.outcome = "access"
+                await response.end([_refusal(call.tool, _ACCESS_ENDED)])
+                return
             if following is _END:
                 await response.end([pending])
             else:

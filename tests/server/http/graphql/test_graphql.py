@@ -13,7 +13,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 
+from backends.remote.loopback_app import served
 from git_output import git
 from server.loopback_tls import TLS
 from server.running_service import Service, running
@@ -22,7 +25,9 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import ServicePolicy
 from sourcelight.repos.state import FILE_NAME, State
 from sourcelight.server.http.graphql import limits
+from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
 from sourcelight.server.http.settings import Settings
+from sourcelight.server.identity import Authenticator
 from sourcelight.testing.repositories import RepositoryBuilder
 
 PUBLIC, SECRET = "example.org/a/public", "example.org/a/secret"
@@ -307,6 +312,21 @@ def test_without_the_extra_the_service_names_it(root: Path, monkeypatch: pytest.
     engine.close()
     assert answer.status_code == 501
     assert "sourcelight[graphql]" in answer.json()["errors"][0]["message"]
+
+
+def test_who_loses_access_during_a_request_gets_no_answer(engine: LocalEngine, state: State) -> None:
+    state.accounts.create("eve")
+    headers = {"Authorization": f"token {state.tokens.create('eve')[1]}"}
+
+    def revoke(*_: object) -> None:
+        state.accounts.delete("eve")
+
+    endpoint = GraphQLEndpoint(engine, Authenticator(state), timeout_s=20.0, version="7", on_principal=revoke)
+    app = Starlette(routes=[Route("/.api/graphql", endpoint.__call__, methods=["POST"])])
+    with served(app) as url:
+        query = {"query": "{ site { id } repositories(first: 5) { nodes { name } } }"}
+        answer = httpx2.post(f"{url}/.api/graphql", json=query, headers=headers, trust_env=False)
+    assert (answer.status_code, "data" in answer.json()) == (403, False)
 
 
 def test_ids_name_their_kind(service: Service) -> None:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
+from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError, StateError, StateUnusable
 from sourcelight.engines.execution import Engine
 from sourcelight.server.http.graphql import limits
 from sourcelight.server.http.graphql.query import QueryRoot
@@ -35,6 +35,7 @@ _ANSWERS = (
     "This service answers currentUser, site, search, repository and repositories over GraphQL, read-only; "
     "for everything else use /.api/search/stream or the MCP tools at /.api/mcp."
 )
+_ACCESS_ENDED = "Your access ended or changed while the request ran."
 _CHANGES = f"This GraphQL endpoint changes nothing. {_ANSWERS}"
 
 OnPrincipal = Callable[[Request, Principal], None]
@@ -88,6 +89,16 @@ class GraphQLEndpoint:
         except GraphQLError as exc:
             return _errors([exc.message])
 
+        return await self._answer_in_turn(request, principal, document, variables, operation)
+
+    async def _answer_in_turn(
+        self,
+        request: Request,
+        principal: Principal,
+        document: DocumentNode,
+        variables: dict[str, Any] | None,
+        operation: str | None,
+    ) -> Response:
         reader = principal.account or f"anonymous {request.client.host if request.client else ''}"
         try:
             await self._queue.acquire(reader, _MAX_WAIT_S)
@@ -97,12 +108,23 @@ class GraphQLEndpoint:
         cancellation = Cancellation(self._timeout_s)
         try:
             # Abandoned when the client disconnects: the thread ends at the next check of `cancellation`.
-            return await anyio.to_thread.run_sync(
+            answer: Response = await anyio.to_thread.run_sync(
                 self._answer, document, variables, operation, principal, cancellation, abandon_on_cancel=True
             )
+        except StateUnusable:
+            raise
+        except StateError:  # the account was deleted after it was recognized
+            return _errors([_ACCESS_ENDED], 403)
         finally:
             cancellation.cancel()
             self._queue.release(reader)
+
+        # Checked again after the work, which may have taken a minute.
+        current = self._authenticator.for_search(request.headers)
+        if isinstance(current, Refusal) or not current.covers(principal):
+            return _errors([_ACCESS_ENDED], 403)
+
+        return answer
 
     def _answer(
         self,
