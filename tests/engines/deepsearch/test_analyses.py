@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -139,6 +140,19 @@ def test_people_without_a_recent_commit(mill: Mill) -> None:
     assert mill.lead("Who left the project?") == mill.lead("Which contributors are inactive?")
 
 
+def test_a_new_address_is_no_absence(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "mill")
+    for number in range(12):
+        builder.commit(
+            {"a.txt": f"{number}\n"}, f"a {number}", author="Ada <ada@old.example.org>", date=_seconds(2020, number + 1)
+        )
+    builder.commit({"a.txt": "new\n"}, "new", author="Ada <ada@new.example.org>", date=_seconds(2024))
+    engine = open_engine([builder.path], index=tmp_path / "index", workers=1)
+    assert research(engine, "Who is no longer active?").text.startswith("**0** of 1 author with at least 10 commits")
+    assert research(engine, "How many authors per year?").text.startswith("**1** author has commits in 2020, ")
+    engine.close()
+
+
 def test_authors_and_commits_by_year(mill: Mill) -> None:
     log = [line.split("|") for line in mill.builder.git("log", "--format=%an|%cs").splitlines()]
     authors = Counter(year for _, year in {(name, date[:4]) for name, date in log})
@@ -202,6 +216,9 @@ def test_commits_of_and_since_a_release(mill: Mill) -> None:
         )
     assert mill.lead("What's the previous version?").startswith("The tag before `v1.1` is `v1.0`, of the commit by Ada")
     assert mill.lead("What has changed since the last release?").startswith("**0** commits not reachable from `v1.1`")
+    # A candidate is no release before the newest one.
+    mill.builder.git("tag", "v1.1rc1", "v1.1~1")
+    assert mill.lead("What's the previous version?").startswith("The tag before `v1.1` is `v1.0`, of the commit by Ada")
     # Tags are found by their versions: with a prefix, and without.
     span = len(git("rev-list", "release-0.9..v1.0").split())
     for question in ("What changed between 0.9 and 1.0?", "What is the difference between 0.9 and v1.0?"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -66,7 +67,7 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
     fact = Fact(None, "", "", unit="authors")
     arguments: dict[str, Any] = {"repos": request.repositories, "lines": False, **request.revisions}
     rows = [row for row in request.call(fact, "contributors", arguments).table.to_pylist() if not row["bot"]]
-    dated = [row for row in rows if row["last_date"] is not None and row["commits"]]
+    dated = _join_names([row for row in rows if row["last_date"] is not None and row["commits"]])
     if not dated:
         return None
     newest = max(row["last_date"] for row in dated)
@@ -76,9 +77,9 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
         (row for row in regular if row["last_date"] < since), key=lambda row: (-row["commits"], row["author"])
     )
     fact.rule = (
-        f"An author counts with at least {MIN_COMMITS} commits, merges included, under any name of one address; bots "
-        f"don't. The year ends with the newest commit of an author, {newest:%Y-%m-%d}. That somebody has left isn't "
-        "known here."
+        f"An author counts with at least {MIN_COMMITS} commits, merges included, under all addresses of the name; bots "
+        f"don't count. The year ends with the newest commit of an author, {newest:%Y-%m-%d}. That somebody has left "
+        "isn't known here."
     )
     fact.repositories = Counter(request.repositories)
     has = "has" if len(inactive) == 1 else "have"
@@ -91,12 +92,27 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
     if inactive:
         dated_names = [f"{inline(row['author'], 80)} (last on {row['last_date']:%Y-%m-%d})" for row in inactive]
         fact.subject += f": {request.list_names(dated_names)}"
-    table = Rows("Authors without a recent commit", ("author", "address", "commits", "first", "last"))
+    table = Rows("Authors without a recent commit", ("author", "commits", "first", "last"))
     for row in inactive:
         first, last = f"{row['first_date']:%Y-%m-%d}", f"{row['last_date']:%Y-%m-%d}"
-        table.add((row["author"], row["author_email"], row["commits"], first, last))
+        table.add((row["author"], row["commits"], first, last))
     fact.tables = [table]
     return fact
+
+
+def _join_names(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each name: who writes under a new address hasn't left."""
+    by_name: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        before = by_name.setdefault(row["author"].casefold(), row)
+        if before is not row:
+            by_name[row["author"].casefold()] = {
+                **before,
+                "commits": before["commits"] + row["commits"],
+                "first_date": min(before["first_date"], row["first_date"]),
+                "last_date": max(before["last_date"], row["last_date"]),
+            }
+    return list(by_name.values())
 
 
 def count_people_by_year(request: AnalysisRequest) -> Fact | None:
@@ -104,19 +120,20 @@ def count_people_by_year(request: AnalysisRequest) -> Fact | None:
     fact = Fact(None, "", "", unit="authors")
     arguments: dict[str, Any] = {"repos": request.repositories, "by": ["year"], "lines": False, **request.revisions}
     answer = request.call(fact, "contributors", arguments)
-    authors: Counter[int] = Counter()
+    people: set[tuple[int, str]] = set()
     commits: Counter[int] = Counter()
     first_years: dict[str, int] = {}
     for row in answer.table.to_pylist():
         if row["bot"] or not row["commits"] or row["period"] is None:
             continue
         year = row["period"].year
-        authors[year] += 1
+        person = row["author"].casefold()
+        people.add((year, person))
         commits[year] += row["commits"]
-        person = row["author_email"] or row["author"]
         first_years[person] = min(first_years.get(person, year), year)
-    if not authors:
+    if not people:
         return None
+    authors = Counter(year for year, _ in people)
     newcomers = Counter(first_years.values())
     of_commits = request.question.unit == "commit"
     counts = commits if of_commits else authors
@@ -130,8 +147,8 @@ def count_people_by_year(request: AnalysisRequest) -> Fact | None:
         recent = [year for year in years[-3:] if year != best]
         fact.subject += f"; {request.list_names([f'{counts[year]:,} in {year}' for year in recent])}"
     fact.rule = (
-        "Years are those of committer dates, in UTC. Merges count. An author is a person under all names of one "
-        "address; bots don't count. The last year may not be over."
+        "Years are those of committer dates, in UTC. Merges count. An author is a name with all of its addresses; "
+        "bots don't count. The last year may not be over."
     )
     table = Rows("By year", ("year", "authors", "new_authors", "commits"))
     for year in years:

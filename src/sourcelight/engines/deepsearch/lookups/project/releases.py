@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.markdown import inline
 
 _MAX_TAGS, _MAX_COMMITS = 5, 10
+_CANDIDATE = re.compile(r"\d[-_.]?(?:rc|alpha|beta|a|b|pre|preview|dev|snapshot|m)[-_.]?\d*$", re.IGNORECASE)
 _MAX_ANCESTORS = 20
 """Maximum tags among which the one before the newest is looked for."""
 
@@ -77,7 +79,7 @@ def find_previous_tag(work: Work, notes: list[str]) -> Finding | None:
     )
     finding.method.append(
         "It is the newest tag, by the date of its commit, that the history of the newest one contains: a tag of "
-        "another branch isn't before it."
+        "another branch isn't before it. Candidates such as rc1 don't count before a release."
     )
     return finding
 
@@ -103,7 +105,9 @@ def newest_release(work: Work) -> ReleaseTags | None:
         return None
     newest, *earlier = tags
     for tag in earlier:
-        if tag["commit"] == newest["commit"]:
+        # A candidate isn't the release before, unless the newest tag is one itself.
+        is_candidate = _CANDIDATE.search(tag["name"]) and not _CANDIDATE.search(newest["name"])
+        if tag["commit"] == newest["commit"] or is_candidate:
             continue
         # A commit that the newest tag doesn't reach would be left.
         outside = {"repos": [repository], "revisions": [tag["commit"], f"^{newest['commit']}"], "count": 1}
