@@ -142,6 +142,7 @@ public class SieveBreakerBuilder {
 OPTIONS = """namespace Mill;
 public class ChuteOptions {
     public Encoding ChuteEncoding { get; set; } = Encoding.UTF8;
+    public bool FollowBelts { get; set; } = true;
 }
 public class Chute {
     public Chute(Handler handler) { handler.AllowAutoSlide = false; }
@@ -266,6 +267,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("How long may a stone be idle by default?", "`stone_idle_timeout` is set to `Some(Duration::from_secs(90))`"),
         ("What's the default mesh delay of a sieve breaker?", "`meshDelay` is set to `Duration.ofMinutes(1)`"),
         ("What's the default meshDelay of a SieveBreaker?", "`meshDelay` is set to `Duration.ofMinutes(1)`"),
+        ("Does the mill follow belts by default?", "`FollowBelts` is set to `true`"),
         ("Which encoding does ChuteOptions use by default?", "`ChuteEncoding` is set to `Encoding.UTF8`"),
         ("What's the default mark of a belt?", '`beltMark` is set to `"\u2423\u2423\u2423\u2423"`'),
         ("What's the default gap of open_screen?", "The default of `gap` is `65536`"),

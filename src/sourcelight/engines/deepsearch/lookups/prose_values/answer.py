@@ -115,7 +115,8 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
         return False
     if question.is_default or item.is_named or question.bound:
         # One word without an owner is the name of many things: a counter or a title is no default.
-        is_vague = len({*question.words, *question.mentioned}) < 2 and not question.names and not question.nouns
+        is_short = len(parts_of(binding.name)) == 1 and len({*question.words, *question.mentioned}) < 2
+        is_vague = is_short and not question.names and not question.nouns
         is_of_anything = is_vague and item.parameter_of is None and binding.form == "assigned"
         return item.is_called_default or not (question.is_default and is_of_anything)
     # What holds if nothing is given is no answer to what is used.

@@ -95,6 +95,12 @@ equals
 """
 _FRAME = frozenset(_FRAME_TEXT.split())
 """Words of the form of a question: a name may have them, but needs none."""
+_VERBS_TEXT = """
+follow follows accept accepts show shows display displays start starts listen listens bind binds run runs return returns
+change apply keep
+"""
+_VERBS = frozenset(_VERBS_TEXT.split())
+"""Words of the frame that a name has only if the question has them: `followLinks` is no default of links."""
 _NOUNS_TEXT = """
 option options parameter parameters argument arguments flag flags key keys constant constants variable variables field
 fields property attribute attributes file files class function method module command number amount count time times
@@ -216,7 +222,7 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     head = frozenset(word for _, head_words in [_split(head_text)] for word in head_words if word in words)
     if not (words or names) or len(words) > _MAX_WORDS:
         return None
-    further = [word for word in plain_words if word in _NOUNS]
+    further = [word for word in plain_words if word in _NOUNS or word in _VERBS]
     if re.search(r"\bhow\s+many\s+times\b", text, re.IGNORECASE) is not None:
         further.remove("times")  # attempts, not a time
     further += re.findall(r"(?<![\w.])\w*?(\d)\b", text)
@@ -294,7 +300,13 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
             continue
         # In the name of another value, a word such as "file", or of the repository's name, is a difference as any.
         is_loose = question.is_default or bool(question.bound)
-        if matching or part in _UNITS or part in question.nouns or part in _GLUE or (is_loose and part in _FRAME):
+        if (
+            matching
+            or part in _UNITS
+            or part in question.nouns
+            or part in _GLUE
+            or (is_loose and part in _FRAME - _VERBS)
+        ):
             continue
         if (part in FUNCTION_WORDS and part not in _LIMITING and len(part) > 1) or (
             is_loose and _is_of_repository(question, part)
