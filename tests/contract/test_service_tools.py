@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -13,6 +14,7 @@ from backends.remote.scripted_tools import schema, text, typed
 from contract.generations import COMMIT, REPOSITORY, SYMBOL, service
 from contract.test_generations import client_of
 from sourcelight.client.portal import call
+from sourcelight.client.service_tools import file_links
 from sourcelight.core.errors import SourcelightError
 
 _TASK = schema("task", task="string")
@@ -244,6 +246,29 @@ def test_a_file_is_found_by_a_link_relative_to_the_service() -> None:
     with client_of(service("7.6", gets={"/files/rows.csv": ("text/csv", b"a,b\n")})) as code:
         for link in ("files/rows.csv", "/files/rows.csv", f"{code.backend.name}/files/rows.csv"):
             assert call(code.backend.fetch_file, link) == b"a,b\n"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("link", "name"),
+    [
+        ("/files/CON.csv", "_CON.csv"),
+        ("/files/lpt1.x.svg", "_lpt1.x.svg"),
+        ("/files/%2ebashrc.csv", "bashrc.csv"),
+        ("/files/a%5cb:c.csv", "b_c.csv"),
+        (f"/files/{'x' * 20}.{'y' * 115}.csv", f"{'y' * 115}.csv"),
+        (f"/files/{'%E7%81%AF' * 90}.csv", f"{chr(0x706F) * 38}.csv"),
+    ],
+)
+def test_a_saved_file_has_a_harmless_name(tmp_path: Path, link: str, name: str) -> None:
+    answer = (schema("identifier", identifier="string"), lambda _: text(f"# Which?\n\n[rows]({link})\n"))
+    files = {unquote(link): ("text/csv", b"a\n")}
+    with client_of(service("7.6", tools={"deepsearch_read": answer}, gets=files)) as code:
+        saved = code.deepsearch_read("caebeb05-7755-4f89-834f-e3ee4a6acb25").save_files(tmp_path)
+    assert [Path(path).name for path in saved] == [name]
+
+
+def test_a_link_whose_query_looks_like_a_file_is_none() -> None:
+    assert file_links("[a](/run.sh?x=a.csv) [b](/rows.csv?v=1) [c](/r@1/-/blob/a.json)") == ["/rows.csv?v=1"]
 
 
 def test_the_credential_stays_below_the_path_of_the_service() -> None:

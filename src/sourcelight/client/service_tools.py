@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
 _UNKNOWN_TOOL_NOTICE = "This client doesn't know the tool, so only the answer can report that it is incomplete."
 
-# Two expressions: in one, the parts before and after the `?` would share the text of a long link in all ways.
+# Without the extension: in one expression, the parts before and after it would share a long link in all ways.
 _LINK = re.compile(r"\]\(<?([^()<>\s]+)>?\)")
-
-_FILE = re.compile(r".\.(?:csv|json|svg)(?:\?|$)", re.IGNORECASE)
+_FILE = re.compile(r".\.(?:csv|json|svg)$", re.IGNORECASE)
+_MAX_NAME_BYTES = 120
+_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))})
+"""Names that Windows opens as devices, whatever their extension."""
 
 
 class AsyncServiceTools:
@@ -215,7 +217,8 @@ def _is_parameter_name(name: str) -> bool:
 def file_links(markdown: str) -> list[str]:
     """Return the addresses of the CSV, JSON and SVG files that a text links to, without files of code."""
     links = dict.fromkeys(_LINK.findall(markdown))
-    return [link for link in links if _FILE.search(link) and "/-/" not in link]
+    # By the path, from which the file gets its name: in `/run.sh?a.csv` the extension is a part of the query.
+    return [link for link in links if _FILE.search(link.partition("?")[0]) and "/-/" not in link]
 
 
 def save_links(backend: Backend | None, links: Sequence[str], directory: str | Path) -> list[str]:
@@ -238,6 +241,9 @@ def save_links(backend: Backend | None, links: Sequence[str], directory: str | P
 
 
 def _file_name(link: str) -> str:
-    """Return the last part of an address as a name of a file: no directories, no hidden names, no odd characters."""
+    """Return the last part of an address as a file name: no directories, devices, hidden names or odd characters."""
     name = unquote(urlsplit(link).path).replace("\\", "/").rpartition("/")[2]
-    return re.sub(r"[^\w.-]", "_", name).lstrip(".")[-120:] or "file"
+    name = re.sub(r"[^\w.-]", "_", name)
+    # The end, with its extension. File systems count bytes, and cutting may leave a part of a character.
+    name = name.encode()[-_MAX_NAME_BYTES:].decode(errors="ignore").lstrip(".") or "file"
+    return f"_{name}" if name.partition(".")[0].lower() in _DEVICES else name
