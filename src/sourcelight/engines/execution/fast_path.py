@@ -318,7 +318,7 @@ class FastPath:
                 infos=summary.infos,
                 worktrees=cached.worktrees,
                 skipped=tuple(source.missing_work()),
-                excluded=tuple(protocol.left_out(summary.forks, summary.archived)),
+                excluded=tuple(protocol.excluded_items(summary.forks, summary.archived)),
                 query=None if is_alternation else shape,
                 boost=shape.plan[0].boost,
             ),

@@ -1,4 +1,7 @@
-"""Shared parts of engines: handlers of tools, the limits of a search, and the notices about limits."""
+"""Shared parts of the engines of one machine and of a cluster: handlers, limits, and the items about limits.
+
+`run` applies the limits to a search and yields the items; `advice` has the other notices.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class ToolHandler(Protocol[A_contra]):
 
     @property
     def run(self) -> Callable[[A_contra, Any], ToolResult]:
-        """Makes the answer."""
+        """The function that answers a call of the tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,33 +55,40 @@ class Limits:
 
         A search with ``count:`` and without ``timeout:`` has the maximum (query-language reference, limits and time).
         """
+        if asked_s is None and not has_count:
+            asked_s = self.default_timeout_s
+
         if asked_s is None:
-            asked_s = self.max_timeout_s if has_count or self.default_timeout_s is None else self.default_timeout_s
-        if asked_s is None or self.max_timeout_s is None:
+            return self.max_timeout_s
+        if self.max_timeout_s is None:
             return asked_s
         return min(asked_s, self.max_timeout_s)
 
 
-def amount(n: int) -> str:
+def format_count(n: int) -> str:
     """Return a count as the wire's titles print it: plain below 1,000, with a comma below 10,000, else in thousands."""
     return f"{n:,}" if n < 10_000 else f"{n // 1000}k"
 
 
-def names(items: Collection[str], limit: int = 10) -> str:
+def markdown_list(items: Collection[str], limit: int = 10) -> str:
     """Return up to `limit` items as a Markdown list, then dots."""
     lines = [f"- `{item}`" for item in sorted(items)[:limit]]
-    return "\n".join(lines + (["- ..."] if len(items) > limit else []))
+    if len(items) > limit:
+        lines.append("- ...")
+    return "\n".join(lines)
 
 
-def timed_out(repositories: list[str], limit_s: float | None, unsent: Collection[str] = ()) -> Skipped:
-    """Report repositories that were not searched wholly in time; of `unsent`, some matches were not written."""
-    after = f" within {limit_s:g} s" if limit_s is not None else ""
-    unwritten = f"\nThese have matches that the time limit left out:\n{names(sorted(unsent))}"
+def timeout_item(repositories: list[str], limit_s: float | None, unsent: Collection[str] = ()) -> Skipped:
+    """Report repositories that were not searched completely in time; some matches of `unsent` were not written."""
+    limit = f" within {limit_s:g} s" if limit_s is not None else ""
+    message = f"These repositories were not searched completely{limit}:\n{markdown_list(repositories)}"
+    if unsent:
+        message += f"\nThese have matches that the time limit left out:\n{markdown_list(unsent)}"
+
     return Skipped(
         reason="shard-timeout",
-        title=f"{amount(len(repositories))} timed out",
-        message=f"These repositories were not searched completely{after}:\n{names(repositories)}"
-        + (unwritten if unsent else ""),
+        title=f"{format_count(len(repositories))} timed out",
+        message=message,
         severity="warn",
         suggested=QuerySuggestion(title="increase timeout", query_expression=f"timeout:{longer_timeout(limit_s)}"),
     )
@@ -89,29 +99,29 @@ def longer_timeout(limit_s: float | None) -> str:
     return f"{max(2, round(2 * (limit_s or 10)))}s"
 
 
-def left_out(forks: list[str], archived: list[str]) -> Iterator[Skipped]:
+def excluded_items(forks: list[str], archived: list[str]) -> Iterator[Skipped]:
     """Yield the repositories that a search leaves out by default: forks and archived repositories."""
     if forks:
-        yield _forks_left_out(forks)
+        yield _excluded_forks(forks)
     if archived:
-        yield _archived_left_out(archived)
+        yield _excluded_archives(archived)
 
 
-def _forks_left_out(repositories: list[str]) -> Skipped:
+def _excluded_forks(repositories: list[str]) -> Skipped:
     """Report forks that the query did not ask for."""
     return Skipped(
         reason="repository-fork",
-        title=f"{amount(len(repositories))} forked",
-        message=f"Forks are left out unless requested:\n{names(repositories)}",
+        title=f"{format_count(len(repositories))} forked",
+        message=f"Forks are left out unless requested:\n{markdown_list(repositories)}",
         suggested=QuerySuggestion(title="include forked", query_expression="fork:yes"),
     )
 
 
-def _archived_left_out(repositories: list[str]) -> Skipped:
+def _excluded_archives(repositories: list[str]) -> Skipped:
     """Report archived repositories that the query did not ask for."""
     return Skipped(
         reason="excluded-archive",
-        title=f"{amount(len(repositories))} archived",
-        message=f"Archived repositories are left out unless requested:\n{names(repositories)}",
+        title=f"{format_count(len(repositories))} archived",
+        message=f"Archived repositories are left out unless requested:\n{markdown_list(repositories)}",
         suggested=QuerySuggestion(title="include archived", query_expression="archived:yes"),
     )

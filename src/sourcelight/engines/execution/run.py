@@ -181,7 +181,7 @@ class SearchExecution:
             skipped.append(match_limit(capped))
 
         if timed_out and self.tally.matches:
-            skipped.append(protocol.timed_out(timed_out, allowed_s, cancellation.unsent_repositories))
+            skipped.append(protocol.timeout_item(timed_out, allowed_s, cancellation.unsent_repositories))
 
         skipped += self._excluded_items()
         # Only then are the counts of filters exact, and only then is "no match" a statement about the code.
@@ -200,7 +200,7 @@ class SearchExecution:
     def _excluded_items(self) -> Iterator[Skipped]:
         """Yield the items that the search skips by default; they are known before it ends."""
         summary, display = self.source.summary, self.task.request.display
-        yield from protocol.left_out(summary.forks, summary.archived)
+        yield from protocol.excluded_items(summary.forks, summary.archived)
         if 0 <= display < self.tally.matches:
             yield display_limit(display, self.tally.matches)
 

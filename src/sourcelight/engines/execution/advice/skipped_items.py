@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.markup import count_of
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution.protocol import amount, names
+from sourcelight.engines.execution.protocol import format_count, markdown_list
 from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.cells.reader import CELL_NOTICES, UNREAD
@@ -66,7 +66,7 @@ def _skipped_item(reason: str, subject: str, message: str, reasons: Mapping[str,
         items = [f"- `{name}`: {text}" for name, text in sorted(reasons.items())[:_MAX_LISTED]]
         yield Skipped(
             reason=reason,
-            title=f"{amount(len(reasons))} {subject}",
+            title=f"{format_count(len(reasons))} {subject}",
             message="\n".join([f"{message}:", *items]),
             severity="warn",
         )
@@ -89,9 +89,9 @@ class IndexingNotice:
         files = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
         return Skipped(
             reason="revision-indexing",
-            title=f"{amount(len(self.targets))} indexing",
+            title=f"{format_count(len(self.targets))} indexing",
             message=f"These revisions are searched for the first time{files}:\n"
-            + names([f"{target.repository.name}@{target.revision}" for target in self.targets]),
+            + markdown_list([f"{target.repository.name}@{target.revision}" for target in self.targets]),
         )
 
 
@@ -116,7 +116,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
         ]
         yield Skipped(
             reason="history-incomplete",
-            title=f"{amount(total)} {'commit' if total == 1 else 'commits'} read in part",
+            title=f"{format_count(total)} {'commit' if total == 1 else 'commits'} read in part",
             message="\n".join([meaning, *items, *(["- ..."] if len(commits) > _MAX_LISTED else [])]),
             severity="warn",
         )
@@ -139,7 +139,7 @@ def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
             reason="objects-replaced",
             title=count_of(total, "replaced object"),
             message=f"`refs/replace` replaces {count_of(total, 'object')}. The search read the originals:\n"
-            f"{names(list(objects))}",
+            f"{markdown_list(list(objects))}",
         )
 
 
@@ -155,7 +155,7 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
     if faulty:
         yield Skipped(
             reason="repository-unreadable",
-            title=f"{amount(len(faulty))} unreadable",
+            title=f"{format_count(len(faulty))} unreadable",
             message="These directories could not be searched:\n"
             + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MAX_LISTED]),
             severity="warn",
@@ -164,16 +164,16 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
     if empty:
         yield Skipped(
             reason="repository-empty",
-            title=f"{amount(len(empty))} empty",
-            message=f"These repositories have no commit yet:\n{names([item.path for item in empty])}",
+            title=f"{format_count(len(empty))} empty",
+            message=f"These repositories have no commit yet:\n{markdown_list([item.path for item in empty])}",
         )
 
     if linked:
         yield Skipped(
             reason="worktree-linked",
-            title=f"{amount(len(linked))} linked work {'tree' if len(linked) == 1 else 'trees'}",
+            title=f"{format_count(len(linked))} linked work {'tree' if len(linked) == 1 else 'trees'}",
             message="The HEAD of their main work tree was searched. Open these directories alone to search theirs:\n"
-            + names([item.path for item in linked]),
+            + markdown_list([item.path for item in linked]),
         )
 
 
@@ -182,8 +182,8 @@ def removed_repositories(repositories: Sequence[str]) -> Iterator[Skipped]:
     if repositories:
         yield Skipped(
             reason="repository-gone",
-            title=f"{amount(len(repositories))} removed",
-            message=f"These repositories have been removed since they were opened:\n{names(list(repositories))}",
+            title=f"{format_count(len(repositories))} removed",
+            message=f"These repositories have been removed since they were opened:\n{markdown_list(repositories)}",
             severity="warn",
         )
 
@@ -194,9 +194,9 @@ def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skippe
     if files:
         yield Skipped(
             reason="worktree-changes",
-            title=f"{amount(files)} changed {'file' if files == 1 else 'files'}",
+            title=f"{format_count(files)} changed {'file' if files == 1 else 'files'}",
             message=f"{files:,} modified, deleted or untracked files of work trees were not searched; HEAD was. "
-            f"Open with worktree=True to search them:\n{names(list(files_by_repository))}",
+            f"Open with worktree=True to search them:\n{markdown_list(list(files_by_repository))}",
         )
 
 
@@ -222,8 +222,8 @@ def named_only(
 
         files = sum(affected[key].values())
         tail = " and were matched by name only" if key in {"binary", "too-large"} else ""
-        title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
-        message = f"Files that {label}{tail}: {files:,}, in\n{names(affected[key])}"
+        title = f"{format_count(files)} {noun if files != 1 else noun.replace('files', 'file')}"
+        message = f"Files that {label}{tail}: {files:,}, in\n{markdown_list(affected[key])}"
         paths_of = missing if key == "missing" else {}
         if key in UNREAD and unread_cells:
             paths_of = {name: paths[key] for name, paths in unread_cells.items() if key in paths}
@@ -231,7 +231,7 @@ def named_only(
         if paths_of:
             examples = [f"{name}: {text}" for name in sorted(paths_of) for text in paths_of[name]][:files]
             title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
-            title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
+            title += f" and {format_count(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
             message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])
 
         yield Skipped(reason=reason, title=title, message=message, severity=severity)

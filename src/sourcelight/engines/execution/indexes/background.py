@@ -10,7 +10,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution.protocol import amount, names
+from sourcelight.engines.execution.protocol import format_count, markdown_list
 from sourcelight.engines.history import HEAD_ONLY, HistoryProgress, HistoryStore
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.storage.background import BackgroundUpdater
@@ -91,8 +91,9 @@ class HistoryUpdater:
 
         return Skipped(
             reason="history-indexing",
-            title=f"{amount(len(missing))} reading history",
-            message=f"The history of these repositories, or its new part, is being read{far}:\n" + names(missing),
+            title=f"{format_count(len(missing))} reading history",
+            message=f"The history of these repositories, or its new part, is being read{far}:\n"
+            + markdown_list(missing),
         )
 
     def _note(self, progress: HistoryProgress) -> None:
@@ -195,6 +196,6 @@ def under_way(repositories: int) -> Skipped:
     """Return repositories whose definitions are being built while the search waits."""
     return Skipped(
         reason="symbols-pending",
-        title=f"{amount(repositories)} without definitions yet",
+        title=f"{format_count(repositories)} without definitions yet",
         message=f"Finding definitions in {count_of(repositories, 'repository')}.",
     )

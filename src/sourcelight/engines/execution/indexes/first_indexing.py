@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution.protocol import amount, names
+from sourcelight.engines.execution.protocol import format_count, markdown_list
 from sourcelight.engines.storage import worker_pool
 
 _STEP_S = 0.1
@@ -84,9 +84,9 @@ class FirstIndexing:
         """Return the item for repositories that a search left out because they are not indexed yet."""
         return Skipped(
             reason="repository-indexing",
-            title=f"{amount(len(repositories))} not indexed yet",
+            title=f"{format_count(len(repositories))} not indexed yet",
             message="These repositories are being indexed for the first time and were not searched; "
-            f"repeat the search in a moment:\n{names(list(repositories))}",
+            f"repeat the search in a moment:\n{markdown_list(list(repositories))}",
             severity="warn",
         )
 

@@ -22,7 +22,7 @@ from sourcelight.core.query import Predicate
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.protocol import names
+from sourcelight.engines.execution.protocol import markdown_list
 from sourcelight.engines.execution.results.codeowners import PLACES, CodeOwners, Owner, owned_by
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.scan.chunks import truncate_line
@@ -140,7 +140,7 @@ class OwnerPredicate:
         if self.unknown:
             sentences.append(
                 f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (in "
-                f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
+                f"{', '.join(PLACES)}), so none of their files has an owner:\n{markdown_list(list(self.unknown))}"
             )
 
         if unowned := self.unowned.total():
@@ -148,7 +148,7 @@ class OwnerPredicate:
 
         if self.later:
             sentences.append(
-                f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}"
+                f"In these repositories some commits have no CODEOWNERS file yet:\n{markdown_list(list(self.later))}"
             )
 
         if not sentences:
