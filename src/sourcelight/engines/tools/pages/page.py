@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -27,13 +27,18 @@ from sourcelight.engines.tools.pages.items import ItemMark, Items
 _RESERVE = 150
 """Tokens reserved for the sentence about omitted parts, and for names of commits."""
 
-_FULL = 0.9
-_SHORT = 200
+_FULL_ENOUGH = 0.9
+"""Fraction of the allowed tokens from which on a page isn't measured again: each measurement renders it."""
+
+_MAX_ATTRIBUTE_CHARS = 200
+"""Characters of an attribute that is part of a truncated answer: names and commits, no lists and no long texts."""
+
+_CURSOR_VERSION = "1"
+_IDENTIFYING = ("repository", "commit", "base", "head", "path", "query", "pattern")
+"""Attributes of an answer that a cursor belongs to."""
 
 Rendered: TypeAlias = tuple[dict[str, Any], str]
-
-_VERSION = "1"
-_IDENTIFYING = ("repository", "commit", "base", "head", "path", "query", "pattern")
+"""Structured content and text of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +133,8 @@ class _Pager:
         fits, too_long = self.start.item, last
         size_so_far, size_over = 0, total
 
-        # Each measurement renders a page. So the guess assumes items of equal length, and nine tenths are full enough.
-        while too_long - fits > 1 and size_so_far < _FULL * budget:
+        # The guess assumes items of equal length, so that few pages are rendered.
+        while too_long - fits > 1 and size_so_far < _FULL_ENOUGH * budget:
             guess = fits + (too_long - fits) * (budget - size_so_far) // max(1, size_over - size_so_far)
             guess = min(max(guess, fits + 1), too_long - 1)
             size = self.size(ItemMark(guess))
@@ -150,15 +155,14 @@ class _Pager:
             return ItemMark(item + 1)
 
         text = self.items.text(self.result, item)
-        stops = [
-            index + 1 for index, character in enumerate(text) if character == "\n" and skip <= index < len(text) - 1
-        ]
-        end = self._longest(item, stops, budget) or self._longest(item, list(range(skip + 1, len(text))), budget)
+        line_ends = [index + 1 for index in range(skip, len(text) - 1) if text[index] == "\n"]
+        end = self._longest(item, line_ends, budget) or self._longest(item, range(skip + 1, len(text)), budget)
 
         # An item that can't be cut, or has no part that fits, is shown in full: otherwise no page would get past it.
         return ItemMark(item, end) if end else ItemMark(item + 1)
 
-    def _longest(self, item: int, stops: list[int], budget: int) -> int:
+    def _longest(self, item: int, stops: Sequence[int], budget: int) -> int:
+        """Return the last of the ascending `stops` within an item at which it fits; 0 if none does."""
         fits, too_long = -1, len(stops)
         while too_long - fits > 1:
             middle = (fits + too_long) // 2
@@ -217,18 +221,19 @@ def render_page(
             return render(result)
         return render(items.part(result, start, end))
 
-    remaining = last - end.item - (1 if end.offset else 0)
-    tokens = max(0, pager.size(ItemMark(last)) - pager.size(end))
-    part = items.part(result, start, end)
-    cursor = _write_cursor(result, items, end)
-    payload, text = render(replace(part, complete=False))
-    payload = {**payload, "nextCursor": cursor, "leftOut": {items.noun: remaining, "tokens": tokens}}
+    # The page shows the start of an item that is too long for it, and the next page the rest.
+    shown_end = end.item + 1 if end.offset else end.item
     partly = " and the rest of the last one" if end.offset else ""
-    position_text = (
-        f"{items.noun.capitalize()} {start.item + 1:,} to {end.item + (1 if end.offset else 0):,} of {last:,}; "
+    remaining = last - shown_end
+    tokens = max(0, pager.size(ItemMark(last)) - pager.size(end))
+    cursor = _write_cursor(result, items, end)
+    payload, text = render(replace(items.part(result, start, end), complete=False))
+    payload = {**payload, "nextCursor": cursor, "leftOut": {items.noun: remaining, "tokens": tokens}}
+    note = (
+        f"{items.noun.capitalize()} {start.item + 1:,} to {shown_end:,} of {last:,}; "
         f"{remaining:,} more{partly}, about {tokens:,} tokens, with the same arguments and cursor {cursor}"
     )
-    return payload, f"{text.rstrip(chr(10))}\n\n({position_text})\n"
+    return payload, f"{text.rstrip(chr(10))}\n\n({note})\n"
 
 
 def _cut_text(tool: str, payload: dict[str, Any], text: str, request: PageRequest) -> Rendered:
@@ -252,16 +257,18 @@ def _cut_text(tool: str, payload: dict[str, Any], text: str, request: PageReques
 
     visible = "\n".join(lines[:fits])
     remaining = {"lines": len(lines) - fits, "tokens": estimate_tokens(text) - estimate_tokens(visible)}
-    amount = f"{count_of(remaining['lines'], 'more line')}, about {remaining['tokens']:,} tokens,"
-    note = f"({amount} are left out; pass a larger maxTokens.)"
+    omission = f"{count_of(remaining['lines'], 'more line')}, about {remaining['tokens']:,} tokens,"
+    note = f"({omission} are left out; pass a larger maxTokens.)"
 
-    # Short texts, such as names and commits, identify the answer; lists and long texts are what was too long.
-    attributes = {name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _SHORT}
-    return {**attributes, "text": f"{visible}\n", "limitHit": True, "leftOut": remaining}, f"{visible}\n\n{note}\n"
+    attributes = {
+        name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _MAX_ATTRIBUTE_CHARS
+    }
+    content = {**attributes, "text": f"{visible}\n", "limitHit": True, "leftOut": remaining}
+    return content, f"{visible}\n\n{note}\n"
 
 
 def _write_cursor(result: ToolResult, items: Items, mark: ItemMark) -> str:
-    text = f"{_VERSION}:{mark.item}:{mark.offset}:{_digest(result, items, mark)}"
+    text = f"{_CURSOR_VERSION}:{mark.item}:{mark.offset}:{_digest(result, items, mark)}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -273,11 +280,11 @@ def _read_cursor(tool: str, cursor: str, result: ToolResult, items: Items) -> It
     except (binascii.Error, ValueError):
         version, mark, digest = "", ItemMark(0), ""
 
-    if version != _VERSION or mark.item < 0 or mark.offset < 0:
+    if version != _CURSOR_VERSION or mark.item < 0 or mark.offset < 0:
         message = f"{tool}: {CURSOR_ARGUMENT} is not a cursor; pass the one of an earlier answer unchanged"
         raise ToolError(message, tool=tool, argument=CURSOR_ARGUMENT)
     if mark.item >= items.count(result) or _digest(result, items, mark) != digest:
-        message = f"{tool}: the answer has changed since this cursor, or the arguments differ; tool without a cursor"
+        message = f"{tool}: the answer has changed since this cursor, or the arguments differ; call it without a cursor"
         raise ToolError(message, tool=tool, argument=CURSOR_ARGUMENT)
 
     return mark
