@@ -62,7 +62,7 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
     Raises
     ------
     RepositoryError
-        If the repository can't be opened (`handles.Unusable`), or exceeds the limits.
+        If the repository can't be opened (`UnusableRepository`), or exceeds the limits.
     """
     handle = open_handle(git_dir)
     git_common_dir = common_dir(git_dir)

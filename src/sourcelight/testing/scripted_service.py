@@ -76,7 +76,7 @@ class ScriptedService:
 
     Examples
     --------
-    >>> with ScriptedService(Answer([b"event: done\ndata: {}\n\n"])) as service:
+    >>> with ScriptedService(ScriptedReply([b"event: done\ndata: {}\n\n"])) as service:
     ...     service.url.startswith("http://127.0.0.1:")
     True
     """

@@ -85,7 +85,7 @@ class ExhaustiveSearch(BackendWrapper):
     Parameters
     ----------
     backend
-        Backend that answers.
+        The backend that answers each part.
     on_progress
         Called with the parts that are done, the parts known so far, and the matches that arrived.
     max_requests

@@ -32,9 +32,9 @@ class SearchRun:
     Parameters
     ----------
     backend
-        What answers.
-    request
         Backend that answers.
+    request
+        The query with its limits and options.
     recover
         Called at an interrupt: returns rows that the backend has but did not yield; None: it holds none.
     arrange

@@ -316,7 +316,7 @@ class CompiledPattern:
         if self.needs_fold_check and any(hazard in lowered for hazard in FOLD_HAZARDS):
             return None
 
-        # Texts are joined by newlines, which `_folded` never holds: no occurrence lies in two texts.
+        # Texts are joined by newlines, which `_lowered` never holds: no occurrence lies in two texts.
         bounds = np.cumsum(ends - starts + 1)
         whole_range = np.array([[0, len(lowered)]], dtype=np.int64)
         offsets = find_texts(memoryview(lowered), self._lowered, whole_range)

@@ -208,7 +208,7 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
     commits
         Commits under the names that the report has for people.
     changes
-        What `with_authors` gives for them.
+        Changed files with their authors, as `add_authors` returns them.
     all_people
         An answer of `Client.contributors`, of more commits.
     """

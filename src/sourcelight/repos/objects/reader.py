@@ -81,7 +81,7 @@ class StoreReader:
         RevisionNotFound
             The repository doesn't have this commit.
         RepositoryError
-            The tree exceeds the limits for files or paths (`tree_limits`).
+            The tree exceeds the limits for files or paths (`check_tree`).
         """
         root = self._root(commit)
         if root is None:

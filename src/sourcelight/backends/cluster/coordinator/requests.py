@@ -260,7 +260,7 @@ async def ask_one(
     members
         Registry from which dead workers are removed.
     operation, order
-        Backend that answers.
+        Operation of the worker, and its arguments.
     candidates
         Workers in the order in which they are tried.
     label

@@ -50,7 +50,7 @@ def find_commits(
 ) -> CommitNumbers:
     """Return the numbers of the matching commits, newest first; `layout` as for `filter_changes`.
 
-    Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
+    Raises KeyError for a revision that is not here, and `ScanStopped` once `stopped` says so.
     """
     # The cheap filters first: reachability, people and time are single passes over arrays of commits.
     mask = filter_commits(history, query.commits, stopped)
@@ -305,7 +305,7 @@ class DiffMatches:
 def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> DiffMatches:
     """Return the matching commits, changes and lines.
 
-    Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
+    Raises KeyError for a revision that is not here, and `ScanStopped` once `stopped` says so.
     """
     commits = filter_commits(history, query.commits, stopped)
     files = filter_changes(history, query.files, stopped)

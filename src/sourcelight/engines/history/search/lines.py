@@ -35,7 +35,7 @@ def matching_texts(
 ) -> Int64Array:
     """Return the numbers of the texts in which a pattern matches, ascending.
 
-    `raw` holds texts with a newline behind each; `starts` has where each begins, and the end. Raises `Halted`.
+    `raw` holds texts with a newline behind each; `starts` has where each begins, and the end. Raises `ScanStopped`.
     """
     count = len(starts) - 1
     if count <= 0:

@@ -189,7 +189,7 @@ class Postings:
     @property
     def trigrams(self) -> tuple[UInt32Array, UInt32Array]:
         """All trigrams of the shard: rare trigrams with lists, and common trigrams with bitmaps."""
-        # Each trigram is in one of the two tables, as `trigram_sections` divides them by the length of their lists.
+        # Each trigram is in one of the two tables, as `posting_builder` divides them by the length of their lists.
         return self._keys, self._dense_keys
 
     def window_bounds(self, windows: list[int]) -> list[tuple[int, int]] | None:

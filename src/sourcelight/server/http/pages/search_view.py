@@ -68,7 +68,7 @@ class SearchView:
     Parameters
     ----------
     query, pattern_type
-        Backend that answers.
+        The query, and how its patterns are read; an empty type is ``standard``.
     prefix
         Start of the service's addresses.
     base_url
