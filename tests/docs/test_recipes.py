@@ -25,7 +25,9 @@ CHART: Edits = {
 from typing import Any
 
 from sourcelight.lab.plots.data import plot_data
-from sourcelight.lab.plots.figure import Figure, format_amount, new_sheet
+from sourcelight.lab.plots.figure import Figure
+from sourcelight.lab.plots.labels import format_amount
+from sourcelight.lab.plots.sheet import new_sheet
 from sourcelight.lab.plots.themes import theme_of
 
 

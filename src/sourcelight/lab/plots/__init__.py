@@ -1,7 +1,7 @@
 """Figures of results and frames: bars, time series, calendars, treemaps, dependency graphs.
 
 No figure asks a client or touches global state of matplotlib; reports and their files are in `lab.reports`. Start
-reading in `figure`, which has `Figure` and the sheet that all figures share.
+reading in `figure`, which has `Figure`; `sheet` has the frame that all figures share, `labels` their texts.
 """
 
 from typing import Any

@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sourcelight.core.markup import count_of, plural
 from sourcelight.lab.plots.data import PlotData, plot_data, sentences
-from sourcelight.lab.plots.figure import (
-    Figure,
-    follows_theme,
+from sourcelight.lab.plots.figure import Figure, follows_theme
+from sourcelight.lab.plots.labels import (
     format_amount,
     format_number,
     largest_first,
-    new_sheet,
-    note_if_empty,
     others_label,
     short_label,
-    style_axes,
     text_column,
-    use_whole_numbers,
 )
+from sourcelight.lab.plots.sheet import new_sheet, note_if_empty, style_axes, use_whole_numbers
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
 if TYPE_CHECKING:

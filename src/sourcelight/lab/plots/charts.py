@@ -12,7 +12,9 @@ from typing import Any
 
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.markup import escape, one_line
-from sourcelight.lab.plots.figure import Figure, short_label, style_axes, use_dates, use_whole_numbers, write_figure
+from sourcelight.lab.plots.figure import Figure, write_figure
+from sourcelight.lab.plots.labels import short_label
+from sourcelight.lab.plots.sheet import style_axes, use_dates, use_whole_numbers
 from sourcelight.lab.plots.themes import THEMES, clean_svg
 
 _THEME = THEMES["light"]

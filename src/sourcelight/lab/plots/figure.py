@@ -1,47 +1,34 @@
-"""`Figure`, the data that it is drawn from, and the sheet that all figures share: title, counts, limits."""
+"""`Figure`, its files, and the decorator with which a figure follows the theme of the notebook."""
 
 from __future__ import annotations
 
 import io
 import os
-import textwrap
 import warnings
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from sourcelight.core.arguments import checks_arguments
-from sourcelight.core.extras import require_notebook
-from sourcelight.core.markup import NO_MATH, escape, one_line, visible
+from sourcelight.core.markup import NO_MATH, escape, visible
 from sourcelight.display.notebook.cell_messages import short_in_cells
-from sourcelight.lab.plots.data import check_column
-from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, Theme
+from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS
 
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
-
-
-WIDTH_IN = 9.0
-MAX_LABEL_CHARS = 44
-_MAX_HEIGHT_IN = 14.0
-_LINE_CHARS = 118
-_MAX_LINES = 3
 _SCREEN_DPI = 80
 _FILE_DPI = 144
+
 MatplotlibFigure = Any
 F = TypeVar("F", bound=Callable[..., Any])
+
 # The dark image is hidden by its own attribute, so that a page which removes styles shows one of them.
 _THEMED_STYLE = (
     f"<style>{','.join(f'{selector} .sl-figure .sl-light' for selector in IN_DARK_NOTEBOOKS)}{{display:none}}"
     f"{','.join(f'{selector} .sl-figure .sl-dark' for selector in IN_DARK_NOTEBOOKS)}{{display:block !important}}"
     ".sl-figure img{max-width:100%;height:auto}</style>"
 )
-
-_AUTHORS = frozenset({"author", "blame_author", "last_author"})
-_SINGULARS = {"matches": "match", "commits": "commit", "lines": "line", "rows": "row"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -185,155 +172,3 @@ def write_figure(
         else:
             figure.dpi = dots_per_in
             FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})
-
-
-def text_column(frame: DataFrame, name: str) -> Series[Any]:
-    """Return a column as texts, ``unknown`` for null; raises ValueError if there is none.
-
-    Authors are distinguished by address, as in tables: of several with one name, all but the first show the address.
-    """
-    check_column(frame, name)
-    texts = frame[name].astype("object").where(frame[name].notna(), "unknown").astype("str")
-    addresses = f"{name}_email"
-    if name not in _AUTHORS or addresses not in frame.columns or not frame[addresses].notna().any():
-        return texts
-
-    keys = frame[addresses].astype("object").where(frame[addresses].notna(), texts).astype("str").str.casefold()
-    # A person may have several names: the most frequent one, which comes first, becomes the label.
-    pairs = texts.groupby([keys, texts], sort=False).size().sort_values(ascending=False, kind="stable")
-    labels: dict[str, str] = {}
-    existing_names: set[str] = set()
-    for key, text in pairs.index:
-        if key not in labels:
-            labels[key] = f"{text} <{key}>" if text in existing_names else text
-            existing_names.add(labels[key])
-
-    return keys.map(labels)
-
-
-def largest_first(totals: Series[Any], limit: int) -> tuple[list[str], Sequence[str]]:
-    """Return the names with the largest totals, at most `limit`, and the remaining ones."""
-    names = [str(name) for name in totals.sort_values(ascending=False, kind="stable").index]
-    return names[:limit], names[limit:]
-
-
-def format_number(value: float) -> str:
-    """Return a number with separators, and one decimal if it has any."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def format_amount(value: float, unit: str) -> str:
-    """Return a number with its unit, a plural: ``1 match``, ``2 matches``, ``1 added line``."""
-    head, _, last = unit.rpartition(" ")
-    unit_text = f"{head} {_SINGULARS.get(last, last)}".strip() if value == 1 else unit
-    return f"{format_number(value)} {unit_text}"
-
-
-def others_label(count: int) -> str:
-    """Return the name of a series of everything else: ``1 other``, ``2 others``."""
-    return f"{count:,} other{'' if count == 1 else 's'}"
-
-
-def note_if_empty(axes: Any, theme: Theme, unit: str, *, is_empty: bool) -> None:
-    """Replace empty axes with a note, such as ``No matches``."""
-    if is_empty:
-        axes.set_axis_off()
-        axes.text(0.5, 0.5, f"No {unit}", transform=axes.transAxes, ha="center", va="center", color=theme.muted)
-
-
-def short_label(text: Any, width: int = MAX_LABEL_CHARS) -> str:
-    """Return a name as a label: one line, without its middle where it is long, since names differ at their ends."""
-    line = one_line(str(text), 10 * width)
-    if len(line) <= width:
-        return line
-    tail = (width - 1) * 2 // 3
-    return f"{line[: width - 1 - tail]}…{line[-tail:]}"
-
-
-def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: str = "") -> tuple[Any, Any]:
-    """Return a figure with a header and a footer, and the axes between them.
-
-    Parameters
-    ----------
-    theme
-        The colors.
-    height_in
-        Height of the axes with their labels, in inches.
-    title, counts, limits
-        The title, what the numbers count, and what they exclude. The texts may be untrusted; they are shortened.
-    """
-    require_notebook("matplotlib", "a figure")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as MatplotlibSheet
-
-    head_lines, foot_lines = _wrap(counts), _wrap(limits)
-    head_in = 0.48 + 0.19 * len(head_lines)
-    foot_in = 0.1 + 0.17 * len(foot_lines)
-    total_in = min(height_in, _MAX_HEIGHT_IN) + head_in + foot_in
-    figure = MatplotlibSheet(figsize=(WIDTH_IN, total_in), layout="constrained", facecolor=theme.background)
-
-    # Attached directly rather than through pyplot, which would keep each figure in a global list.
-    FigureCanvasAgg(figure)
-    engine: Any = figure.get_layout_engine()
-    engine.set(rect=(0.012, foot_in / total_in, 0.976, (total_in - head_in - foot_in) / total_in))
-    _add_text(figure, one_line(title, 90), 1 - 0.10 / total_in, theme.text, size=13, weight="bold", va="top")
-    for index, line in enumerate(head_lines):
-        _add_text(figure, line, 1 - (0.36 + 0.19 * index) / total_in, theme.muted, size=9, va="top")
-
-    for index, line in enumerate(foot_lines):
-        _add_text(figure, line, (foot_in - 0.06 - 0.17 * index) / total_in, theme.muted, size=8, va="top")
-
-    axes = figure.add_subplot()
-    axes.set_facecolor(theme.background)
-    return figure, axes
-
-
-def _wrap(text: str) -> list[str]:
-    if not text:
-        return []
-    line = one_line(text, _MAX_LINES * _LINE_CHARS)
-    return textwrap.wrap(line, _LINE_CHARS, max_lines=_MAX_LINES, placeholder=" …")
-
-
-def _add_text(figure: Any, text: str, y: float, color: str, **style: Any) -> None:
-    # Dollar signs in repository names and queries are text: as formulas they fail or draw nonsense.
-    figure.text(0.014, y, text, color=color, ha="left", parse_math=False, **style)
-
-
-def style_axes(axes: Any, theme: Theme, *, grid: str = "", series: int = 0) -> None:
-    """Remove the frame, draw a grid along one axis, and a legend above if there are several series."""
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-
-    axes.tick_params(colors=theme.muted, length=0, labelsize=9)
-    axes.xaxis.label.set_color(theme.muted)
-    axes.yaxis.label.set_color(theme.muted)
-    if grid:
-        axes.grid(visible=True, axis=grid, color=theme.grid, linewidth=0.8)
-
-    axes.set_axisbelow(True)
-    if series > 1:
-        legend = axes.legend(
-            frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, labelcolor=theme.text,
-            handlelength=1.0, handleheight=1.0, borderaxespad=0.2,
-        )  # fmt: skip
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-
-
-def use_whole_numbers(axis: Any) -> None:
-    """Set ticks of counts: whole numbers, each once."""
-    from matplotlib.ticker import MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
-    axis.set_major_formatter("{x:,.0f}")
-
-
-def use_dates(axes: Any, max_ticks: int = 9) -> None:
-    """Set ticks of dates along the x axis."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    locator = AutoDateLocator(minticks=3, maxticks=max_ticks)
-    axes.xaxis_date()
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))

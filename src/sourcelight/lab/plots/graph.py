@@ -8,7 +8,9 @@ from typing import Any
 
 from sourcelight.core.markup import count_of
 from sourcelight.lab.plots.data import sentences
-from sourcelight.lab.plots.figure import Figure, follows_theme, format_number, new_sheet, short_label
+from sourcelight.lab.plots.figure import Figure, follows_theme
+from sourcelight.lab.plots.labels import format_number, short_label
+from sourcelight.lab.plots.sheet import new_sheet
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
 _RADIUS = 1.0

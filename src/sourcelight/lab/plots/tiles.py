@@ -8,18 +8,9 @@ from typing import Any, NamedTuple
 
 from sourcelight.core.markup import count_of
 from sourcelight.lab.plots.data import PlotData, plot_data, sentences
-from sourcelight.lab.plots.figure import (
-    WIDTH_IN,
-    Figure,
-    follows_theme,
-    format_amount,
-    format_number,
-    largest_first,
-    new_sheet,
-    note_if_empty,
-    short_label,
-    text_column,
-)
+from sourcelight.lab.plots.figure import Figure, follows_theme
+from sourcelight.lab.plots.labels import format_amount, format_number, largest_first, short_label, text_column
+from sourcelight.lab.plots.sheet import WIDTH_IN, new_sheet, note_if_empty
 from sourcelight.lab.plots.themes import Theme, ThemeName, mix_colors, text_on, theme_of
 
 Box = tuple[float, float, float, float]

@@ -9,21 +9,16 @@ from typing import Any, NamedTuple
 
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.data import PlotData, plot_data, sentences
-from sourcelight.lab.plots.figure import (
-    WIDTH_IN,
-    Figure,
-    follows_theme,
+from sourcelight.lab.plots.figure import Figure, follows_theme
+from sourcelight.lab.plots.labels import (
     format_amount,
     format_number,
     largest_first,
-    new_sheet,
     others_label,
     short_label,
-    style_axes,
     text_column,
-    use_dates,
-    use_whole_numbers,
 )
+from sourcelight.lab.plots.sheet import WIDTH_IN, new_sheet, style_axes, use_dates, use_whole_numbers
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
 PERIODS: Mapping[str, tuple[str, float]] = {
