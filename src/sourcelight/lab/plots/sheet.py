@@ -11,6 +11,19 @@ from sourcelight.lab.plots.themes import Theme
 
 WIDTH_IN = 9.0
 _MAX_HEIGHT_IN = 14.0
+_MARGIN = 0.012
+"""Left and right of the axes, as a fraction of the width."""
+
+_TITLE_IN = 0.48
+_TITLE_TOP_IN, _HEAD_TOP_IN = 0.10, 0.36
+"""The space of the title, and how far below the top it and the first line below it begin."""
+
+_FOOT_IN, _FOOT_GAP_IN = 0.1, 0.06
+"""The space of the footer without its lines, and the part of it above them."""
+
+_HEAD_LINE_IN, _FOOT_LINE_IN = 0.19, 0.17
+"""Heights of lines of 9 and of 8 points."""
+
 _LINE_CHARS = 118
 _MAX_LINES = 3
 
@@ -32,21 +45,24 @@ def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: s
     from matplotlib.figure import Figure as MatplotlibSheet
 
     head_lines, foot_lines = _wrap(counts), _wrap(limits)
-    head_in = 0.48 + 0.19 * len(head_lines)
-    foot_in = 0.1 + 0.17 * len(foot_lines)
+    head_in = _TITLE_IN + _HEAD_LINE_IN * len(head_lines)
+    foot_in = _FOOT_IN + _FOOT_LINE_IN * len(foot_lines)
     total_in = min(height_in, _MAX_HEIGHT_IN) + head_in + foot_in
     figure = MatplotlibSheet(figsize=(WIDTH_IN, total_in), layout="constrained", facecolor=theme.background)
 
     # Attached directly rather than through pyplot, which would keep each figure in a global list.
     FigureCanvasAgg(figure)
     engine: Any = figure.get_layout_engine()
-    engine.set(rect=(0.012, foot_in / total_in, 0.976, (total_in - head_in - foot_in) / total_in))
-    _add_text(figure, one_line(title, 90), 1 - 0.10 / total_in, theme.text, size=13, weight="bold", va="top")
+    axes_in = total_in - head_in - foot_in
+    engine.set(rect=(_MARGIN, foot_in / total_in, 1 - 2 * _MARGIN, axes_in / total_in))
+    _add_text(figure, one_line(title, 90), 1 - _TITLE_TOP_IN / total_in, theme.text, size=13, weight="bold", va="top")
     for index, line in enumerate(head_lines):
-        _add_text(figure, line, 1 - (0.36 + 0.19 * index) / total_in, theme.muted, size=9, va="top")
+        top_in = _HEAD_TOP_IN + _HEAD_LINE_IN * index
+        _add_text(figure, line, 1 - top_in / total_in, theme.muted, size=9, va="top")
 
     for index, line in enumerate(foot_lines):
-        _add_text(figure, line, (foot_in - 0.06 - 0.17 * index) / total_in, theme.muted, size=8, va="top")
+        bottom_in = foot_in - _FOOT_GAP_IN - _FOOT_LINE_IN * index
+        _add_text(figure, line, bottom_in / total_in, theme.muted, size=8, va="top")
 
     axes = figure.add_subplot()
     axes.set_facecolor(theme.background)
