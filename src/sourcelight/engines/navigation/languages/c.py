@@ -13,6 +13,8 @@ from sourcelight.engines.navigation.languages.c_includes import (
 )
 from sourcelight.engines.navigation.languages.declared import (
     CODE,
+    NAMED_OWNER,
+    NO_OWNER,
     TYPES,
     Declaration,
     DeclarationRef,
@@ -83,7 +85,7 @@ class CRules:
             scope = nearest(path, _SCOPES) or path[0]
             # Members of `enum class` need their enum before `::`; members of a plain enum are names of the scope around
             # it.
-            owner = enum.start_byte if enum is not None and b"class" in text_of(enum)[:12] else -1
+            owner = enum.start_byte if enum is not None and b"class" in text_of(enum)[:12] else NO_OWNER
             declared_type = enum.child_by_field_name("name") if enum is not None else None
             return Declaration(
                 "enummember", leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, owner=owner
@@ -189,7 +191,7 @@ class CRules:
                     declaration.scope,
                     0,
                     declared_type,
-                    owner=-2,
+                    owner=NAMED_OWNER,
                     owner_name=owner_name,
                 )
 
@@ -223,7 +225,7 @@ class CRules:
         leaf = path[-1]
         scope = nearest(path, _SCOPES, index) or path[0]
         holder = nearest(path, {*_SPECIFIERS, "compound_statement"}, index)
-        owner, owner_name = -1, b""
+        owner, owner_name = NO_OWNER, b""
         if holder is not None and holder.type in _SPECIFIERS and kind not in {"struct", "enum", "class"}:
             owner, owner_name = holder.start_byte, text_of(holder.child_by_field_name("name"))
             kind = "method" if kind == "function" else kind
@@ -254,10 +256,10 @@ class CRules:
         elif kind == "qualified_identifier" and is_field(parent, "name", leaf):
             receiver, expression = parent.child_by_field_name("scope"), parent
 
-        is_called, count = False, -1
+        is_called, count = False, None
         for index in range(len(path) - 2, 0, -1):
             if path[index].type == "call_expression" and is_field(path[index], "function", expression):
-                is_called, count = True, _count(path[index])
+                is_called, count = True, _count_arguments(path[index])
             # Only nodes that begin with the expression can be a call of it; any other has it as an argument.
             if path[index].start_byte != expression.start_byte or path[index].type == "call_expression":
                 break
@@ -437,7 +439,7 @@ class CRules:
             declaration = names.declaration(other, name, start)
             if (
                 declaration is None
-                or declaration.owner != -1
+                or declaration.is_member
                 or declaration.owner_name
                 or (other == document and declaration.scope.parent)
             ):
@@ -474,7 +476,7 @@ class CRules:
             if project.key != document.project.key:
                 for other, start, _, _, _ in names.definitions_in(project, name):
                     declaration = names.declaration(other, name, start) if other.key in seen else None
-                    if declaration is not None and declaration.owner == -1:
+                    if declaration is not None and not declaration.is_member:
                         refs.append(
                             DeclarationRef(
                                 document=other, declaration=declaration, rule="import", reason="in an included file"
@@ -539,11 +541,12 @@ def _literal_type(path: Sequence[Node]) -> Node | None:
     return None
 
 
-def _count(call: Node) -> int:
+def _count_arguments(call: Node) -> int | None:
+    """Return the number of arguments of a call; None if it has no list of them."""
     arguments = call.child_by_field_name("arguments")
-    if arguments is not None:
-        return sum(child.type != "comment" for child in arguments.named_children)
-    return -1
+    if arguments is None:
+        return None
+    return sum(child.type != "comment" for child in arguments.named_children)
 
 
 def _static(node: Node) -> bool:

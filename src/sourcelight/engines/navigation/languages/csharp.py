@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.languages.declared import (
+    NO_OWNER,
     TYPES,
     Declaration,
     DeclarationRef,
@@ -362,7 +363,7 @@ def _member(
     leaf = path[-1]
     scope = nearest(path, _SCOPES, index) or path[0]
     holder = nearest(path, _CLASSES, index)
-    owner = holder.start_byte if holder is not None else -1
+    owner = holder.start_byte if holder is not None else NO_OWNER
     owner_name = text_of(holder.child_by_field_name("name")) if holder is not None else b""
     if holder is not None and kind == "enummember":
         declared_type = holder.child_by_field_name("name")
@@ -381,13 +382,14 @@ def _member(
     )
 
 
-def _call_of(expression: Node) -> tuple[bool, int]:
-    """Return whether an expression is called, and with how many arguments; -1 if that is unknown."""
+def _call_of(expression: Node) -> tuple[bool, int | None]:
+    """Return whether an expression is called, and with how many arguments; None if that is unknown."""
     call = expression.parent
     if call is None or call.type != "invocation_expression" or not is_field(call, "function", expression):
-        return False, -1
+        return False, None
+
     arguments = call.child_by_field_name("arguments")
-    count = sum(child.type == "argument" for child in arguments.named_children) if arguments is not None else -1
+    count = None if arguments is None else sum(child.type == "argument" for child in arguments.named_children)
     return True, count
 
 

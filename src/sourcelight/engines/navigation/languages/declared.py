@@ -19,6 +19,9 @@ TYPES = frozenset({"class", "struct", "interface", "enum", "typeparameter"})
 MAX_DECLARATION_WORDS = 5000
 """Maximum occurrences of a name that are checked for declarations."""
 
+NO_OWNER, NAMED_OWNER = -1, -2
+"""Owners of declarations that are no members, and of members of a class of which only the name is known."""
+
 StepKind: TypeAlias = Literal["name", "this", "super", "type", "same", "element", "auto"]
 
 
@@ -43,7 +46,7 @@ class Declaration:
     is_element
         Whether the type is an element type of `value`, as in a loop over it, or inside a pattern.
     owner
-        First byte of its class; -1 if it isn't a member, -2 if only the name of the class is known (`owner_name`).
+        First byte of its class, `NO_OWNER` outside of classes, or `NAMED_OWNER` if only `owner_name` is known.
     is_prototype
         Whether its definition is elsewhere.
     """
@@ -57,9 +60,14 @@ class Declaration:
     type: Node | None = None
     value: Node | None = None
     is_element: bool = False
-    owner: int = -1
+    owner: int = NO_OWNER
     owner_name: bytes = b""
     is_prototype: bool = False
+
+    @property
+    def is_member(self) -> bool:
+        """Whether a class has it."""
+        return self.owner != NO_OWNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +96,24 @@ class ModuleRef:
 class NameUse:
     """The use of a name.
 
-    `receiver` is the expression before the dot. `fields_of` is the type whose field is named, in a literal or a
-    pattern. `path` is the qualified name up to this one. `argument_count` is -1 outside of calls. `is_type` means that
-    only a type can be here, and `preferred_nodes` are the node types that most likely declare it.
+    Parameters
+    ----------
+    role
+        The place of the name in the syntax.
+    receiver
+        The expression before the dot.
+    fields_of
+        The type whose field is named, in a literal or a pattern.
+    path
+        The qualified name up to this one.
+    is_import, is_called
+        Whether an import names it, and whether it is called.
+    argument_count
+        The number of arguments of the call; None outside of calls.
+    is_type
+        Whether only a type can be here.
+    preferred_nodes
+        Types of the nodes that most likely declare it.
     """
 
     role: Role = "name"
@@ -99,7 +122,7 @@ class NameUse:
     path: tuple[bytes, ...] = ()
     is_import: bool = False
     is_called: bool = False
-    argument_count: int = -1
+    argument_count: int | None = None
     is_type: bool = False
     preferred_nodes: Collection[str] = ()
 
@@ -175,11 +198,10 @@ class SyntaxRules(Protocol):
         ...
 
 
-def nearest(path: Sequence[Node], kinds: Collection[str], before: int = -1) -> Node | None:
-    """Return the innermost node of these kinds on a path, looking up from ``path[before - 1]``."""
-    return next(
-        (node for node in reversed(path[: before if before > 0 else len(path) - 1]) if node.type in kinds), None
-    )
+def nearest(path: Sequence[Node], kinds: Collection[str], end: int | None = None) -> Node | None:
+    """Return the innermost node of these kinds in ``path[:end]``, by default in the path above its leaf."""
+    outer = path[:-1] if end is None else path[:end]
+    return next((node for node in reversed(outer) if node.type in kinds), None)
 
 
 def is_field(parent: Node, field: str, node: Node) -> bool:
@@ -249,14 +271,16 @@ def _type_misfit(declaration: Declaration, use: NameUse) -> int:
 
 def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUse) -> int:
     """Return how badly the parameters of a function fit the arguments of a call: 0 exact, 1 possible, 2 wrong."""
-    if use.argument_count < 0 or declaration.kind not in CODE:
+    if use.argument_count is None or declaration.kind not in CODE:
         return 0
-    parameter_count = rules.parameters(declaration.node)
-    if parameter_count is None:
+    parameters = rules.parameters(declaration.node)
+    if parameters is None:
         return 0
-    if parameter_count[0] == use.argument_count:
+
+    parameter_count, fits_others = parameters
+    if parameter_count == use.argument_count:
         return 0
-    if parameter_count[1]:
+    if fits_others:
         return 1
 
     return 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.engines.navigation.languages.declared import (
     CODE,
+    NAMED_OWNER,
     TYPES,
     Declaration,
     DeclarationModel,
@@ -152,7 +153,7 @@ class NameResolver:
             for declaration in model.declarations(name)
             if declaration.scope.start_byte <= offset < declaration.scope.end_byte
             and (declaration.visible <= offset or declaration.start == offset)
-            and (declaration.owner == -1 or self.rules.members_in_scope)
+            and (not declaration.is_member or self.rules.members_in_scope)
         ]
 
         # Several remain where a language allows one name for different things, such as a type and a function.
@@ -243,9 +244,9 @@ class NameResolver:
         for declaration in model.declarations(name) if model is not None else ():
             if declaration.kind == "constructor":
                 continue
-            # Members know their class by its position; -2 marks a member outside its class, which knows it by name.
+            # Members know their class by its position; a member outside its class knows it by name.
             if declaration.owner == body.node.start_byte or (
-                declaration.owner == -2 and declaration.owner_name == body.name
+                declaration.owner == NAMED_OWNER and declaration.owner_name == body.name
             ):
                 seen.add(declaration.start)
                 yield body.document, declaration

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.languages.declared import (
+    NO_OWNER,
     TYPES,
     Declaration,
     DeclarationRef,
@@ -95,7 +96,7 @@ class JavaRules:
         if kind == "enum_constant" and is_field(parent, "name", leaf):
             holder = nearest(path, {"enum_declaration"})
             scope = nearest(path, _BODIES) or path[0]
-            owner = holder.start_byte if holder is not None else -1
+            owner = holder.start_byte if holder is not None else NO_OWNER
             enum_name = holder.child_by_field_name("name") if holder is not None else None
             return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=enum_name, owner=owner)
 
@@ -167,10 +168,10 @@ class JavaRules:
         kind = parent.type
         is_type = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
         receiver = None
-        is_called, count = False, -1
+        is_called, count = False, None
         if kind == "method_invocation" and is_field(parent, "name", leaf):
             receiver = parent.child_by_field_name("object")
-            is_called, count = True, _count(parent)
+            is_called, count = True, _count_arguments(parent)
         elif kind == "field_access" and is_field(parent, "field", leaf):
             receiver = parent.child_by_field_name("object")
         elif kind in {"method_reference", "scoped_type_identifier", "scoped_identifier"}:
@@ -432,13 +433,13 @@ def _local(path: Sequence[Node], kind: str, declared_type: Node | None, value: N
 
 
 def _owner(path: Sequence[Node]) -> int:
-    """Return the first byte of the innermost class, -1 inside code and at the top level."""
+    """Return the first byte of the innermost class, `NO_OWNER` inside code and at the top level."""
     for node in reversed(path):
         if node.type in _HOLDERS:
             return node.start_byte
         if node.type in {"block", "constructor_body", "lambda_expression"}:
-            return -1
-    return -1
+            return NO_OWNER
+    return NO_OWNER
 
 
 def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
@@ -449,11 +450,12 @@ def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
         yield from parts
 
 
-def _count(call: Node) -> int:
+def _count_arguments(call: Node) -> int | None:
+    """Return the number of arguments of a call; None if it has no list of them."""
     arguments = call.child_by_field_name("arguments")
-    if arguments is not None:
-        return sum("comment" not in child.type for child in arguments.named_children)
-    return -1
+    if arguments is None:
+        return None
+    return sum("comment" not in child.type for child in arguments.named_children)
 
 
 def _sort_by_parameters(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.languages.declared import (
+    NAMED_OWNER,
+    NO_OWNER,
     TYPES,
     Declaration,
     DeclarationRef,
@@ -104,14 +106,14 @@ class RustRules:
         leaf, node = path[-1], path[-2]
         kind = _ITEMS[node.type]
         block_owner = path[-4] if len(path) > 4 and path[-3].type == "declaration_list" else None
-        owner, owner_name = -1, b""
+        owner, owner_name = NO_OWNER, b""
         if block_owner is not None and block_owner.type == "impl_item":
             implemented = block_owner.child_by_field_name("type")
-            # -2, because an `impl` may be in another file than its type, so the owner is known by name only.
-            owner, owner_name = -2, text_of(self.type_leaf(implemented) if implemented is not None else None)
+            # An `impl` may be in another file than its type, so the owner is known by name only.
+            owner, owner_name = NAMED_OWNER, text_of(self.type_leaf(implemented) if implemented is not None else None)
         elif block_owner is not None and block_owner.type == "trait_item":
             owner, owner_name = block_owner.start_byte, text_of(block_owner.child_by_field_name("name"))
-        if owner != -1 and kind == "function":
+        if owner != NO_OWNER and kind == "function":
             kind = "method"
         scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
         result_type = node.child_by_field_name("return_type") or node.child_by_field_name("type")
@@ -439,7 +441,7 @@ class RustRules:
             return [], ()
         if first == b"Self":
             return list(self.lookup_outside(names, document, first, NameUse(), offset)), remaining
-        local = [declaration for declaration in model.declarations(first) if declaration.owner == -1
+        local = [declaration for declaration in model.declarations(first) if not declaration.is_member
                  and (declaration.kind in TYPES or declaration.kind in {"module", "function"})]  # fmt: skip
         if local and (remaining or offset == 0):
             scopes: list[DeclarationRef | ModuleRef | RustModule] = []
@@ -508,7 +510,7 @@ class RustRules:
                 module_node = model.root
             else:
                 module_node = None
-            if declaration.owner != -1 or module_node is None:
+            if declaration.is_member or module_node is None:
                 continue
             scope_node = declaration.scope
             # Nodes of two parses are different objects, so they are compared by their place.
