@@ -162,7 +162,7 @@ class DeepSearchAnswer:
 
     @property
     def files(self) -> list[str]:
-        """Addresses of the CSV, JSON and SVG files to which a service's answers link, in order; not files of code."""
+        """Addresses of the CSV, JSON and SVG files that the answers of a service link to, in order, without code."""
         return file_links("\n".join(str(question.get("answer") or "") for question in self.questions))
 
     def save_files(self, directory: str | Path) -> list[str]:

@@ -148,7 +148,7 @@ class ObjectReader(StoreReader):
         self._state_failed = False
 
     def tree(self, commit: CommitId) -> CommitTree:
-        """List the files of a commit, of a snapshot, or of a work tree's state; see `StoreReader.tree`."""
+        """List the files of a commit, a snapshot or the state of a work tree, as `StoreReader.tree` does."""
         try:
             return super().tree(commit)
         except RevisionNotFound:

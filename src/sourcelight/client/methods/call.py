@@ -30,7 +30,7 @@ class ToolCaller(Protocol):
 
 
 def texts(values: Texts | None) -> tuple[str, ...] | None:
-    """Return texts as a tuple: of one text, of several, or of a column of a DataFrame. None stays None."""
+    """Return one text, several texts or a column of a DataFrame as a tuple; None stays None."""
     if values is None:
         return None
     return (values,) if isinstance(values, str) else tuple(str(value) for value in values)

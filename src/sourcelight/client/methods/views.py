@@ -167,7 +167,10 @@ class ViewMethods:
 async def _diff(
     reader: Shower, frame: DataFrame, repo: str, ends: tuple[str, str], base: str, about: dict[str, str]
 ) -> DiffView:
-    """Return the view of changes; `ends` are the commits of its title, `base` is that before them, empty for none."""
+    """Return the view of changes.
+
+    `ends` are the commits of its title, and `base` is the commit before them, empty for none.
+    """
     from sourcelight.display.notebook.views.diff_view import DiffContent, DiffView
 
     columns = ["path", "old_path", "status", "additions", "deletions", "binary", "patch", "truncated"]

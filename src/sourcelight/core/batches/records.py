@@ -1,4 +1,4 @@
-"""The match objects of the wire as typed records for fast decoding; every key that batches use, as the wire spells it.
+"""Match objects of the wire as typed records, for fast decoding. Their keys are spelled as on the wire.
 
 Absent and null are the same. `sourcelight.core.wire.decode` reads values that don't fit these types.
 

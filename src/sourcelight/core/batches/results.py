@@ -1,4 +1,4 @@
-"""Results and progress of tool calls, the same embedded and remote; the order of rows; addresses at a service.
+"""Results and progress of tool calls, embedded and remote alike, with their order of rows and addresses.
 
 The attribute ``drill_down`` leads from a number to the commits behind it: ``call`` and ``arguments`` that hold for all
 rows, and ``columns``, which maps further arguments to the columns that have their values.

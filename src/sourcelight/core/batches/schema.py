@@ -24,7 +24,7 @@ int32, ``strings`` of texts; ``timestamp`` has microseconds in UTC."""
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: all that is known of it, for schemas, frames, codecs, plots and reference pages.
+    """A column of a table. Schemas, DataFrames, codecs, plots and the reference pages derive from it.
 
     Parameters
     ----------

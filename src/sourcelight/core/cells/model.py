@@ -207,7 +207,7 @@ class CellDocument:
         return [text.file_start for text in texts], texts
 
     def text_at(self, offset: int) -> tuple[CellText, Fragment] | None:
-        """Return the text of a cell that holds a byte of the file, and the fragment; None for a byte of no cell."""
+        """Return the text of the cell at a byte of the file, and its fragment; None for a byte outside of cells."""
         starts, texts = self._by_start
         number = bisect.bisect_right(starts, offset) - 1
         if number < 0:

@@ -80,7 +80,10 @@ def code_html(text: str, language: str) -> str:
 
 
 def code_tokens(text: str, language: str) -> list[Token]:
-    """List comments, strings, numbers and keywords of a text in order, as (start, end, letter); none if unknown."""
+    """List comments, strings, numbers and keywords of a text in order, as (start, end, letter).
+
+    The list is empty for an unknown language.
+    """
     family = _FAMILY_OF.get(language.lower())
     if family is None or len(text) > _MAX_CHARS:
         return []

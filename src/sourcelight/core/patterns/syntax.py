@@ -255,7 +255,7 @@ class _SyntaxReader:
         return branches[0] if len(branches) == 1 else Alternate(tuple(branches))
 
     def bounds(self) -> tuple[int, int | None, int] | None:
-        """Read ``{n}``, ``{n,}`` or ``{n,m}``: return low, high and its end; None for a plain brace."""
+        """Read ``{n}``, ``{n,}`` or ``{n,m}``: return minimum, maximum and end; None for a plain brace."""
         close = self.source.find("}", self.position)
         minimum, comma, maximum = self.source[self.position + 1 : close].partition(",") if close > 0 else ("", "", "")
         numbers = [minimum, maximum] if maximum else [minimum]

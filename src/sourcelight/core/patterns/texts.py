@@ -124,7 +124,7 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
 
 
 def _required_texts(tree: RequiredTree) -> list[tuple[bytes, ...]]:
-    """Return the texts, of which one is needed, for each part of a tree that requires some: the longest first."""
+    """Return groups of texts, the longest first: every match contains one text of each group."""
     return _longest_first(map(_alternatives, tree.args if isinstance(tree, And) else (tree,)))
 
 

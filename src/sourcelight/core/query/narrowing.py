@@ -182,7 +182,7 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
 
 
 def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
-    """Return text of `query` in which the filters on a field, which hold together, are alternatives: any of `values`.
+    """Return the text of `query` with its filters on a field replaced by one: a match has any of `values`.
 
     Raises
     ------

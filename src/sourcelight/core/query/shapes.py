@@ -70,7 +70,7 @@ def is_replaceable(shape: Query, words: int) -> bool:
 
 
 def fill(shape: Query, text: str, words: Sequence[str]) -> Query:
-    """Return the query `text`, whose shape is `shape`; its filters are the same objects as those of the shape."""
+    """Return the query `text` of a known shape. It shares the filters of that shape, which are the same objects."""
     nodes_by_id: dict[int, Node] = {}
     root = None if shape.root is None else _fill_term(shape.root, words, nodes_by_id)
     plan = [_with_words(alternative, words, nodes_by_id) for alternative in shape.plan]

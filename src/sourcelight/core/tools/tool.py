@@ -249,7 +249,7 @@ class Tool(Generic[A]):
                 raise ToolError(message, tool=self.name, argument=name)
 
     def requested_rows(self, arguments: WireArguments) -> int | None:
-        """Return the requested number of rows; 0 for a page, whose length the service chooses; None: all."""
+        """Return the requested number of rows; 0 for a page as long as the service chooses, None for all rows."""
         values = [
             0 if is_cursor else arguments[name] for name, is_cursor in _parts(self.arguments) if arguments.get(name)
         ]

@@ -1,4 +1,4 @@
-"""Matches as JSON lines, CSV and Parquet, in portions; cells that no spreadsheet runs as a formula."""
+"""Encode matches as JSON lines, CSV and Parquet in portions; no spreadsheet runs a cell as a formula."""
 
 from __future__ import annotations
 

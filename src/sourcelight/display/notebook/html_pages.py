@@ -1,4 +1,4 @@
-"""Pages of plain HTML: as files, beside a widget, and of progress; and which front end displays them.
+"""Render plain HTML for front ends without widgets, for exported files, and for progress.
 
 The page is an output of its own, since an export takes the widget of an output and drops its HTML. The widget's program
 hides the page once its kernel has answered. If the kernel is gone, the page hides the widget's error message.

@@ -40,7 +40,7 @@ class FunctionMeasures:
 
 @dataclass(slots=True)
 class FileMeasures:
-    """The functions of a file, and its lines: all, those with code, and those with a comment or a docstring.
+    """The functions of a file, and its numbers of lines: all, with code, and with a comment or a docstring.
 
     Blank lines count as neither, also within strings and comments.
 

@@ -52,7 +52,7 @@ class Engine(Protocol):
 
     @property
     def step_runner(self) -> StepRunner | None:
-        """Runs steps of deep search where the repositories are; None: in this process, so that callers do it."""
+        """Runs steps of deep search where the repositories are; None if callers run them in this process."""
         ...
 
     def refresh(self, cancellation: Cancellation | None = None) -> None:

@@ -349,7 +349,7 @@ class LocalSource:
         self.task.cancellation.check()
 
     def _make_plans(self, scopes: Sequence[Scope]) -> None:
-        """Make plans, in which all patterns are compiled; when that takes too long, plans that search nothing."""
+        """Make plans with all patterns compiled; if that takes too long, make plans that search nothing."""
 
         def make() -> list[Plan]:
             plans = []

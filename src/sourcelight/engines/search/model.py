@@ -230,7 +230,7 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """An index on disk: bytes of text that it covers, bytes that it takes, and its damage, empty for none."""
+    """An index on disk: the bytes of text that it covers, its own bytes, and its damage, which is empty for none."""
 
     key: RepositoryKey
     repository: str

@@ -303,7 +303,7 @@ def retry_without_damaged(
 
 @dataclass(slots=True)
 class CheckedManifests:
-    """The last check of the manifests of a tuple of targets: when, and path, inode, mtime and size of each."""
+    """The last check of the manifests of some targets: its time, and the path, inode, mtime and size of each."""
 
     targets: tuple[Target, ...] | None = None
     files: list[tuple[str, int, int, int]] = field(default_factory=list)

@@ -178,7 +178,7 @@ def _last(node: Node | None, data: bytes) -> bytes:
 
 
 def _dotted_parts(node: Node, data: bytes) -> Iterator[_Part]:
-    """Read ``import a.b.C;``, ``import static a.b.C.*``, ``using X = A.B;`` and ``import a.b.C as D``."""
+    """Read imports: ``import a.b.C;``, ``import static a.b.C.*``, ``using X = A.B;``, ``import a.b.C as D``."""
     text = _SPACES.sub(b" ", _text(node, data)).strip(b" ;")
     words = text.split(b" ")
     while words and words[0] in {b"import", b"static", b"using", b"global", b"unsafe"}:

@@ -1,4 +1,4 @@
-"""The context of a tool: engine, viewer, limits; and the resolution of names in arguments to commits."""
+"""The context of a tool call: engine, viewer and limits. It resolves names in arguments to commits."""
 
 from __future__ import annotations
 

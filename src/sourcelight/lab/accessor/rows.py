@@ -222,7 +222,7 @@ def _displayed_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]])
 
 
 def _spans(frame: DataFrame, row_index: int) -> tuple[list[int], list[int]]:
-    """Return the spans of a row: several of a search, one of `groups`, none of other frames."""
+    """Return the spans of a row: all spans of a match, one for a row of `groups`, none for other DataFrames."""
     if not {"start", "end"} <= set(frame.columns):
         return [], []
     start, end = frame["start"].iloc[row_index], frame["end"].iloc[row_index]

@@ -1,4 +1,4 @@
-"""Data of a figure: the frame of a result, the column that counts, and the limits of the answer."""
+"""The data of a figure: a DataFrame, the column that counts, and the limits of the answer."""
 
 from __future__ import annotations
 

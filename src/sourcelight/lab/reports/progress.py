@@ -14,7 +14,7 @@ _SHOW_AFTER_S = 0.5
 
 
 class ReportProgress:
-    """A report that is being made, as far as it has come; drawn while its block runs, and once at its end.
+    """The progress of a report, which is drawn while the report is made and once at its end.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The catalog: which repositories there are, under which names, and which of them are private.
+"""The catalog: the served repositories, their names, and whether each is private.
 
 A single repository is described, read and mirrored outside of this room; accounts and grants live in `state`. Start
 with `catalog.Catalog`, then `naming.arrange`.

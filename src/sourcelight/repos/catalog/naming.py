@@ -159,7 +159,7 @@ def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -
 
 
 def _find_absent(items: Sequence[_Item], memory: Memory) -> dict[str, RepositoryRecord]:
-    """Return records of unreadable repositories; of removed ones, only those that are not public."""
+    """Return records of unreadable repositories, and of removed repositories that are not public."""
     present = {item.canonical_path for item in items}
     return {
         path: record

@@ -1,4 +1,6 @@
-"""`state.sqlite`: one connection policy, one list of migrations; accounts, roles, grants, tokens, conversations.
+"""The database `state.sqlite`: accounts, roles, grants, tokens and conversations.
+
+All of them share one connection policy and one list of migrations.
 
 It depends on nothing of repositories except names and paths, and not on HTTP.
 """

@@ -100,7 +100,7 @@ class _Description:
 
     @classmethod
     def parse(cls, query: str) -> _Description:
-        """Take ``patternType:``, ``count:`` and ``timeout:`` out of a query: ranking doesn't know these filters."""
+        """Remove ``patternType:``, ``count:`` and ``timeout:`` from a query, because ranking doesn't know them."""
         query = _PATTERN_TYPE.sub(" ", query)
         bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
         count = bounds.get("count", "")
@@ -245,7 +245,7 @@ def _batch(
     attributes: Mapping[str, Any],
     file_offsets: Sequence[int],
 ) -> Any:
-    """Return the rows of a file: lines of its chunks with a word of the question; without any, their first line."""
+    """Return the rows of a file: the lines of its chunks with a word of the question, or else their first line."""
     import pyarrow as pa
 
     from sourcelight.core.query.languages import language_of
@@ -290,7 +290,7 @@ def _batch(
 def _matching_lines(
     available: Mapping[int, str], offsets: Mapping[int, int], words: re.Pattern[str]
 ) -> list[_RankedLine]:
-    """Return the lines with a word of the question; if none has, the first line with text, as one span."""
+    """Return the lines with a word of the question, or else the first line with text as one span."""
     lines = [
         _RankedLine(
             number=number, text=text, offset=offsets[number], spans=[match.span() for match in words.finditer(text)]

@@ -1,4 +1,4 @@
-"""Parts of requests: a search, a body of bounded size, an identifier for the log, a client that needs other data.
+"""Read requests: the search, a body of bounded size, the identifier for the log, and special needs of clients.
 
 Every endpoint that takes JSON reads it here, so that no body is larger in memory than its limit, and each fault has the
 same status and words everywhere.

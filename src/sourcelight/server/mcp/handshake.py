@@ -52,7 +52,7 @@ _MAX_EXACT_ID = 2**53
 
 
 class FirstMessages(NamedTuple):
-    """Lines of a client that the SDK has to see; `answered_id` is the id of a request with an answer, else None."""
+    """Lines of a client for the SDK; `answered_id` is the id of a request that is already answered, or None."""
 
     lines: tuple[bytes, ...]
     answered_id: int | str | None = None

@@ -1,4 +1,4 @@
-"""Addresses of OAuth: redirect rules, endpoints and options of the server, its metadata (RFC 8414), parsing.
+"""Addresses of OAuth: rules of redirects, endpoints and options of the server, and its metadata (RFC 8414).
 
 The redirect rules follow RFC 8252 (7.1 private-use schemes, 7.3 loopback with any port) and RFC 9700 2.1 (exact
 comparison).

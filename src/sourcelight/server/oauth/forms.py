@@ -130,7 +130,7 @@ def network_of(request: Request) -> str:
 
 
 def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[AttemptLimit]:
-    """Return the limits of a sign-in: of account and address, of the address, of the account."""
+    """Return the limits of a sign-in: for the account at the address, for the address, and for the account."""
     account = name.casefold()[:64]
     # The narrow limit meets a forgotten password. The others meet one address that tries many accounts, and many
     # addresses that try one account; these are higher, so that a stranger can't easily lock a user out.

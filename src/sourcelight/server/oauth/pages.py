@@ -109,7 +109,10 @@ def consent_page(
     request: str,
     csrf_tokens: tuple[str, str],
 ) -> Response:
-    """Return the page that asks whether a client may act for the user; `csrf_tokens`: of the answer, of signing out."""
+    """Return the page that asks whether a client may act for the user.
+
+    `csrf_tokens` are the token of its answer and that of signing out.
+    """
     client_name = one_line(client, 100) or "An unnamed application"
     scope_items = "".join(f"<li>{escape(SCOPE_TEXTS.get(scope, scope))}</li>" for scope in pending.scopes)
     host = escape(one_line(redirect_host(pending.redirect_uri), 100))

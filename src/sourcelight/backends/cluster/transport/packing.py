@@ -65,7 +65,7 @@ def unpack(encoded: bytes | Message) -> Message:
 
 
 def _result_to_plain(result: ResultBatch | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
-    """Return a result as values; a large batch is put to the others that travel beside the message, without a copy."""
+    """Return a result as values; a large batch is appended to `large`, which travels beside the message uncopied."""
     if isinstance(result, RepositoriesDone):
         return {"passed": result.repositories}
     if isinstance(result, RepositoriesFailed):
@@ -121,7 +121,7 @@ def _batch_from_bytes(encoded: bytes) -> Any:
 
 
 def _rows_to_plain(matches: RawMatches) -> dict[str, Any]:
-    """Return matches as plain values, their arrays as one block of bytes; they have no columns of lines."""
+    """Return matches as plain values, with their arrays as one block of bytes and without columns of lines."""
     location_codes, locations = _distinct_codes(matches.location_index)
     values: dict[str, list[Any]] = {}
     codes = []

@@ -76,7 +76,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
-    """A part of a reply: `kind` is ``bytes``, ``note``, ``value``, ``fault`` or ``end``; `ms` since the start."""
+    """A part of a reply, `ms` after its start; `kind` is ``bytes``, ``note``, ``value``, ``fault`` or ``end``."""
 
     number: int
     position: int

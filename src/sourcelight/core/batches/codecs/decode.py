@@ -77,7 +77,7 @@ class MatchDecoder:
         return other
 
     def decode(self, *events: bytes) -> list[MatchBatch]:
-        """Record batches of the data of one or more events, in the order of the wire: as few as that allows.
+        """Decode the data of one or more events into as few record batches as the order of the wire allows.
 
         Several small events at once, when they arrived together, cost less than one by one. Matches of one kind are
         one batch; where kinds alternate often, as files with lines and files that match by name, all are.

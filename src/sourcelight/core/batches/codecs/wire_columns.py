@@ -67,7 +67,7 @@ def file_keys(rows: MatchRows, starts: Int64Array) -> list[dict[str, Json]]:
 
 
 def line_entries(values: Mapping[str, Sequence[Any]]) -> dict[str, list[Json]]:
-    """Return the entry of each line by the key of the wire, from the columns of lines; no key where all are null."""
+    """Return the columns of lines by their keys on the wire, an entry for each line; without keys that are all null."""
     entries: dict[str, list[Json]] = {}
     for key, columns in LINE_KEYS:
         first = values.get(columns[0].name)

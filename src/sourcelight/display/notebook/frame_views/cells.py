@@ -1,4 +1,4 @@
-"""Cells of a DataFrame as HTML: short commits, cut paths, marked lines, links; everything escaped."""
+"""Render the cells of a DataFrame as escaped HTML: short commits, cut paths, marked lines and links."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def program(name: str) -> str:
 
 
 def style(name: str) -> str:
-    """Return the style sheet of a widget; of its page of plain HTML too, where it has one.
+    """Return the style sheet of a widget, and of its plain HTML page if it has one.
 
     Parameters
     ----------

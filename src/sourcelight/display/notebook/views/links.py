@@ -195,7 +195,7 @@ class LinkResolver:
         return tuple(self._commit(repository, commit, ""))
 
     def of_address(self, url: str) -> tuple[Link, ...]:
-        """Return the target of a relative address, such as a citation of an answer: a file, its lines, or a commit.
+        """Return the file, lines or commit that a relative address leads to, such as a citation of an answer.
 
         The address may come from anyone: it leads to known repositories, and not above their pages.
         """

@@ -133,7 +133,7 @@ class IndexedRepositories:
         return True
 
     def read_file(self, target: Target, path: str, cancellation: Cancellation | None = None) -> bytes | None:
-        """Return the content of a file; a commit that isn't indexed, or whose index is damaged, is indexed first.
+        """Return the content of a file. A commit without an index, or with a damaged one, is indexed first.
 
         None if the commit has no file there, or the file is matched by name only. Raises as `IndexStore.open`.
         """

@@ -357,7 +357,7 @@ class _Tracing:
         state.update(new_states)
 
     def _changes_of(self, number: int) -> Iterator[tuple[int, int, int, str, int, int, bool]]:
-        """Return the changes of a commit: number, paths, status, type of file, added lines, and whether binary."""
+        """Return the changes of a commit: number, paths, status, file type, added lines, and whether it is binary."""
         changes = self._history.changes
         start, end = self._history.commits.change_starts[number : number + 2].tolist()
 

@@ -143,7 +143,7 @@ def _people_texts(history: History, commits: CommitNumbers, tokens: frozenset[st
 
 
 def _text_lists(history: History, name: str, texts_of: Callable[[int], Iterable[str]]) -> tuple[Int64Array, Column]:
-    """Return texts of the commits whose messages match `name`, behind one another, and where those of each begin."""
+    """Return the texts of commits whose messages match `name` as one array, and the start of each commit in it."""
     counts = np.zeros(len(history.commits), np.int64)
     texts: list[str] = []
     for commit in _commits_with(history, name):

@@ -245,7 +245,7 @@ class _Extraction:
             self._keep({**part, "additions": _unknown(part), "deletions": _unknown(part)}, cost)
 
     def _chunks(self, command: Sequence[str], oids: Sequence[bytes]) -> Generator[bytes, None, None]:
-        """Yield the output of git; its bytes, and a death for want of time, count as effort."""
+        """Yield the output of git. Its bytes count as effort, and so does a process killed at the time limit."""
         size = 0
         try:
             for chunk in git_chunks(

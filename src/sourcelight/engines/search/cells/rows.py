@@ -1,4 +1,4 @@
-"""Cells of matching lines: record batches of the lines of notebooks, and the columns that a search of files gets."""
+"""Cells of matching lines: record batches of lines of notebooks, and their columns in a search of files."""
 
 from __future__ import annotations
 

@@ -167,7 +167,10 @@ class DirectSearch:
 
 @dataclass(slots=True)
 class _TargetStep:
-    """A file range of a target that is being read; without one, the end of the target, or why it can't be searched."""
+    """A file range of a target that is being read.
+
+    Without a range, it is the end of the target, or the reason why the target can't be searched.
+    """
 
     number: int
     target: Target

@@ -1,4 +1,4 @@
-"""Weights of the lists of scores of files, and of sorts of files, by the length of a question."""
+"""Weights of the rankings that are combined, and of kinds of files, by the length of the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of ranking, the protocol of further scorers, and the join of rankings of parts of the files.
+"""Results of ranking, the protocol of further scorers, and the merge of rankings of parts of the files.
 
 Parts are ranked in several processes. They exchange the numbers that depend on all files, so that their joined ranking
 is the ranking of all files.

@@ -67,7 +67,7 @@ _MAX_BYTES = 16 << 10
 
 
 def scores_of_tests(collection: ChunkCollection, words: WordScores, top: float) -> Float64Array:
-    """Score files by the best chunk of the test that is named after them, as a share of `top`, the best of all."""
+    """Score files by the best chunk of the test named after them, as a fraction of `top`, the best score."""
     scores: Float64Array = np.zeros(collection.files)
     if top <= 0.0:
         return scores
@@ -132,7 +132,7 @@ def _bare(stem: str) -> str:
 def scores_of_commits(
     collection: ChunkCollection, words: WordScores, question: RankQuery, exchange: StatsExchange
 ) -> Float64Array:
-    """Score files by the commits that changed them, as a share of the best of all; 0 for files without a word.
+    """Score files by the commits that changed them, as a fraction of the best score; 0 for files without a word.
 
     A commit's vote is divided by the square root of the files that it changed. All parts of a ranking exchange the best
     commit and the best file, so that votes of different repositories can be compared.

@@ -314,7 +314,7 @@ def _select_rows(
 
 
 def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_GroupedMatches, Int64Array | None]:
-    """Join all groups that are ready, and return the files to show, in order; None: all of them, unchanged."""
+    """Join all groups that are ready, and return the files to show in order; None for all of them unchanged."""
     if len(ready) == 1:
         group, selected = ready[0]
         return group, None if len(selected) == len(group.files) else selected

@@ -57,7 +57,7 @@ class BatchSource:
 
     @property
     def path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:
-        """All spans in paths as (file, start, end), in bytes, sorted, without overlaps; None when there are none."""
+        """All spans in paths, sorted, without overlaps: rows of file, start and end in bytes; None without any."""
         if not self._has_path_spans and self.search is not None:
             self._path_spans, self._has_path_spans = self._find_path_spans(self.search), True
         return self._path_spans

@@ -154,7 +154,7 @@ def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Docu
 
 
 def merge_spans(spans_by_pattern: list[Spans], *, nested: bool = False) -> Spans:
-    """Merge the spans of several patterns: sorted, without overlaps; of spans with the same start, keep the longest.
+    """Merge the spans of several patterns, sorted and without overlaps; the longest of those with one start stays.
 
     With `nested`, keep all distinct spans: structures are nodes of a tree.
     """

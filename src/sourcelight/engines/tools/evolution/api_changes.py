@@ -263,7 +263,10 @@ def _is_listed_elsewhere(declarations: Iterable[tuple[str, PublicSymbol]]) -> bo
 
 
 def _signature(declarations: Iterable[tuple[str, PublicSymbol]]) -> str:
-    """Return the signatures of all declarations of a name, a line each: of overloads, and of branches for platforms."""
+    """Return the signatures of all declarations of a name, one a line.
+
+    Overloads have several declarations, and so have names that are declared for each platform.
+    """
     return "\n".join(dict.fromkeys(symbol.signature for _, symbol in declarations))
 
 

@@ -82,7 +82,10 @@ def plain_name(symbol: str) -> str:
 
 
 def likeness(text: bytes, other: bytes) -> int:
-    """Return lines that two texts share, of the mean of both, in percent; white space and empty lines don't count."""
+    """Return the percentage of lines that two texts share, of the mean of both.
+
+    White space and empty lines don't count.
+    """
     first, two = (
         Counter(line for raw in side.split(b"\n") if (line := b"".join(raw.split()))) for side in (text, other)
     )

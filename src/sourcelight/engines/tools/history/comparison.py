@@ -1,4 +1,4 @@
-"""Handlers of `compare_revisions`, `commit_details` and `last_changes`."""
+"""Handlers of `compare_revisions` and `commit_details`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hotspots` and `coupling`: files that change often, or together; `commits_behind`: the commits of one such row.
+"""Handlers of `hotspots` and `coupling`, files that change often or together, and of `commits_behind`.
 
 A path isn't enough to select these commits: a file has earlier paths, and other files may have had them too.
 """

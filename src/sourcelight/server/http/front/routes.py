@@ -1,4 +1,7 @@
-"""The routes that need no engine: health, the first messages of MCP clients, OAuth; and the guards of all requests."""
+"""Routes that need no engine: health, the first messages of MCP clients, and OAuth.
+
+The guards of all requests are set up here, too.
+"""
 
 from __future__ import annotations
 

@@ -357,7 +357,7 @@ class GitTree(_Entry):
     canonical_url = url
 
     def entries(self, first: int | None = None, recursive: bool = False) -> list[_Entry]:  # noqa: FBT001, FBT002 - the schema's
-        """List its entries, directories first, then by name; without submodules, whose files are elsewhere."""
+        """List the entries, directories first, then by name, without submodules: their files are elsewhere."""
         entries = list(self._walk(self.entry, recursive=recursive or self.recursive))
         return entries if first is None else entries[: max(first, 0)]
 

@@ -36,7 +36,7 @@ _BEHIND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class BlobContent:
-    """Content of a file; `data` is empty if a tool, which reads text only, read a binary file."""
+    """Content of a file; `data` is empty for a binary file, because tools only read text."""
 
     data: bytes
     size: int

@@ -1,4 +1,4 @@
-"""Access to pages: sign-in of people, forms of this service alone, turns of readers, and pages of errors."""
+"""Access to pages: sign-in, protection of forms against other sites, one turn per reader, and error pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of browsers: where a request comes from, which lines it asks for, files and streams of pages."""
+"""Requests of browsers: their origin, the lines that they ask for, and replies as files and as streams."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def conversation_html(
 
 
 def _minute(time: str) -> str:
-    """Return a time as readers write it, such as ``2026-03-02 09:05 UTC``, of one such as ``2026-03-02T09:05:40Z``."""
+    """Return an ISO time as readers write it: ``2026-03-02 09:05 UTC`` for ``2026-03-02T09:05:40Z``."""
     return f"{escape(time[:16].replace('T', ' '))} UTC"
 
 

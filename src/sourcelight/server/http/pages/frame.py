@@ -148,7 +148,10 @@ def _bar(prefix: str, query: str, kind: str) -> str:
 def error_page(
     status: int, title: str, text: str, *, prefix: str = "", sign_in: str = "", extra_html: str = ""
 ) -> Response:
-    """Return the page of an error; `sign_in` is the address to sign in at, if that may help; `extra_html` is HTML."""
+    """Return the page of an error.
+
+    `sign_in` is the address to sign in at, if that may help; `extra_html` is not escaped.
+    """
     sign_in_link = f'<p><a href="{escape(sign_in)}">Sign in</a></p>' if sign_in else ""
     body = f"<h1>{escape(title)}</h1><p>{escape(text)}</p>{sign_in_link}{extra_html}"
     answer = page(title, body, prefix=prefix, status=status)

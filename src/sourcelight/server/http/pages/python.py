@@ -14,7 +14,7 @@ from sourcelight.server.http.pages.frame import HEADERS
 
 
 def call_text(method: str, *values: str | None, **keywords: str | int | list[str] | None) -> str:
-    """Return a call of a client, such as ``code.blame('example.org/acme/web', 'a.py')``; None is left out."""
+    """Return a call of a client, such as ``code.blame('example.org/acme/web', 'a.py')``, without None arguments."""
     # All values are of repositories and readers: `repr` keeps each of them one literal.
     arguments = [repr(value) for value in values if value is not None]
     arguments += [f"{name}={value!r}" for name, value in keywords.items() if value is not None]

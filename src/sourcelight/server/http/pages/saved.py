@@ -1,4 +1,4 @@
-"""Saved answers: the rows, status and commits of a search, as far as a reader may see them now."""
+"""Saved answers: the rows, status and commits of a search that the reader may see now."""
 
 from __future__ import annotations
 

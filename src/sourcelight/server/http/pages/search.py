@@ -156,7 +156,7 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url
 
 
 def live_states(query: PageQuery, context: ToolContext, *, prefix: str, base_url: str) -> Iterator[bytes]:
-    """Yield states of a running search as events, the first as soon as there are results, the last when it ends."""
+    """Yield states of a running search as events, from the first results to its end."""
     view = SearchView(query.query, query.pattern_type, prefix, base_url)
     shown_s = 0.0
     try:

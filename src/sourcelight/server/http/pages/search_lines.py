@@ -65,7 +65,10 @@ def remaining_text(count: int) -> str:
 
 
 def _lines(rows: Sequence[_Row], start: int, text: str) -> list[_ChunkLine]:
-    """Return the lines of a chunk; of a notebook's JSON those that hold text of a cell, and that text."""
+    """Return the lines of a chunk.
+
+    Of a notebook's JSON, these are the lines that hold text of a cell, each as that text.
+    """
     row_of_line = {row["line_number"]: row for row in rows}
     numbered = list(enumerate(text.split("\n")[:_MAX_CHUNK_LINES], start))
     is_json = any(map(has_json_line, rows))

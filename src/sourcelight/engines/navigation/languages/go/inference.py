@@ -52,7 +52,7 @@ class GoInference(GoNames):
     _steps = 0
 
     def infer(self, document: Document, node: Node | None, position: int = 0) -> GoType | GoImport | None:
-        """Return the type of an expression, or the package that it names; of several results, the one at `position`."""
+        """Return the type of an expression, or the package that it names; `position` selects one of several results."""
         if node is None or self._steps > _MAX_STEPS:
             return None
         self._steps += 1

@@ -1,4 +1,4 @@
-"""The rules of Python: scopes, imports and types, as far as the text of files shows them.
+"""The rules of Python: scopes, imports and types, derived from the text of files alone.
 
 No code runs here, and no environment or installed package is read. Start reading at `language`.
 """

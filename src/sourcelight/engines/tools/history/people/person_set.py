@@ -1,4 +1,4 @@
-"""Persons: which identities are one, under which name they are shown, and which of them are bots."""
+"""Persons: join identities, choose the displayed name of each, and tell bots from people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of a Jupyter notebook on the pages of its file and of its changes: sources above their outputs, as text."""
+"""Cells of Jupyter notebooks on the pages of files and changes: each source above its outputs, as text."""
 
 from __future__ import annotations
 

@@ -28,7 +28,10 @@ COMMITS = "commits"
 
 
 def commit_page(answer: ToolResult, notebooks: Mapping[str, NotebookDiff], *, prefix: str, use: str = "") -> Response:
-    """Render a commit: author, date, message and changes; `notebooks` has the cells that differ, by path."""
+    """Render a commit with its author, date, message and changes.
+
+    `notebooks` has the cells that differ, by path.
+    """
     info = answer.attributes
     name, commit = info["repository"], info["commit"]
     subject, _, description = str(info["message"]).replace("\r\n", "\n").partition("\n")
@@ -128,7 +131,7 @@ def _commit_link(name: str, commit: str, prefix: str) -> str:
 
 
 def _minute(time: str) -> str:
-    """Return a time such as ``2026-03-02 09:05 UTC``, of one such as ``2026-03-02T09:05:40Z``."""
+    """Return an ISO time as readers write it: ``2026-03-02 09:05 UTC`` for ``2026-03-02T09:05:40Z``."""
     return f"{escape(time[:16].replace('T', ' '))} UTC"
 
 

@@ -1,4 +1,4 @@
-"""The README of a directory as HTML: its links lead to files of the same commit, or away; nothing in it acts."""
+"""The README of a directory as HTML without active content; relative links lead to files of the same commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of the pages of code: which address is of what, who reads it, and how long it may take."""
+"""Routes of the pages of code: parse the address, check the reader's access, and set the time limit."""
 
 from __future__ import annotations
 
