@@ -52,7 +52,7 @@ def worker_command(
 
 
 def tls_files(directory: Path | None) -> dict[str, str] | None:
-    """Return the files of the directory that ``--tls`` names; None without one."""
+    """Return the files of the directory that ``--tls`` names, or None without one."""
     if directory is None:
         return None
     files = {name: directory.expanduser() / f"{name}.pem" for name in ("ca", "cert", "key")}

@@ -64,7 +64,7 @@ class AnswerCache:
         return self._folder / f"{self._digest}-{_digest(sorted(commits))[:24]}.json"
 
     def load(self, commits: Iterable[tuple[str, str]]) -> Mapping[str, Any] | None:
-        """Return the stored answer over these repositories and commits; None without one."""
+        """Return the stored answer over these repositories and commits, or None without one."""
         return _read(self._path(commits))
 
     def newest(self) -> Mapping[str, Any] | None:

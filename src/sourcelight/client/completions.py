@@ -89,7 +89,7 @@ def unregister(client: Any) -> None:
 
 
 def opening_order(client: Any) -> int:
-    """Return how many clients were opened before a client; -1 if it is closed or not a client."""
+    """Return how many clients were opened before a client, or -1 if it is closed or not a client."""
     with _lock:
         try:
             return _clients.get(client, -1)

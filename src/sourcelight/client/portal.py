@@ -124,7 +124,7 @@ def has_ended() -> bool:
 
 
 def current_board() -> PaintBoard | None:
-    """Return the board of the thread that waits for the running coroutine; None in an `await` call."""
+    """Return the board of the thread that waits for the running coroutine, or None in an `await` call."""
     return _board.get()
 
 

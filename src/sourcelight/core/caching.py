@@ -50,7 +50,7 @@ class LruCache(Generic[K, V]):
         return key in self._entries
 
     def get(self, key: K) -> V | None:
-        """Return the value of `key` and mark it as used; None if it is not in the cache."""
+        """Return the value of `key` and mark it as used, or None if it is not in the cache."""
         # Not `.get()`: the library's looks the key up twice, which is half of the time of a hit.
         with self._lock:
             try:

@@ -494,7 +494,7 @@ def _is_checkout() -> bool:
 
 
 def restore_error(name: str, message: str, attributes: Mapping[str, Any]) -> SourcelightError | None:
-    """Restore an error from a recording or another process; None if this module has no error `name`.
+    """Restore an error from a recording or another process; return None if this module has no error `name`.
 
     Recordings keep the names of the version that wrote them, so former names of classes and attributes count too.
     """

@@ -98,7 +98,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
 
 
 def former_attribute(owner: str, name: str) -> AttributeError | None:
-    """Return the error for a former attribute of `owner`, a key of `FORMER_NAMES`; None if `name` never was one."""
+    """Return the error for a former attribute of `owner`, a key of `FORMER_NAMES`, or None if `name` never was one."""
     current = FORMER_NAMES.get(owner, {}).get(name)
     if current is None:
         return None

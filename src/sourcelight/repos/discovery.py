@@ -155,7 +155,7 @@ class Discovery:
             )
 
     def _visit(self, step: _Step, names: set[str], modified: int) -> tuple[TrackedEntries, ...] | None:
-        """Visit a directory; return the work trees around its entries, or None if it is not entered."""
+        """Visit a directory; return the work trees around its entries; return None if it is not entered."""
         if ".git" in names and self._work_tree(step.path, is_named=step.is_named):
             return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
 
@@ -270,7 +270,7 @@ class Discovery:
         self.visited += other.visited
 
     def work_tree(self, folder: str) -> DiscoveredRepository | None:
-        """Return the repository whose work tree is `folder`; None if no readable one is there."""
+        """Return the repository whose work tree is `folder`, or None if no readable one is there."""
         self._work_tree(folder, is_named=True)
         return next(iter(self.repositories.values()), None)
 

@@ -172,7 +172,7 @@ def _lookup(handle: pygit2.Repository, revision: str) -> CommitId:
 
 
 def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
-    """Return the object that a ref or a whole hash names, unresolved; None for another form, which git resolves."""
+    """Return the object that a ref or a whole hash names, unresolved, or None for another form, which git resolves."""
     import pygit2
 
     if name == "HEAD" or name.startswith("refs/"):
@@ -230,7 +230,7 @@ def head_target(git_dir: str) -> str:
 def newest_before(
     repository: Repository, commit: CommitId, before_s: float, cancellation: Cancellation | None = None
 ) -> CommitId | None:
-    """Return the newest commit among `commit` and its ancestors with a time less than `before_s`; None without one.
+    """Return the newest commit among `commit` and its ancestors with a time less than `before_s`, or None without one.
 
     Raises `Cancelled` and `RepositoryNotFound`.
     """
@@ -264,7 +264,7 @@ def has_commit_after(
 
 
 def is_ancestor(repository: Repository, commit: CommitId, tip: CommitId) -> bool:
-    """Return whether `commit` is `tip` or one of its ancestors; False if the repository lacks it."""
+    """Return whether `commit` is `tip` or one of its ancestors, or False if the repository lacks it."""
     if commit == tip:
         return True
     if repository.kind == "snapshot":

@@ -168,7 +168,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
 
 
 def _committed_blob(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
-    """Return the 20-byte blob id of a path in a tree; None if the path isn't a file there."""
+    """Return the 20-byte blob id of a path in a tree, or None if the path isn't a file there."""
     try:
         return None if tree is None else tree[os.fsdecode(path)].id.raw
     except KeyError:
@@ -176,7 +176,7 @@ def _committed_blob(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
 
 
 def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
-    """Return whether a file on disk differs from the index; None if it doesn't exist."""
+    """Return whether a file on disk differs from the index, or None if it doesn't exist."""
     path = os.path.join(root, entry.path)
     folder = os.path.realpath(os.path.dirname(path))
     real = os.path.realpath(root)

@@ -47,7 +47,7 @@ class WorktreeState:
     large: frozenset[bytes] = frozenset()
 
     def read(self, blob_id: bytes) -> bytes | None:
-        """Read content from disk; None if the file has changed or is gone."""
+        """Read content from disk; return None if the file has changed or is gone."""
         for path in self.paths_by_blob.get(blob_id, ()):
             try:
                 text = _read(os.path.join(self.root, path))
@@ -59,7 +59,7 @@ class WorktreeState:
         return None
 
     def size(self, blob_id: bytes) -> int | None:
-        """Return the size of the content in bytes; None if the file is gone."""
+        """Return the size of the content in bytes, or None if the file is gone."""
         for path in self.paths_by_blob.get(blob_id, ()):
             try:
                 return os.lstat(os.path.join(self.root, path)).st_size
@@ -101,7 +101,7 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
 
 
 def find_state(repository: Repository, commit: CommitId) -> WorktreeState | None:
-    """Return a recent or current state of this process by its name; None for any other."""
+    """Return a recent or current state of this process by its name, or None for any other."""
     states = _states.get(repository.key)
     state = None if states is None else states.get(commit)
     if state is None:
@@ -178,7 +178,7 @@ class ObjectReader(StoreReader):
         return None if state is None else state.size(blob_id)
 
     def _current(self) -> WorktreeState | None:
-        """Return the state on disk; None if there is none, or if it is gone or damaged."""
+        """Return the state on disk, or None if there is none, or if it is gone or damaged."""
         if self._state is None and self.repository.worktree and not self._state_failed:
             try:
                 self._state = current_state(self.repository)

@@ -174,7 +174,7 @@ class EmbeddedBackend:
                 events.close()
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """Return matches and files by the columns `by`, counted in the engine; None if only a stream can answer."""
+        """Return matches and files by the columns `by`, counted in the engine, or None if only a stream can answer."""
         # In the engine's order. Other columns need the rows themselves.
         columns = [name for name in _GROUPS if name in by]
         if len(columns) != len(by):

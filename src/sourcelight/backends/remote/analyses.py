@@ -163,7 +163,7 @@ def arguments_of(request: SearchRequest) -> dict[str, Any]:
 
 
 def explanation_of(answer: ToolResult) -> Mapping[str, Any] | None:
-    """Return the explanation in an answer, with its ``text``; None if it has none.
+    """Return the explanation in an answer, with its ``text``, or None if it has none.
 
     Raises
     ------

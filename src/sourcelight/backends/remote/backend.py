@@ -217,7 +217,7 @@ class RemoteBackend:
         return None
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """Return the service's explanation of a query; None if the service doesn't explain queries.
+        """Return the service's explanation of a query, or None if the service doesn't explain queries.
 
         Raises
         ------

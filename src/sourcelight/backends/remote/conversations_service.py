@@ -161,7 +161,7 @@ def json_text(body: str, key: str) -> str:
 
 
 def parse_time(text: Any) -> datetime | None:
-    """Parse a time of the wire; None if it isn't one."""
+    """Parse a time of the wire; return None if it isn't one."""
     try:
         return datetime.fromisoformat(str(text))
     except ValueError:

@@ -223,7 +223,7 @@ class Credential(Protocol):
     """Makes the ``Authorization`` header of each request, fresh when it is sent."""
 
     async def authorization(self) -> Secret | None:
-        """Return the value of the header; None without a credential."""
+        """Return the value of the header, or None without a credential."""
 
     async def renew(self, refused: Secret) -> Secret | None:
         """Return the next value to try after a service refused one, or None."""
@@ -293,7 +293,7 @@ class RetryPolicy:
     max_retry_after_s: float = 20.0
 
     def retry_wait_s(self, attempt: int, error: SourcelightError, statuses: Collection[int]) -> float | None:
-        """Return the seconds to wait before the next attempt; None when the error is final.
+        """Return the seconds to wait before the next attempt, or None when the error is final.
 
         Parameters
         ----------
@@ -396,7 +396,7 @@ def refusal_error(
 
 
 def retry_after_seconds(retry_after: str) -> float | None:
-    """Return the seconds of a ``Retry-After`` header; None when it can't be parsed."""
+    """Return the seconds of a ``Retry-After`` header, or None when it can't be parsed."""
     if retry_after.strip().isdecimal():
         return float(retry_after)
 

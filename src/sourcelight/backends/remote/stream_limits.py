@@ -34,7 +34,7 @@ class ItemLimits:
         self._dropped_alerts = self._dropped_filters = 0
 
     def cut_alert(self, event: Alert | ErrorEvent) -> Alert | ErrorEvent | None:
-        """Return an alert or error with texts of bounded length; None for one more than are kept.
+        """Return an alert or error with texts of bounded length, or None for one more than are kept.
 
         The first error is always kept, so that a flood of alerts can't hide a failed search.
         """

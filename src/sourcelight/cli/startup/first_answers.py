@@ -42,7 +42,7 @@ def start_early_answers(words: Sequence[str]) -> EarlyAnswers | None:
 
 
 def read_serve_options(words: Sequence[str]) -> ServeOptions | None:
-    """Return the options of ``sourcelight serve``; None where `words` may be wrong, or need the framework.
+    """Return the options of ``sourcelight serve``, or None where `words` may be wrong, or need the framework.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class FederatedBackend:
         return None
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """Return the explanations of a query by each service; None without any."""
+        """Return the explanations of a query by each service, or None without any."""
         return await explanation_of(self.services, request)
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:

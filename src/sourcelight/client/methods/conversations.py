@@ -359,7 +359,7 @@ def _asker(backend: Backend) -> str:
 
 
 async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, CommitId]] | None:
-    """Return names and commits of the repositories that a question would cover; None if unknown."""
+    """Return names and commits of the repositories that a question would cover, or None if unknown."""
     if revision is not None and not _HEX.fullmatch(revision):
         return None
     repositories = await backend.repositories()

@@ -248,7 +248,7 @@ class ShowsOverview:
 
 
 def _overview(backend: Backend) -> tuple[RepositoryOverview, ...] | None:
-    """Return the data that the backend has without a request; None for a service and for a closed client."""
+    """Return the data that the backend has without a request, or None for a service and for a closed client."""
     try:
         return backend.features.overview()
     except (SourcelightError, OSError, RuntimeError):

@@ -215,7 +215,7 @@ def everything(text: str, pattern_type: str, version: str = "V3") -> str:
 
 
 def is_bounded(text: str, pattern_type: str, version: str = "V3") -> bool:
-    """Return whether a query limits its matches or its time; False if it can't be parsed."""
+    """Return whether a query limits its matches or its time, or False if it can't be parsed."""
     try:
         query = parse(text, pattern_type, version=version)
     except QueryError:

@@ -56,7 +56,7 @@ class Trailer:
 
     @property
     def person(self) -> tuple[str, str] | None:
-        """Name and address of a value such as ``Ada <ada@example.org>``; None for other values."""
+        """Name and address of a value such as ``Ada <ada@example.org>``; return None for other values."""
         match = _PERSON.match(self.value)
         return (match[1], match[2].strip()) if match else None
 
@@ -80,7 +80,7 @@ def trailers_of(message: str) -> list[Trailer]:
 
 
 def trailer_of_line(line: str) -> Trailer | None:
-    """Read one line as a trailer, wherever it is; None if it doesn't have the form."""
+    """Read one line as a trailer, wherever it is; return None if it doesn't have the form."""
     match = _TOKEN.match(line)
     return Trailer(match[1], line[match.end() :].strip(_SPACES)) if match else None
 

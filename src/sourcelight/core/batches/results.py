@@ -85,7 +85,7 @@ def time_text(instant: datetime) -> str:
 
 
 def utc_time(text: str) -> datetime | None:
-    """Return an RFC 3339 text as a time in UTC; None without a text, for Go's zero time, and for unparsable text."""
+    """Return an RFC 3339 text as a time in UTC, or None without a text, for Go's zero time, and for unparsable text."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

@@ -60,7 +60,7 @@ class MatchRows:
         return pa.nulls(len(self), pa.string())
 
     def codes(self, name: str) -> Int64Array:
-        """Return a number for each row that is the same only for the same text; -1 for null."""
+        """Return a number for each row that is the same only for the same text, or -1 for null."""
         if name not in self:
             return np.full(len(self), -1, np.int64)
         column = self.batch.column(name)

@@ -123,7 +123,7 @@ def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[
 def compare_versions(
     old: tuple[str, Sequence[str]] | None, new: tuple[str, Sequence[str]] | None
 ) -> NotebookDiff | None:
-    """Compare two versions of a file, each given as path and lines, or None if it doesn't exist.
+    """Compare two versions of a file, each given as path and lines; return None if it doesn't exist.
 
     Returns None for a notebook that can't be read, or that has too many cells to be aligned.
     """
@@ -190,7 +190,7 @@ class _Alignment:
                 yield from _versions(old_cells, new_cells)
 
     def compare(self, old: CellText | None, new: CellText | None) -> ChangedText | None:
-        """Return the differences between two texts; None without any."""
+        """Return the differences between two texts, or None without any."""
         if (b"" if old is None else old.text) == (b"" if new is None else new.text):
             return None
         return ChangedText(old, new, tuple(self._lines(_lines(old), _lines(new))))

@@ -27,13 +27,13 @@ class ShownLine(NamedTuple):
 
 
 def item_text(line: str) -> str | None:
-    """Return the text of a line of JSON that is one string of a list; None for any other line."""
+    """Return the text of a line of JSON that is one string of a list, or None for any other line."""
     match = _ITEM.fullmatch(line)
     return None if match is None else _decode(match[1]).removesuffix("\n")
 
 
 def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> ShownLine | None:
-    """Return the string of a cell in a line of JSON, with or without a key; None for any other line.
+    """Return the string of a cell in a line of JSON, with or without a key, or None for any other line.
 
     Of a line with several strings, such as a notebook that is one line, it is the string with the first span, and of a
     string with several lines the line with that span.
@@ -127,7 +127,7 @@ class SourceLines(NamedTuple):
 
 
 def source_lines(path: str, data: bytes) -> SourceLines | None:
-    """Return the sources of a Jupyter notebook at their lines in the file; None for any other file.
+    """Return the sources of a Jupyter notebook at their lines in the file, or None for any other file.
 
     A file that has only the name of a notebook gets empty lines.
     """

@@ -207,7 +207,7 @@ class CellDocument:
         return [text.file_start for text in texts], texts
 
     def text_at(self, offset: int) -> tuple[CellText, Fragment] | None:
-        """Return the text of the cell at a byte of the file, and its fragment; None for a byte outside of cells."""
+        """Return the text of the cell at a byte of the file, and its fragment, or None for a byte outside of cells."""
         starts, texts = self._by_start
         number = bisect.bisect_right(starts, offset) - 1
         if number < 0:
@@ -219,7 +219,7 @@ class CellDocument:
         return (text, fragment) if offset < fragment.end else None
 
     def place_at(self, offset: int) -> CellPlace | None:
-        """Return the position in a cell of a byte of the file; None for a byte outside all cells."""
+        """Return the position in a cell of a byte of the file, or None for a byte outside all cells."""
         position = self.text_at(offset)
         if position is None:
             return None

@@ -124,7 +124,7 @@ def string_table(data: bytes) -> StringTable:
 
 
 def load_json(data: bytes) -> Any:
-    """Return the value of a JSON text; None if orjson refuses it, or if its values may fill the memory."""
+    """Return the value of a JSON text, or None if orjson refuses it, or if its values may fill the memory."""
     if len(data) > SMALL_BYTES and sum(map(data.count, (b",", b":", b"[", b"{"))) > MAX_VALUES:
         return None
     try:

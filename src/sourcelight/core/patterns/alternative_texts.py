@@ -60,6 +60,6 @@ class AlternativeTexts(CompiledPattern):
 
 
 def alternative_texts(words: Sequence[str]) -> AlternativeTexts | None:
-    """Return the pattern ``(foo|bar)``, of words in ASCII and with their case; None if it needs a parser."""
+    """Return the pattern ``(foo|bar)``, of words in ASCII and with their case, or None if it needs a parser."""
     texts = [word.encode() for word in words]
     return AlternativeTexts(texts) if are_separate(texts) else None

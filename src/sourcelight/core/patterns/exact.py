@@ -128,7 +128,7 @@ class ClassRuns:
 
 
 def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
-    """Return a pattern without empty matches as runs of a class; None when it is anything else."""
+    """Return a pattern without empty matches as runs of a class, or None when it is anything else."""
     node = tree
     while isinstance(node, Concat) and len(node.parts) == 1:
         node = node.parts[0]

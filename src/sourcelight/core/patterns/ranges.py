@@ -245,7 +245,7 @@ def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
 
 
 def _find_few(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> Int64Array | None:
-    """Find a text that occurs a few times, in one pass; None if there are more."""
+    """Find a text that occurs a few times, in one pass; return None if there are more."""
     # To sample first reads a megabyte twice, which for a rare text is all that there is to do.
     find, width = haystack.find, len(text)
     starts: list[int] = []

@@ -57,7 +57,7 @@ def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
 
 
 def exact_texts(tree: Node) -> Texts | None:
-    """Return all texts that a tree matches, in bytes as they are, its anchors left out; None if they are many."""
+    """Return all texts that a tree matches, in bytes as they are, its anchors left out, or None if they are many."""
     return _texts_of(tree, fold_case=False).exact
 
 

@@ -255,7 +255,7 @@ class _SyntaxReader:
         return branches[0] if len(branches) == 1 else Alternate(tuple(branches))
 
     def bounds(self) -> tuple[int, int | None, int] | None:
-        """Read ``{n}``, ``{n,}`` or ``{n,m}``: return minimum, maximum and end; None for a plain brace."""
+        """Read ``{n}``, ``{n,}`` or ``{n,m}``: return minimum, maximum and end; return None for a plain brace."""
         close = self.source.find("}", self.position)
         minimum, comma, maximum = self.source[self.position + 1 : close].partition(",") if close > 0 else ("", "", "")
         numbers = [minimum, maximum] if maximum else [minimum]
@@ -449,7 +449,7 @@ def nullable(node: Node) -> bool:
 
 
 def never_empty(syntax: ParsedPattern) -> ParsedPattern | None:
-    """Return ``E+`` for ``E*``: the pattern with its non-empty matches alone; None for any other pattern.
+    """Return ``E+`` for ``E*``: the pattern with its non-empty matches alone, or None for any other pattern.
 
     A greedy ``E*`` tries one more E first, so its non-empty matches are those of ``E+``; a lazy one is empty at once.
     """
@@ -478,7 +478,7 @@ def anchors(node: Node) -> frozenset[AnchorKind]:
 
 
 def plain_text(node: Node) -> bytes | None:
-    """Return the only text that a tree matches; None when there are several, or none."""
+    """Return the only text that a tree matches, or None when there are several, or none."""
     parts = node.parts if isinstance(node, Concat) else (node,)
     text = ""
     for part in parts:

@@ -108,7 +108,7 @@ def are_separate(texts: Collection[bytes]) -> bool:
 
 
 def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Int64Array) -> Prefilter | None:
-    """Return the prefilter with the fewest places in a sample; None when all have so many that RE2 is as fast."""
+    """Return the prefilter with the fewest places in a sample, or None when all have so many that RE2 is as fast."""
     if not choices:
         return None
 

@@ -77,7 +77,7 @@ def _pattern(line: str) -> tuple[str, str, str]:
 
 
 def _value(word: str) -> tuple[str, bool | None]:
-    """Return an attribute and whether it is set; None if it is unspecified or has another value."""
+    """Return an attribute and whether it is set, or None if it is unspecified or has another value."""
     if word.startswith("-"):
         return word[1:], False
     if word.startswith("!"):

@@ -175,7 +175,7 @@ def quote_text(text: str) -> str:
 
 
 def boolean(value: str) -> bool | None:
-    """Return the boolean of a ``case:`` value; None if it isn't one."""
+    """Return the boolean of a ``case:`` value, or None if it isn't one."""
     lowered = value.lower()
     if lowered in {"y", "yes"} or value in _TRUE:
         return True
@@ -183,12 +183,12 @@ def boolean(value: str) -> bool | None:
 
 
 def yes_no_only(value: str) -> str | None:
-    """Return ``yes``, ``no`` or ``only``; None if `value` isn't one of their spellings."""
+    """Return ``yes``, ``no`` or ``only``, or None if `value` isn't one of their spellings."""
     return _YES_NO_ONLY.get(value)
 
 
 def duration_s(value: str) -> float | None:
-    """Return the seconds of a duration such as ``1m30s``; None if it isn't one. A unit is required."""
+    """Return the seconds of a duration such as ``1m30s``, or None if it isn't one. A unit is required."""
     if _DURATION.match(value) is None:
         return None
     seconds = sum(float(number) * _UNITS_S[unit] for number, unit in _DURATION_PART.findall(value))
@@ -198,7 +198,7 @@ def duration_s(value: str) -> float | None:
 
 
 def nearest_value(name: str, value: str) -> str | None:
-    """Return the known value of a field that a misspelled `value` may mean; None if none is similar.
+    """Return the known value of a field that a misspelled `value` may mean, or None if none is similar.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def _parse_cached(text: str, pattern_type: str | None, version: str) -> Query:
 
 @functools.lru_cache(maxsize=64)
 def parse_shape(text: str, words: int, pattern_type: str | None, version: str) -> Query | None:
-    """Parse the shape of queries with so many words; None if other words may change how the query is read."""
+    """Parse the shape of queries with so many words; return None if other words may change how the query is read."""
     try:
         shape = _parse(text, pattern_type, version, None)
     except QueryError:
@@ -191,7 +191,7 @@ def check_text(text: str) -> None:
 
 
 def effective_type(value: str) -> str | None:
-    """Return the pattern type of ``patternType:value``; None for an unknown value."""
+    """Return the pattern type of ``patternType:value``, or None for an unknown value."""
     return NAMED_TYPES.get(value)
 
 

@@ -21,7 +21,7 @@ _STAND_IN = re.compile(rf"{_NAME}(\d+)z")
 
 
 def split_query(text: str) -> tuple[str, list[str]] | None:
-    """Return the shape of a query and its words; None without words.
+    """Return the shape of a query and its words, or None without words.
 
     The words of an alternation, ``/(foo|bar)/``, have a shape of their own, as the parser has none for them.
     """
@@ -35,7 +35,7 @@ def split_query(text: str) -> tuple[str, list[str]] | None:
 
 
 def split_words(text: str) -> tuple[str, list[str]] | None:
-    """Return the shape of a query and the words that its stand-ins replace; None without such words."""
+    """Return the shape of a query and the words that its stand-ins replace, or None without such words."""
     # The texts between words, with the words at odd places.
     parts = _WORD.split(text)
     if len(parts) == 1 or _NAME in text:

@@ -111,7 +111,7 @@ def encode_answer(answer: ToolResult) -> Iterator[bytes]:
 
 
 def encode_error(error: BaseException) -> bytes | None:
-    """Return the event of an error whose text is for the caller; None for any other."""
+    """Return the event of an error whose text is for the caller, or None for any other."""
     name = type(error).__name__
     if not isinstance(error, SourcelightError) or name not in _FACTS:
         return None

@@ -54,7 +54,7 @@ _WITH_ATTRIBUTES = frozenset({"commit_search", "find_references", "nls_search"})
 
 
 def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
-    """Return the columns of the table that a DataFrame came from, by its `attrs`; None if they don't name one."""
+    """Return the columns of the table that a DataFrame came from, by its `attrs`, or None if they don't name one."""
     tool = TOOLS.get(str(attrs.get("call") or ""))
     if tool is not None:
         return COLUMNS[tool.columns]

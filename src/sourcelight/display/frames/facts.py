@@ -154,7 +154,7 @@ def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *,
 
 
 def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """Return DataFrame of the rows that a call reported before it was stopped; None without rows."""
+    """Return DataFrame of the rows that a call reported before it was stopped, or None without rows."""
     import pyarrow as pa
 
     if not rows:

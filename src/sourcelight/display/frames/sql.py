@@ -43,7 +43,7 @@ class SqlTables:
 
 @singledispatch
 def sql_tables(value: object) -> SqlTables | None:
-    """Return the tables of a result; None for a table of another package. Classes of results register themselves."""
+    """Return the tables of a result, or None for a table of another package. Classes of results register themselves."""
     del value
     return None
 

@@ -102,7 +102,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
 
 
 def _function_at(tree: Tree, definition: Definition) -> Node | None:
-    """Return the function whose name is at a definition; None if it has no body."""
+    """Return the function whose name is at a definition, or None if it has no body."""
     end = definition.offset + len(definition.name.encode())
     node = tree.root_node.descendant_for_byte_range(definition.offset, end)
     for _ in range(_MAX_DEPTH):

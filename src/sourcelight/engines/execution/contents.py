@@ -55,11 +55,11 @@ class FileReader(Protocol):
     """Reads files of targets: an `IndexStore`, or its replacement until there is an index."""
 
     def read(self, target: Target, path: str) -> bytes | None:
-        """Return the content of a file; None if it doesn't exist, or matches by name only."""
+        """Return the content of a file, or None if it doesn't exist or matches by name only."""
         ...
 
     def cells_of(self, target: Target, path: str) -> CellDocument | None:
-        """Return the cells of a file; None if it isn't a readable notebook."""
+        """Return the cells of a file, or None if it isn't a readable notebook."""
         ...
 
 

@@ -151,7 +151,7 @@ class FastPath:
         return parts is not None and _key(request, parts[0], viewer) in self._shapes
 
     def answer(self, request: SearchRequest, viewer: Viewer, limits: FastPathLimits = AT_ONCE) -> list[Event] | None:
-        """Return all events of a search; None if it needs the pipeline.
+        """Return all events of a search, or None if it needs the pipeline.
 
         The caller must have made sure that the repositories haven't changed since the last scan of the catalog.
         """
@@ -335,7 +335,7 @@ class FastPath:
 
 
 def _split(request: SearchRequest) -> tuple[str, list[str]] | None:
-    """Return the shape of a query and its words; None if the fast path doesn't support the request."""
+    """Return the shape of a query and its words, or None if the fast path doesn't support the request."""
     asks_for_lines = not request.chunk_matches and not request.trace and request.timeout_s is None
     if not asks_for_lines or len(request.query) > _MAX_CHARACTERS:
         return None
@@ -379,7 +379,7 @@ def _is_answerable(plan: Plan) -> bool:
 
 
 def _prepare(plan: Plan, shape: Query, *, is_alternation: bool) -> PreparedQuery | None:
-    """Return the text query of a shape with stand-ins for words; None if it has more than literals."""
+    """Return the text query of a shape with stand-ins for words, or None if it has more than literals."""
     text = vary(plan, shape.plan[0]).text
     if text is None or (is_alternation and plan.alternative.boost):
         return None
@@ -399,7 +399,7 @@ def _is_literal(term: FileTerm) -> bool:
 
 
 def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None:
-    """Return the text query of a shape with other words; None if a repository's name has one, or two are equal."""
+    """Return the text query of a shape with other words, or None if a repository's name has one, or two are equal."""
     if shape.prepared.has_regexp:
         alternation = None if any(word.lower() in shape.names for word in words) else alternative_texts(words)
         term = shape.prepared.terms[0]

@@ -149,7 +149,7 @@ class LocalEngine(IndexedRepositories):
             self.fast_path.learn(source)
 
     def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> list[Event] | None:
-        """Return the events of `stream` of a small search that waits for nothing; None for others."""
+        """Return the events of `stream` of a small search that waits for nothing, or None for others."""
         return self.fast_path.answer(request, viewer) if self.is_unchanged() else None
 
     def count(

@@ -256,7 +256,7 @@ class LocalSource:
             return any(batch.num_rows for batch in batches)
 
     def may_find_in_any_case(self) -> bool:
-        """Return whether these plans may match if case is ignored; True if only another query can tell."""
+        """Return whether these plans may match if case is ignored, or True if only another query can tell."""
         if self.repositories.indexing.is_running:
             return True
 

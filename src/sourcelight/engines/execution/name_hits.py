@@ -76,7 +76,7 @@ class _NameMatcher:
         self._compiled: dict[Pattern, CompiledPattern | None] = {}
 
     def spans(self, node: Node | None, name: bytes) -> list[tuple[int, int]] | None:
-        """Return the spans in a name that matches; None if it doesn't."""
+        """Return the spans in a name that matches, or None if it doesn't."""
         if isinstance(node, Pattern):
             return self._pattern_spans(node, name)
         if not isinstance(node, And | Or):

@@ -203,7 +203,7 @@ def _visible_targets(
 
 
 def _mask(terms: OpenedTerms, texts: Sequence[TextQuery]) -> BoolArray | None:
-    """Return a mask of the files that pass one of the filters; None for all."""
+    """Return a mask of the files that pass one of the filters, or None for all."""
     masks = [terms.snapshot.passing_files(text.files, text.languages) for text in texts]
     # None means all files, so one None among alternatives lets all files pass.
     narrow = [mask for mask in masks if mask is not None]

@@ -51,7 +51,7 @@ class Limits:
     max_timeout_s: float | None = None
 
     def timeout_s(self, asked_s: float | None, *, has_count: bool) -> float | None:
-        """Return seconds that a search may take; None for no limit.
+        """Return seconds that a search may take, or None for no limit.
 
         A search with ``count:`` and without ``timeout:`` has the maximum (query-language reference, limits and time).
         """

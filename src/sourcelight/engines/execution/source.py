@@ -55,7 +55,7 @@ class SearchTask:
         return limit_of(self.query.plan, self.request.default_matches or limits.matches)
 
     def allowed_s(self, limits: Limits) -> float | None:
-        """Return the seconds that the search may take; None without a limit."""
+        """Return the seconds that the search may take, or None without a limit."""
         plan, request_timeout_s = self.query.plan, self.request.timeout_s
         timeouts = [alternative.timeout_s() for alternative in plan]
         longest = max((timeout for timeout in timeouts if timeout is not None), default=None)

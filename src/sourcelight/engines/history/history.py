@@ -353,7 +353,7 @@ class History:
         )
 
     def position(self, oid: str) -> int | None:
-        """Return the number of a commit by its 40 hex digits; None when it is not here."""
+        """Return the number of a commit by its 40 hex digits, or None when it is not here."""
         raw = bytes.fromhex(oid)
         for base, segment in zip(self.bases.commits, self.segments, strict=False):
             local_position = segment.find(raw)

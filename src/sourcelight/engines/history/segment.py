@@ -100,7 +100,7 @@ class Segment:
         return oid_keys(self["oid"].reshape(-1, 20))[self["oid_order"]]
 
     def find(self, oid: bytes) -> int | None:
-        """Return the number of a commit in this segment by its 20 bytes; None if it is not here."""
+        """Return the number of a commit in this segment by its 20 bytes, or None if it is not here."""
         key = np.frombuffer(oid[:8], ">u8").astype(np.uint64)[0]
         oids = self["oid"].reshape(-1, 20)
         order = self["oid_order"]

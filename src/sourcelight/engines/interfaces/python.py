@@ -150,7 +150,7 @@ def _aliases(node: Node, data: bytes, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
-    """Return the names of ``__all__`` and their lines; None without one, or where it is computed."""
+    """Return the names of ``__all__`` and their lines, or None without one, or where it is computed."""
     names: dict[str, int] | None = None
     for statement in root.named_children:
         assignment = statement.named_children[0] if statement.type == "expression_statement" else None

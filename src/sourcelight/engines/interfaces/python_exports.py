@@ -134,7 +134,7 @@ class PythonExports:
         ]
 
     def _follow_alias(self, path: str, name: str) -> _Definition | None:
-        """Return the function or class that a name of a module is bound to by assignments; None for other names."""
+        """Return the function or class that a name of a module is bound to by assignments, or None for other names."""
         definition: _Definition | None = _Definition(path, name)
         for _ in range(MAX_CHAIN):
             if definition is None:
@@ -293,7 +293,7 @@ class PythonExports:
         return f"{module_of(path)}.{definition.name}" if is_listed else ""
 
     def _file_of(self, path: str, module: str) -> str | None:
-        """Return the file of a module as another one names it; None for one that the tree doesn't have."""
+        """Return the file of a module as another one names it, or None for one that the tree doesn't have."""
         name = module.lstrip(".")
         level = len(module) - len(name)
         directories = path.split("/")[:-1]

@@ -122,12 +122,12 @@ class Session:
         self.language = language
 
     def parsed_file(self, document: Document, parsed_type: type[_Parsed]) -> _Parsed | None:
-        """Return a parsed file; None when its language has another type of parsed files, or it can't be parsed."""
+        """Return a parsed file, or None when its language has another type of parsed files, or it can't be parsed."""
         parsed = self.workspace.parsed_file(document)
         return parsed if isinstance(parsed, parsed_type) else None
 
     def cursor(self, document: Document, offset: int) -> Cursor | None:
-        """Return the cursor of the smallest node at a byte offset; None for a file that can't be parsed."""
+        """Return the cursor of the smallest node at a byte offset, or None for a file that can't be parsed."""
         parsed = self.workspace.parsed_file(document)
         if parsed is None:
             return None
@@ -180,7 +180,7 @@ class Language(Protocol):
     """Whether the call of a type converts a value, rather than running a constructor."""
 
     def parse(self, name: str, text: bytes, deadline: float) -> ParsedFile | None:
-        """Parse a file; None when that isn't done at `deadline` (of `time.monotonic`).
+        """Parse a file; return None when that isn't done at `deadline` (of `time.monotonic`).
 
         The result depends on text and language alone, so that one serves every commit that has the blob. Threads share
         it: a lazy part must be assigned only when it is complete.
@@ -215,7 +215,7 @@ class Language(Protocol):
         ...
 
     def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:
-        """Return the file that an import means; None when no visible repository has it.
+        """Return the file that an import means, or None when no visible repository has it.
 
         `module` and `member` are as in `symbols.Import`: the module as written, leading dots included, and the name
         that is imported from it, empty or ``*`` for all.

@@ -227,7 +227,7 @@ class Project:
         return path in self._numbers
 
     def document(self, path: bytes) -> Document | None:
-        """Return the file at a path; None for a path without a file."""
+        """Return the file at a path, or None for a path without a file."""
         number = self._numbers.get(path)
         return None if number is None else self.document_at(number)
 

@@ -106,7 +106,7 @@ class NamedDefinition:
 
 
 def tables_of(project: Project, workspace: Workspace) -> Sequence[SymbolTable | None]:
-    """Return the definition tables of a project, one per shard; None for a table that isn't built yet."""
+    """Return the definition tables of a project, one per shard, or None for a table that isn't built yet."""
     if project.snapshot is None:
         return [None]
     try:
@@ -232,7 +232,7 @@ def imports_of(document: Document, workspace: Workspace) -> list[Import]:
 
 
 def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, int] | None:
-    """Return the table of a file and its document number in it; None while there is none."""
+    """Return the table of a file and its document number in it, or None while there is none."""
     snapshot = document.project.snapshot
     if snapshot is None or snapshot.view.reason[document.number]:
         return None
@@ -245,7 +245,7 @@ def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, 
 
 
 def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] | None:
-    """Return the modules that a project imports, as written; None while its tables are not complete."""
+    """Return the modules that a project imports, as written, or None while its tables are not complete."""
     complete_tables = [table for table in tables_of(project, workspace) if table is not None]
     if len(complete_tables) != len(project.snapshot.shards if project.snapshot is not None else [None]):
         return None

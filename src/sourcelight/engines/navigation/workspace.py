@@ -144,7 +144,7 @@ class FileParser(Protocol):
     """Parses the files of a language."""
 
     def parse(self, language: str, text: bytes) -> ParsedFile | None:
-        """Parse a file; None when it takes too long."""
+        """Parse a file; return None when it takes too long."""
         ...
 
 
@@ -361,7 +361,7 @@ class Workspace:
                 yield self._open(repository, "")
 
     def parsed_file(self, document: Document) -> ParsedFile | None:
-        """Return the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
+        """Return the parsed file, or None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
         self.note_unreadable(document)
         parser = self.navigator.parser_of(document.language)
         if parser is None:

@@ -96,7 +96,7 @@ class RankedDefinitions:
             self.request([self.targets[key] for key in incomplete])
 
     def positions(self, repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
-        """Return the definitions in some files; None while definitions of the repository are being indexed."""
+        """Return the definitions in some files, or None while definitions of the repository are being indexed."""
         key = repository, revision
         try:
             return self._positions(self.targets[key], paths, parses=key in self._complete)

@@ -85,7 +85,7 @@ def has_match(
     cancellation: Cancellation,
     corpora: CorpusCache,
 ) -> bool | None:
-    """Return whether a query has a match; None if it needs a search. Raises `IndexDamaged`."""
+    """Return whether a query has a match, or None if it needs a search. Raises `IndexDamaged`."""
     prepared = prepare(query)
     try:
         for group in open_groups(targets, cancellation):

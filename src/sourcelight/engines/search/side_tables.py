@@ -84,7 +84,7 @@ class SideTable(Generic[T]):
     read: Callable[[SectionFile], T]
 
     def open(self, folder: TextIndexFolder, name: str) -> T | None:
-        """Open a table and check all of its bytes; None if it is missing, damaged or of another format."""
+        """Open a table and check all of its bytes; return None if it is missing, damaged or of another format."""
         try:
             file = SectionFile(folder.path / name, self.kind)
             # All bytes at once: tables are small, and a damaged one is found before a search depends on it.
@@ -169,7 +169,7 @@ class OpenTables(Generic[T]):
         self._open: LruCache[tuple[str, str], T | None] = LruCache(_MAX_OPEN_TABLES)
 
     def tables(self, folder: TextIndexFolder, shards: Iterable[Shard]) -> list[T | None]:
-        """Open the table of each shard; None without a usable one."""
+        """Open the table of each shard; return None without a usable one."""
         names = folder.side_tables(self._side_table.kind)
         return [self._table(folder, names[shard.name], shard) if shard.name in names else None for shard in shards]
 

@@ -98,7 +98,7 @@ class SmallSearch:
     limits: SmallSearchLimits
 
     def run(self) -> SmallResult | None:
-        """Return all matches; None if a limit is exceeded."""
+        """Return all matches, or None if a limit is exceeded."""
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
@@ -227,7 +227,7 @@ class SmallSearch:
         return _NOT_SO_SPELLED if sensitive else _ABSENT
 
     def _result(self, collector: MatchCollector, max_copies: int) -> SmallResult | None:
-        """Return the collected matches; None if their text is too long."""
+        """Return the collected matches, or None if their text is too long."""
         if collector.text_bytes * max_copies > self.limits.text_bytes:
             return None
         return SmallResult(collector.take_batch().batches[0])

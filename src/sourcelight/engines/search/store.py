@@ -124,7 +124,7 @@ class IndexStore:
         return retry_without_damaged(run, targets, self._note_damage)
 
     def has_match(self, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation) -> bool | None:
-        """Return whether a query has a match; None if it needs `search`."""
+        """Return whether a query has a match, or None if it needs `search`."""
         if query.cells:
             return None
         try:
@@ -151,19 +151,19 @@ class IndexStore:
             return searcher.count(self.open, targets, query, by, cancellation, self._corpora, note)
 
     def read(self, target: Target, path: str) -> bytes | None:
-        """Return the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
+        """Return the content of a file, or None when there is none or it is matched by name only. Raises as `open`."""
         with self._noting_damage():
             return self.open(target)[0].text_of(path)
 
     def cells_of(self, target: Target, path: str) -> CellDocument | None:
-        """Return the cells of a file; None without readable cells. Raises as `open`."""
+        """Return the cells of a file, or None without readable cells. Raises as `open`."""
         with self._noting_damage():
             snapshot = self.open(target)[0]
             file = snapshot.view.file_number(path.encode())
             return None if file is None else self.cells_at(target, snapshot, file)
 
     def cells_at(self, target: Target, snapshot: OpenedCommit, file: int) -> CellDocument | None:
-        """Return the cells of a file of an opened commit; None without readable cells."""
+        """Return the cells of a file of an opened commit, or None without readable cells."""
         cells = self._cells.reader.read(target, snapshot, file)
         return None if isinstance(cells, str) else cells
 
@@ -502,7 +502,7 @@ class IndexStore:
         return self._corpora.get(snapshots)
 
     def definitions_of(self, target: Target, path: str | bytes) -> FileDefinitions | None:
-        """Return the definitions in one file; None when the file does not exist or is not parsed yet.
+        """Return the definitions in one file, or None when the file does not exist or is not parsed yet.
 
         Raises as `open` does.
         """

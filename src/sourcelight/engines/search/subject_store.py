@@ -40,7 +40,7 @@ class SubjectStore:
     _unwritten: LruCache[tuple[str, str], SubjectTable] = field(default_factory=lambda: LruCache(_MAX_UNWRITTEN))
 
     def open(self, folder: TextIndexFolder, target: Target) -> SubjectTable | None:
-        """Return the table of a target's commit; None when there is none that can be read."""
+        """Return the table of a target's commit, or None when there is none that can be read."""
         if not has_subjects(target):
             return None
 

@@ -167,7 +167,7 @@ class _TextJob:
         }
 
     def _small_tree(self) -> FileTree | None:
-        """Return the files of a commit that has little new content; None for any other commit.
+        """Return the files of a commit that has little new content, or None for any other commit.
 
         Raises `RepositoryError` for a commit whose tree exceeds the limits.
         """

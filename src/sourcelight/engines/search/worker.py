@@ -56,7 +56,7 @@ def build_locked(
 
 
 def is_built(folder: TextIndexFolder, commit: str, max_file_size: int, revision: str) -> bool:
-    """Return whether a folder has the index of a commit; False for a damaged manifest.
+    """Return whether a folder has the index of a commit, or False for a damaged manifest.
 
     A default revision needs a protected view: it is never deleted, and all of its documents are in shards.
     """

@@ -149,7 +149,7 @@ class ManifestFile(Generic[M]):
         return manifest
 
     def current_stamp(self) -> Stamp | None:
-        """Return a value that changes with every new manifest; None without one."""
+        """Return a value that changes with every new manifest, or None without one."""
         try:
             info = os.stat(self.path)  # noqa: PTH116 - for every search and repository, in half the time
         except (FileNotFoundError, NotADirectoryError):

@@ -48,7 +48,7 @@ class IndexJob(Protocol):
     """A piece of an update. Killed at any moment, it must leave the previous index usable."""
 
     def local_build(self) -> LocalBuild | None:
-        """Return how to build in this process; None when a worker should. What it raises is the job's failure."""
+        """Return how to build in this process, or None when a worker should. What it raises is the job's failure."""
         ...
 
     def worker_job(self, key: str) -> WorkerJob:

@@ -235,7 +235,7 @@ class StructurePool:
         return process
 
     def _take(self) -> _Process | None:
-        """Return a process that rests, or a new one; None if all are busy."""
+        """Return a process that rests, or a new one, or None if all are busy."""
         with self._lock:
             if self._busy_count >= self._workers:
                 return None

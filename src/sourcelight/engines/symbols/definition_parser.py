@@ -173,7 +173,7 @@ _parsers = _Parsers()
 
 
 def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
-    """Parse a text; None when that is not done at `deadline` (of `time.monotonic`)."""
+    """Parse a text; return None when that is not done at `deadline` (of `time.monotonic`)."""
     parser = _parsers.by_language.get(language)
     if parser is None:
         from tree_sitter import Parser

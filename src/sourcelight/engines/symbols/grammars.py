@@ -92,5 +92,5 @@ def version() -> str:
 
 
 def kind_code(kind: str) -> int | None:
-    """Return a kind's number, also for the spellings of ``select:`` (``enum-member``); None for an unknown kind."""
+    """Return a kind's number, also for the spellings of ``select:`` (``enum-member``), or None for an unknown kind."""
     return _CODES.get(kind.lower().replace("-", ""))

@@ -96,7 +96,7 @@ def gather(name: str, arguments: WireArguments, context: ToolContext) -> Partial
 
 
 def split_of(tool: Tool[Any]) -> Split[Any] | None:
-    """Return the two steps of a tool that can run on parts of the repositories; None for other tools."""
+    """Return the two steps of a tool that can run on parts of the repositories, or None for other tools."""
     run = handler_of(tool).run
     return run if isinstance(run, Split) else None
 

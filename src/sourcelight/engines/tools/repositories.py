@@ -80,7 +80,7 @@ def encode_cursor(name: str) -> str:
 
 
 def decode_cursor(cursor: str | None, argument: str, tool: str = "list_repos") -> str | None:
-    """Return the name that a cursor encodes; None without a cursor."""
+    """Return the name that a cursor encodes, or None without a cursor."""
     if not cursor:
         return None
 

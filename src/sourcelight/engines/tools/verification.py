@@ -117,7 +117,7 @@ def _in_line(line: str, number: int) -> Iterator[CodeReference]:
 
 
 def _parse_word(text: str, number: int) -> CodeReference | None:
-    """Return the citation that a word is; None for other words."""
+    """Return the citation that a word is, or None for other words."""
     end = _END.search(text, max(0, len(text) - 24))
     first, last = _range(end["a"] or end["c"], end["b"] or end["d"]) if end else (0, 0)
     remaining = text[: end.start()] if end else text
@@ -148,7 +148,7 @@ def _range(first: str | None, last: str | None) -> tuple[int, int]:
 
 
 def _parse_url(url: str, number: int) -> CodeReference | None:
-    """Parse the address of a file; None for other addresses."""
+    """Parse the address of a file; return None for other addresses."""
     try:
         parts = urlsplit(url)
     except ValueError:

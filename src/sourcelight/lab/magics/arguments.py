@@ -41,7 +41,7 @@ class MagicLine:
     rest: str = ""
 
     def last(self, name: str) -> str | None:
-        """Return the value of an option; None if it is absent."""
+        """Return the value of an option, or None if it is absent."""
         values = self.values.get(name)
         return values[-1] if values else None
 

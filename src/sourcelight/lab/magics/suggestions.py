@@ -196,7 +196,7 @@ def literal_at(code: str) -> Literal | None:
 
 
 def _end(code: str, position: int, quote: str) -> int:
-    """Return the end of a string, after its last quote, or of its line for a short one; -1 if it is open."""
+    """Return the end of a string, after its last quote, or of its line for a short one, or -1 if it is open."""
     while position < len(code):
         if code[position] == "\\":
             position += 2
@@ -230,7 +230,7 @@ def decode_literal(text: str, *, raw: bool) -> str:
 
 
 def encode_literal(text: str, quote: str, *, raw: bool) -> str | None:
-    """Return `text` escaped for such a literal; None if the literal can't contain it."""
+    """Return `text` escaped for such a literal, or None if the literal can't contain it."""
     if raw:
         return None if quote in text or text.endswith("\\") else text
     escaped = text.replace("\\", "\\\\")

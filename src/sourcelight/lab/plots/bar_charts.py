@@ -194,7 +194,7 @@ def ownership(
 
 
 def _bar_column(frame: Any, by: str | None) -> str | None:
-    """Return the column with a bar for each of its values: `by`, else the first with several; None without one."""
+    """Return the column with a bar for each of its values: `by`, else the first with several, or None without one."""
     if by:
         return by
     names = [name for name in ("directory", "path", "repository") if name in frame.columns]

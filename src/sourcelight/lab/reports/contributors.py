@@ -302,7 +302,7 @@ def _empty_report(
 
 
 def _read_people(code: Client, stages: ReportProgress, request: Request, missing_parts: list[str]) -> Frame | None:
-    """Read contributors, with the lines of the files that the summary counts; None if the service lacks them."""
+    """Read contributors, with the lines of the files that the summary counts; return None if the service lacks them."""
     ask = partial(stages.ask, "people", code.contributors, file_kinds=request.summary_kinds)
     return call_if_supported(lambda: ask(**request.people, **request.dates), "people", missing_parts)
 

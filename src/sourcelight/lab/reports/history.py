@@ -63,7 +63,7 @@ def fitting_period(commits: Frame) -> str:
 
 
 def total(frame: Frame, column: str) -> tuple[int | None, str]:
-    """Return the sum of a column and what it leaves out; None when no row has a value."""
+    """Return the sum of a column and what it leaves out, or None when no row has a value."""
     has_value = frame[column].notna()
     if len(frame) and not has_value.any():
         return None, NOT_PROVIDED

@@ -163,7 +163,7 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
 
 
 def find_browser() -> str | None:
-    """Return the path of an installed Chromium; None if there is none."""
+    """Return the path of an installed Chromium, or None if there is none."""
     browser = next((path for name in _NAMES if (path := shutil.which(name))), None)
     return browser or next((candidate for candidate in _PLACES if Path(candidate).exists()), None)
 

@@ -51,7 +51,7 @@ class CommitFiles:
     )
 
     def blob(self, commit: CommitId, path: bytes) -> bytes | None:
-        """Return the blob of a file; None if the commit lacks the file or can't be read."""
+        """Return the blob of a file, or None if the commit lacks the file or can't be read."""
         tree = self.reader.root(commit)
         *parents, name = path.split(b"/")
         for part in parents:

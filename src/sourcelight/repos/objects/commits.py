@@ -106,7 +106,7 @@ class CommitHeader:
 
 
 def read_commit(reader: StoreReader, commit: CommitId) -> CommitHeader | None:
-    """Read a commit; None if the object store lacks it, or it is too large."""
+    """Read a commit; return None if the object store lacks it, or it is too large."""
     data = reader.commit_data(commit)
     if data is None:
         return None
@@ -212,7 +212,7 @@ def ancestors_by_time(handle: pygit2.Repository, commit: CommitId) -> Iterator[t
 
 
 def _parse_commit(handle: pygit2.Repository, commit: CommitId) -> tuple[list[CommitId], int] | None:
-    """Return parents and committer time of a commit; None if it doesn't exist."""
+    """Return parents and committer time of a commit, or None if it doesn't exist."""
     kind, data = _read(handle, commit)
     if kind != _COMMIT:
         return None

@@ -83,7 +83,7 @@ def pack_keys(folder: str) -> Iterator[PackKey]:
 
 
 def open_pack(key: PackKey) -> Pack | None:
-    """Return a pack of `pack_keys`; None if it can't be read."""
+    """Return a pack of `pack_keys`, or None if it can't be read."""
     return _packs.get_or_make(key, lambda: _read_pack(key))
 
 
@@ -247,7 +247,7 @@ class Pack:
         return max_size
 
     def _read_entry(self, offset: int) -> tuple[int, int | None]:
-        """Return the expanded size of an entry and the offset of its base; None without a base."""
+        """Return the expanded size of an entry and the offset of its base, or None without a base."""
         head = _open_pack_files(self._key)[1].read(offset, _HEAD_BYTES)
         # gitformat-pack: three bits of type and four of size, then seven bits of size in each byte, the lowest first.
         kind, size, position = head[0] >> 4 & 7, head[0] & 15, 1

@@ -125,7 +125,7 @@ class StoreReader:
         return folders
 
     def root(self, commit: CommitId) -> bytes | None:
-        """Return the 20-byte id of a commit's top tree; None if the object store lacks the commit."""
+        """Return the 20-byte id of a commit's top tree, or None if the object store lacks the commit."""
         return self._root(commit)
 
     def commit_data(self, commit: CommitId) -> bytes | None:
@@ -136,7 +136,7 @@ class StoreReader:
             return None
 
     def folder(self, tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
-        """Return mode (octal digits), name and id of a tree's entries, in git's order; None if unreadable."""
+        """Return mode (octal digits), name and id of a tree's entries, in git's order, or None if unreadable."""
         data = self._read(tree_id, _TREE, MAX_FOLDER_BYTES)
         return None if data is None else _entries(data)
 
@@ -179,7 +179,7 @@ class StoreReader:
         return self._odb
 
     def _header(self, name: bytes) -> tuple[int, int] | None:
-        """Return kind and size of an object; None if it can't be read."""
+        """Return kind and size of an object, or None if it can't be read."""
         import pygit2
 
         odb = self._objects()
@@ -209,7 +209,7 @@ class StoreReader:
             return None
 
     def _root(self, commit: CommitId) -> bytes | None:
-        """Return the tree of a commit; None if the object store lacks the commit."""
+        """Return the tree of a commit, or None if the object store lacks the commit."""
         data = self.commit_data(commit)
         if data is None or not data.startswith(b"tree "):
             return None

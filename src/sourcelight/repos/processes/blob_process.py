@@ -169,7 +169,7 @@ class BlobProcess:
         return size + count
 
     def _answer(self, name: bytes, size: int, start: int, end: int) -> tuple[memoryview | None, int] | None:
-        """Return a content and the end of its answer, which begins at `start`; None if a part is still to come."""
+        """Return a content and the end of its answer, which begins at `start`, or None if a part is still to come."""
         data, digits = self._data, name.hex().encode()
         header = b"%s blob %d\n" % (digits, size)
         first = start + len(header)

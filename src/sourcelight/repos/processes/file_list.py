@@ -45,7 +45,7 @@ class FileList:
 
 
 def list_files(repository: Repository, commit: CommitId) -> FileList | None:
-    """Return the files of a commit with their sizes; None if `ObjectReader.tree` must tell.
+    """Return the files of a commit with their sizes, or None if `ObjectReader.tree` must tell.
 
     That is the case on systems other than Linux, if git is missing or fails, for example because a clone lacks a
     directory, and for a commit with more files or longer paths than are allowed whatever its directories are.

@@ -294,7 +294,7 @@ class Sessions:
         return secret
 
     def find(self, secret: str) -> BrowserSession | None:
-        """Return the session of a secret; None if there is none or it has ended."""
+        """Return the session of a secret, or None if there is none or it has ended."""
         now_s = int(self._clock())
         row = self._database.first_row(_LIVE, digest_of(secret), now_s, now_s) if secret else None
         return None if row is None else BrowserSession(*row)
@@ -309,7 +309,7 @@ class Sessions:
         return f"{digest.hex()}.{self._reader_mark(digest)}"
 
     def find_reader(self, cookie: str) -> BrowserSession | None:
-        """Return the session behind a value of `reader`; None if it is forged or the session has ended."""
+        """Return the session behind a value of `reader`, or None if it is forged or the session has ended."""
         text, _, signature = cookie.partition(".")
         try:
             digest = bytes.fromhex(text)

@@ -276,7 +276,7 @@ class Credentials:
         self._writing: threading.Thread | None = None
 
     def find(self, secret: str) -> VerifiedCredential | None:
-        """Return the credential of this secret; None if it is unknown, expired or revoked."""
+        """Return the credential of this secret, or None if it is unknown, expired or revoked."""
         digest, now_s = digest_of(secret), int(self._clock())
         # Looked up by hash, so the time of the comparison reveals nothing of the secret.
         row = self._database.first_row(_PERSONAL, digest, now_s)

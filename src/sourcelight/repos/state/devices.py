@@ -78,7 +78,7 @@ class DeviceCodes:
         return device_code, format_user_code(user_code)
 
     def pending(self, user_code: str) -> DeviceRequest | None:
-        """Return the request of a user code; None if it is unknown, expired or decided."""
+        """Return the request of a user code, or None if it is unknown, expired or decided."""
         code = plain_user_code(user_code)
         row = self._database.first_row(
             "SELECT client, scopes FROM device_codes WHERE user_code = ? AND expires_at >= ? AND decision IS NULL",

@@ -173,7 +173,7 @@ class PermissionReader:
         self._cached: tuple[int, dict[int, Permissions]] = (-1, {})
 
     def for_account(self, account_id: int) -> Permissions | None:
-        """Return the permissions of an account; None if it was deleted."""
+        """Return the permissions of an account, or None if it was deleted."""
         version = self._database.version
         read_at, cached = self._cached
 

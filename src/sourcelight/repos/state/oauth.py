@@ -103,7 +103,7 @@ class Authorizations:
         return code
 
     def code(self, code: str) -> IssuedCode | None:
-        """Return the record of a code; None if it is unknown or its family has ended."""
+        """Return the record of a code, or None if it is unknown or its family has ended."""
         row = self._database.first_row(
             "SELECT g.id, g.client, g.account, g.scopes, g.resource, c.expires_at, c.used_at IS NOT NULL, "
             "c.redirect_uri, c.redirect_uri_given, c.challenge FROM oauth_codes c "
@@ -128,7 +128,7 @@ class Authorizations:
         )
 
     def refresh_token(self, token: str) -> IssuedCode | None:
-        """Return the record of a refresh token; None if it is unknown or its family has ended."""
+        """Return the record of a refresh token, or None if it is unknown or its family has ended."""
         row = self._database.first_row(
             "SELECT g.id, g.client, g.account, t.scopes, g.resource, t.expires_at, t.used_at IS NOT NULL "
             "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family "

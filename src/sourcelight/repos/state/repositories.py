@@ -85,7 +85,7 @@ class RepositoryRegister:
             )
 
     def settings(self, path: str) -> str | None:
-        """Return the last good text of the `repos.toml` at `path`; None if none is stored."""
+        """Return the last good text of the `repos.toml` at `path`, or None if none is stored."""
         row = self._database.first_row("SELECT text FROM repository_settings WHERE path = ?", path)
         return None if row is None else str(row[0])
 
@@ -111,7 +111,7 @@ class RepositoryRegister:
         return len(bound)
 
     def resolve(self, repository: str) -> RepositoryRecord | None:
-        """Find the one repository of a name or canonical path; None when no service has seen it.
+        """Find the one repository of a name or canonical path; return None when no service has seen it.
 
         Raises
         ------

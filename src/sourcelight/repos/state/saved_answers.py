@@ -61,7 +61,7 @@ class SavedAnswers:
         self._clock = clock
 
     def save(self, owner: str, query: str, pattern_type: str, attributes: Mapping[str, Any], rows: bytes) -> str | None:
-        """Save an answer for 90 days; return its token, or None when the account does not exist.
+        """Save an answer for 90 days; return its token; return None when the account does not exist.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class SavedAnswers:
         return [_record(row) for row in rows]
 
     def find(self, token: str) -> tuple[SavedAnswer, bytes] | None:
-        """Return an answer with its rows; None if it is missing or has expired."""
+        """Return an answer with its rows, or None if it is missing or has expired."""
         row = self._database.first_row(
             f"SELECT {_COLUMNS}, s.rows FROM saved_answers AS s JOIN accounts AS a ON a.id = s.account "  # noqa: S608 - as above
             "WHERE s.token = ? AND s.expires_at > ?",

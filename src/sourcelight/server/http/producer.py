@@ -363,7 +363,7 @@ class SmallAnswer:
 def small_answer(
     engine: Engine, request: SearchRequest, viewer: Viewer, encode_batch: EncodeBatch, cadence: Cadence
 ) -> SmallAnswer | None:
-    """Return the whole stream of a small search; None if it needs a thread.
+    """Return the whole stream of a small search, or None if it needs a thread.
 
     Parameters
     ----------

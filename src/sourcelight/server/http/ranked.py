@@ -112,7 +112,7 @@ class _Description:
         )
 
     def shorter_s(self, timeout_s: float | None) -> float | None:
-        """Return the shorter of two timeouts, in seconds; None without any."""
+        """Return the shorter of two timeouts, in seconds, or None without any."""
         return min((seconds for seconds in (timeout_s, self.timeout_s) if seconds is not None), default=None)
 
 

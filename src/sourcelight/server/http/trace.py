@@ -58,7 +58,7 @@ class TraceLog:
         return trace
 
     def read(self, trace_id: str, principal: Principal) -> Trace | None:
-        """Return the trace; None if it doesn't exist or `principal` may not read it, which look the same."""
+        """Return the trace, or None if it doesn't exist or `principal` may not read it, which look the same."""
         trace = self._traces.get(trace_id)
         if trace is None:
             return None

@@ -337,7 +337,7 @@ class Authenticator:
         return self.state.database.version
 
     def account_token(self, token: str) -> Principal | None:
-        """Return the principal of an access token of scope ``user:all``; None for any other token."""
+        """Return the principal of an access token of scope ``user:all``, or None for any other token."""
         # Without a host, so tokens bound to a resource are refused here: this is for pages, not for the resource.
         principal = self._recognize(token, "")
         is_own = isinstance(principal, Principal) and not principal.client and principal.may_search

@@ -229,7 +229,7 @@ class McpEndpoints:
         return _Caller(principal.viewer, base_url, is_valid)
 
     def _refuse_message(self, scope: Scope, headers: Headers) -> Response | None:
-        """Return the response to a request that is not a message for this service; None for a message."""
+        """Return the response to a request that is not a message for this service, or None for a message."""
         if scope["method"] != "POST":
             return _plain_response(
                 405, "Send messages with POST; this service has no streams or sessions.", {"Allow": "POST"}

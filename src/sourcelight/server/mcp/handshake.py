@@ -171,7 +171,7 @@ def _answer(request_id: int | str, result: bytes) -> bytes:
 
 
 def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
-    """Parse a request of a method; None for anything that the SDK might refuse."""
+    """Parse a request of a method; return None for anything that the SDK might refuse."""
     message = _parse_object(line)
     # Unknown members are left to the SDK, whose behavior may change.
     if message is None or not {"jsonrpc", "id", "method"} <= set(message) <= {"jsonrpc", "id", "method", "params"}:

@@ -193,7 +193,7 @@ class DeviceSignIn:
         return self._sealer.has_csrf_token(form.get("mark", ""), "device", session, code)
 
     def _scopes_of(self, client_id: str) -> tuple[str, ...] | None:
-        """Return the scopes that a client may ask for; None if it may not use this flow.
+        """Return the scopes that a client may ask for, or None if it may not use this flow.
 
         A client with a secret, or a self-registered client, uses the flow with a redirect.
         """

@@ -77,7 +77,7 @@ class FormSealer:
         return f"{text}.{self._sign('pending', text)}"
 
     def open(self, sealed: str) -> PendingAuthorization | None:
-        """Return the sealed request; None for a changed or expired text."""
+        """Return the sealed request, or None for a changed or expired text."""
         # The signature is checked before anything is decoded: JSON of a stranger is never parsed.
         text, _, signature = sealed.partition(".")
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("pending", text).encode()):

@@ -273,7 +273,7 @@ class WorkerDirectory:
         self._live = None
 
     async def _known_to(self, number: int, scheduler: str) -> tuple[WorkerInfo, ...] | None:
-        """Return the workers that a scheduler knows; None when it does not answer properly."""
+        """Return the workers that a scheduler knows, or None when it does not answer properly."""
         with contextlib.suppress(Exception):
             async with asyncio.timeout(ANSWER_S):
                 workers = await self.connections.workers(scheduler)
@@ -319,7 +319,7 @@ class ReplicaOrder:
     requested: dict[str, set[str]] = field(default_factory=dict)
 
     def next(self, name: str) -> WorkerInfo | None:
-        """Return the next worker to ask; None when all were asked, or the work is poisoned."""
+        """Return the next worker to ask, or None when all were asked, or the work is poisoned."""
         if name in self.failed_attempts and is_poisoned(self.failed_attempts[name]):
             return None
 

@@ -106,7 +106,7 @@ class Generation:
 
 
 def read_current(storage: ShardStorage) -> Generation | None:
-    """Return the newest generation; None when there is none yet. Raises `StorageError`."""
+    """Return the newest generation, or None when there is none yet. Raises `StorageError`."""
     generation_id = current_id(storage)
     return read_generation(storage, generation_id) if generation_id else None
 

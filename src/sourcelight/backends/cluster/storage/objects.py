@@ -109,7 +109,7 @@ class ShardStorage:
             self._place(target, lambda path: self._fs.pipe_file(path, content))
 
     def read(self, name: str) -> bytes | None:
-        """Return a small file; None when there is none."""
+        """Return a small file, or None when there is none."""
         target = f"{self._root}/{name}"
         with self._mapping_errors(target):
             # Listings of object stores are kept by fsspec; a file that another machine wrote must be seen.

@@ -79,7 +79,7 @@ def host_of(address: str) -> str:
 
 
 def security_of(tls: Mapping[str, str] | None) -> Any:
-    """Return Dask's security settings from the files ``ca``, ``cert`` and ``key``; None without any."""
+    """Return Dask's security settings from the files ``ca``, ``cert`` and ``key``, or None without any."""
     if not tls:
         return None
 

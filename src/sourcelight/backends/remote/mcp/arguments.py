@@ -25,7 +25,7 @@ _SAME: Mapping[str, Sequence[str]] = {
 
 
 def accepted_name(schema: Mapping[str, Any], *names: str) -> str | None:
-    """Return the first of `names` that a server accepts, or its name there; None if it accepts none."""
+    """Return the first of `names` that a server accepts, or its name there, or None if it accepts none."""
     properties = schema.get("properties", {})
     return next((n for name in names for n in (name, *_SAME.get(name, ())) if n in properties), None)
 

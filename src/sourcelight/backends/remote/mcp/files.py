@@ -201,7 +201,7 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
 def _read_repositories(
     value: str | Mapping[str, Any], page_size: int
 ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any], tuple[str, ...]] | None:
-    """Return the entries of a page, its facts, and its messages; None for a text that is no list."""
+    """Return the entries of a page, its facts, and its messages, or None for a text that is no list."""
     if isinstance(value, str):
         names, messages = repositories(value)
         if is_no_list(value) or (not names and messages):
@@ -239,7 +239,7 @@ def _repositories(rows: list[Mapping[str, Any]]) -> Any:
 
 
 def _number(value: Any) -> int | None:
-    """Return the numeric id of a repository; None for other services, whose ids are texts."""
+    """Return the numeric id of a repository, or None for other services, whose ids are texts."""
     return value if isinstance(value, int) and -(2**63) <= value < 2**63 else None
 
 

@@ -237,7 +237,7 @@ class Blob:
 
 
 def blob(url: str) -> Blob | None:
-    """Parse the address of a file, with the escaping mistakes of some services; None for other addresses."""
+    """Parse the address of a file, with the escaping mistakes of some services; return None for other addresses."""
     try:
         parts = urlsplit(url)
     except ValueError:  # brackets that are no IPv6 address

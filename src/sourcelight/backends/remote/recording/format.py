@@ -208,7 +208,7 @@ def lines_of(data: bytes, path: str) -> Iterator[Line]:
 
 
 def form_of(first: bytes) -> int | None:
-    """Return the form from the first line of a file; None for other files."""
+    """Return the form from the first line of a file, or None for other files."""
     try:
         value = json.loads(first)
     except ValueError:

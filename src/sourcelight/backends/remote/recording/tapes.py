@@ -154,7 +154,7 @@ def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recor
 
 
 def replayed_endpoint() -> str | None:
-    """Return the service of the running replay; None without a replay, or if it has several services."""
+    """Return the service of the running replay, or None without a replay, or if it has several services."""
     deck = None if _running is None else _running.deck
     if isinstance(deck, Player) and len(deck.endpoints) == 1:
         return deck.endpoints[0]

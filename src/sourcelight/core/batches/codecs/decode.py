@@ -197,7 +197,7 @@ class _RowDecoder(Protocol):
     def add(self, records: Sequence[WireRecord]) -> None: ...
 
     def columns(self) -> tuple[Columns, AnyArray] | None:
-        """Return the columns of all rows, and the record of each row, ascending; None if there are none."""
+        """Return the columns of all rows, and the record of each row, ascending, or None if there are none."""
         ...
 
 

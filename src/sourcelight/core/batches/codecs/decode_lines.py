@@ -83,7 +83,7 @@ class ChunkRows:
         return len(self._extents[0])
 
     def columns(self) -> tuple[Columns, Int64Array] | None:
-        """Return the columns of all lines with matches, and the record of each; None if there are none.
+        """Return the columns of all lines with matches, and the record of each, or None if there are none.
 
         Raises
         ------
@@ -273,7 +273,7 @@ class LineRows:
         return int(np.maximum(np.asarray(self._counts), 1).sum())
 
     def columns(self) -> tuple[Columns, AnyArray] | None:
-        """Return the columns of all rows, and the record of each; None if there are none."""
+        """Return the columns of all rows, and the record of each, or None if there are none."""
         if not self._texts:
             return None
 

@@ -207,7 +207,7 @@ class Lexer:
         return self.pattern_type == "keyword" or self.balanced_end(position) is None
 
     def code_end(self, start: int) -> int | None:
-        """Return the end of the code at `start`, which white space outside of brackets ends; None if it isn't code.
+        """Return the end of the code at `start`, which white space outside of brackets ends, or None if it isn't code.
 
         A text in quotes counts as one character, unless brackets close only where quotes are no more than signs, as
         the apostrophes of Rust's lifetimes. A parenthesis that a term begins with is a group of the query if a filter

@@ -143,7 +143,7 @@ class Alternative:
         return bool(node and boolean(node.value))
 
     def yes_no_only(self, name: str) -> str | None:
-        """Return ``yes``, ``no`` or ``only`` of ``fork``, ``archived`` or ``index``; None when it is not given."""
+        """Return ``yes``, ``no`` or ``only`` of ``fork``, ``archived`` or ``index``, or None when it is not given."""
         node = self.first(name)
         return yes_no_only(node.value) if node else None
 
@@ -178,7 +178,7 @@ class Query:
     plan: tuple[Alternative, ...]
 
     def canonical(self) -> Any:
-        """Return the tree as plain lists, dicts, texts and True, ready for JSON; None for an empty query."""
+        """Return the tree as plain lists, dicts, texts and True, ready for JSON, or None for an empty query."""
         return canonical(self.root)
 
     def __repr__(self) -> str:

@@ -165,7 +165,7 @@ class _Parser:
         return end
 
     def _open(self, position: int) -> int | None:
-        """Open a group; None when the parentheses are text."""
+        """Open a group; return None when the parentheses are text."""
         if not self.lexer.opens_group(position):
             return None
         if len(self._stack) > MAX_DEPTH:

@@ -28,7 +28,7 @@ _OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_li
 
 
 def short_commit(value: object) -> str | None:
-    """Return the first ten digits of a commit; None for every other value."""
+    """Return the first ten digits of a commit, or None for every other value."""
     if isinstance(value, str) and _COMMIT.fullmatch(value):
         return value[:SHORT_COMMIT]
     return None

@@ -46,7 +46,7 @@ class FileContent:
 
 
 def notebook_page(content: FileContent) -> CellsPage | None:
-    """Return the cells displayed of a Jupyter notebook; None for another file, or if its JSON is more useful."""
+    """Return the cells displayed of a Jupyter notebook, or None for another file, or if its JSON is more useful."""
     return cells_page(content.path, content.lines, content.first, max(content.last, content.first))
 
 

@@ -26,7 +26,7 @@ class CellsPage:
 
 
 def cells_page(path: str, lines: Sequence[str], first: int, last: int) -> CellsPage | None:
-    """Return the cells with some lines of the file, and ten lines around; None for no Jupyter notebook.
+    """Return the cells with some lines of the file, and ten lines around, or None for no Jupyter notebook.
 
     None also where the lines are in no cell, such as those of its metadata. `first` is 0 for the beginning.
     """

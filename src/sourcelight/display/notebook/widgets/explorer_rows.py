@@ -92,7 +92,7 @@ class _Codes:
         return self._parts[0] if self._parts else np.zeros(0, np.int32)
 
     def code(self, value: str | None) -> int:
-        """Return the code of a value; -1 for one that does not occur."""
+        """Return the code of a value, or -1 for one that does not occur."""
         return self._code_by_value.get(value, -1)
 
     def ranks(self) -> Int64Array:

@@ -120,7 +120,7 @@ def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
 
 
 def _patterns_of(text: str, pattern_type: str) -> list[RawPattern] | None:
-    """Return the patterns of a query as written, in order; None when the text can't be parsed."""
+    """Return the patterns of a query as written, in order, or None when the text can't be parsed."""
     try:
         tree = parse_tree(text, pattern_type)
     except QueryError:

@@ -143,7 +143,7 @@ class ChangedFilePredicates:
 
 
 def _compile(text: bytes) -> CodeOwners | None:
-    """Return the rules of a file; None if they are too complex, as for a file that can't be read."""
+    """Return the rules of a file, or None if they are too complex, as for a file that can't be read."""
     try:
         return CodeOwners(text.decode(errors="replace"))
     except PatternError:

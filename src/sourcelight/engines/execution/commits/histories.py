@@ -152,7 +152,7 @@ class SearchedHistories:
         return self.store.open(request.repository)
 
     def _unbuilt(self, request: HistoryRequest) -> UnbuiltHistory | None:
-        """Read the commits of an unbuilt history; None if it is built, or if not all of them can be read.
+        """Read the commits of an unbuilt history; return None if it is built, or if not all of them can be read.
 
         Raises `ScanStopped` when the time limit has passed.
         """

@@ -80,7 +80,7 @@ def unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatche
 
 
 def _unite_spans(merged_batches: Sequence[DiffMatches]) -> dict[int, list[tuple[int, int]]] | None:
-    """Return the spans of each row in all of some matches, each once; None where patterns tell them."""
+    """Return the spans of each row in all of some matches, each once, or None where patterns tell them."""
     if all(matches.spans is None for matches in merged_batches):
         return None
 

@@ -76,7 +76,7 @@ class CommitPlan:
 
 
 def asked_of(alternative: Alternative) -> CommitPlan | None:
-    """Return the commit query; None for a query that isn't about commits, or that no commit can satisfy.
+    """Return the commit query, or None for a query that isn't about commits, or that no commit can satisfy.
 
     Of ``type:commit type:diff`` the second alone counts (query-language reference, commits and diffs).
     """

@@ -396,7 +396,7 @@ class CommitSearch:
         return CommitNumbers(commits[np.isin(commits, passing_commits)])
 
     def _yielded_numbers(self, history: History, history_commit: HistoryCommit) -> CommitNumbers | None:
-        """Return the commits whose rows `newest` has yielded; None if it yielded none."""
+        """Return the commits whose rows `newest` has yielded, or None if it yielded none."""
         oids = self._yielded.get(history_commit.repository.key)
         if oids is None:
             return None

@@ -75,12 +75,12 @@ class OwnerPredicate:
         self.missing: dict[str, str] = {}
 
     def of(self, target: Target) -> CodeOwners | None:
-        """Return the owners of the target's files; None when it has no such file."""
+        """Return the owners of the target's files, or None when it has no such file."""
         file = self.file_of(target)
         return None if file is None else file.rules
 
     def file_of(self, target: Target) -> FileOwners | None:
-        """Return the target's CODEOWNERS file; None without one."""
+        """Return the target's CODEOWNERS file, or None without one."""
         key = (target.repository.key, target.revision, target.commit)
         if key not in self._files_by_key:
             self._files_by_key[key] = self._load(target)
@@ -180,7 +180,7 @@ class OwnerSelector:
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
 
     def of(self, batch: Any, target: Target) -> Any | None:
-        """Return rows for owners not yielded yet, of the files in `batch`, all of `target`; None for none."""
+        """Return rows for owners not yielded yet, of the files in `batch`, all of `target`, or None for none."""
         rows = MatchRows(batch)
         owners_file = self.ownership.file_of(target) if rows.first("type") in _FILES else None
         if owners_file is None:

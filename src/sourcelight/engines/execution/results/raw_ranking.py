@@ -27,7 +27,7 @@ from sourcelight.engines.search.scan.paths import runs
 
 
 def rank_raw(matches: RawMatches, ranker: FileRanker) -> RawMatches | None:
-    """Return all files, best first; None if a line isn't UTF-8, which only raw matches keep unchanged.
+    """Return all files, best first, or None if a line isn't UTF-8, which only raw matches keep unchanged.
 
     Parameters
     ----------

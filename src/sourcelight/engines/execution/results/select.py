@@ -60,7 +60,7 @@ class Selector:
         return not self.path or self.path[0] == "content"
 
     def apply(self, batch: Any) -> Any | None:
-        """Return the new values in `batch`, whose rows share repository and revision; None for nothing."""
+        """Return the new values in `batch`, whose rows share repository and revision, or None for nothing."""
         if not self.path or not batch.num_rows:
             return batch if batch.num_rows else None
 

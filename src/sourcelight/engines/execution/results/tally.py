@@ -353,7 +353,7 @@ def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
 
 
 def _codes(column: Any) -> AnyArray:
-    """Return the number of each value of a dictionary column; -1 for null."""
+    """Return the number of each value of a dictionary column, or -1 for null."""
     return to_filled(column.indices, -1)
 
 

@@ -72,7 +72,7 @@ def check_dates(alternative: Alternative, query: str) -> None:
 
 
 def info_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bool] | None:
-    """Make one test of all predicates on attributes of a repository; None: there are none."""
+    """Make one test of all predicates on attributes of a repository; return None if there are none."""
     tests = [(_attribute_test(item), item.negated) for item in predicates if item.name in _OF_INFO]
     if not tests:
         return None
@@ -142,7 +142,7 @@ class FilePredicates:
     _cache: dict[tuple[TargetKey, TextQuery], tuple[bool, int]] = field(default_factory=dict)
 
     def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
-        """Return whether a target satisfies all predicates on history and files; None when unknown.
+        """Return whether a target satisfies all predicates on history and files, or None when unknown.
 
         A partial clone may lack the file that would match. Such files are counted in `missing`, unless another
         predicate excludes the target in any case.

@@ -36,7 +36,7 @@ _MAX_EXACT_CHANGES = 4_000
 
 
 def load_ownership(history: History, commit: str) -> Ownership | None:
-    """Return the stored ownership of a commit, 40 hex digits; None when it is absent or of other segments.
+    """Return the stored ownership of a commit, 40 hex digits, or None when it is absent or of other segments.
 
     Commits keep their numbers as long as segments are only added, and segments are never changed.
     """
@@ -253,7 +253,7 @@ def _resolve_files(
 
 
 def _shallow_edge(history: History) -> BoolArray | None:
-    """Return a mask of the commits whose parents may be missing; None unless the clone is shallow."""
+    """Return a mask of the commits whose parents may be missing, or None unless the clone is shallow."""
     if not history.shallow:
         return None
 

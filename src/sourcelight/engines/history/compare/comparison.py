@@ -337,7 +337,7 @@ def _relation(handle: pygit2.Repository, base: str, head: str, history: History 
 
 
 def _known_relation(history: History, base: str, head: str) -> str | None:
-    """Return the relation of head to base from a history; None when it lacks one of them, or is cut off."""
+    """Return the relation of head to base from a history, or None when it lacks one of them, or is cut off."""
     old, new = history.position(base), history.position(head)
     # Where the history is cut off, a common ancestor may be behind the border.
     if old is None or new is None or history.shallow:

@@ -231,7 +231,7 @@ class CellDiffSearch:
         )
 
     def _lines_of(self, reader: ObjectReader, blob: bytes, path: int) -> _LinesOfTerms | None:
-        """Return the lines of each term in a content; None if it can't be read."""
+        """Return the lines of each term in a content, or None if it can't be read."""
         name = self._paths[path]
         if blob == NO_BLOB or not may_have_cells(name):
             return ((),) * self._count

@@ -193,7 +193,7 @@ def _people_texts(history: History, *, whole_person: bool) -> list[tuple[memoryv
 def filter_changes(
     history: History, files: ChangedFileFilter, stopped: Stopped = never, *, layout: Layout | None = None
 ) -> BoolArray | None:
-    """Return a mask of the changes whose file passes; None when all do.
+    """Return a mask of the changes whose file passes, or None when all do.
 
     With a `layout`, a file of a merged subtree passes under the path where the merge put it, too.
     """

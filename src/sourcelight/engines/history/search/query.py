@@ -122,7 +122,7 @@ class DiffQuery:
 
 
 def fits_a_line(pattern: CompiledPattern) -> bool:
-    """Return whether a pattern can match in a text without newlines; True when unknown."""
+    """Return whether a pattern can match in a text without newlines, or True when unknown."""
     if pattern.kind == "literal":
         return "\n" not in pattern.text
     if not pattern.multi_line:

@@ -80,11 +80,11 @@ class HistoryFolder(IndexFolder[HistoryManifest]):
         super().__init__(path, _parse)
 
     def stamp(self) -> Stamp | None:
-        """Return a value that changes with every new manifest; None without a manifest."""
+        """Return a value that changes with every new manifest, or None without a manifest."""
         return self.manifest_file.current_stamp()
 
     def manifest(self) -> HistoryManifest | None:
-        """Read the manifest; None without one. Raises `IndexDamaged`."""
+        """Read the manifest; return None without one. Raises `IndexDamaged`."""
         return self.manifest_file.read()
 
     def replace_manifest(self, manifest: HistoryManifest) -> None:

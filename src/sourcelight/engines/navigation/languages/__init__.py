@@ -78,7 +78,7 @@ LANGUAGES: Mapping[str, Callable[[], Language]] = {
 
 
 def resolver_of(language: str) -> Resolver | None:
-    """Return the resolver of a language; None for a language whose names are only ranked."""
+    """Return the resolver of a language, or None for a language whose names are only ranked."""
     make_language = LANGUAGES.get(language)
     return None if make_language is None else _resolver(make_language)
 

@@ -68,7 +68,7 @@ class CRules:
     members_span_files = True
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return the declaration of an identifier; None if it declares nothing."""
+        """Return the declaration of an identifier, or None if it declares nothing."""
         if len(path) < 2:
             return None
 
@@ -542,7 +542,7 @@ def _literal_type(path: Sequence[Node]) -> Node | None:
 
 
 def _count_arguments(call: Node) -> int | None:
-    """Return the number of arguments of a call; None if it has no list of them."""
+    """Return the number of arguments of a call, or None if it has no list of them."""
     arguments = call.child_by_field_name("arguments")
     if arguments is None:
         return None

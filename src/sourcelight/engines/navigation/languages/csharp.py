@@ -60,7 +60,7 @@ class CSharpRules:
     members_span_files = True
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return the declaration of an identifier; None if it declares nothing."""
+        """Return the declaration of an identifier, or None if it declares nothing."""
         if len(path) < 3:
             return None
 
@@ -383,7 +383,7 @@ def _member(
 
 
 def _call_of(expression: Node) -> tuple[bool, int | None]:
-    """Return whether an expression is called, and with how many arguments; None if that is unknown."""
+    """Return whether an expression is called, and with how many arguments, or None if that is unknown."""
     call = expression.parent
     if call is None or call.type != "invocation_expression" or not is_field(call, "function", expression):
         return False, None

@@ -91,7 +91,7 @@ class NameResolver:
         self._busy: set[tuple[tuple[str, str, bytes], int]] = set()
 
     def model(self, document: Document) -> DeclarationModel | None:
-        """Return the parsed file; None if it has another language or can't be parsed."""
+        """Return the parsed file, or None if it has another language or can't be parsed."""
         if document.language not in self.rules.names:
             return None
         return self.session.parsed_file(document, DeclarationModel)

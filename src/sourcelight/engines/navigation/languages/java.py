@@ -64,7 +64,7 @@ class JavaRules:
     members_span_files = False
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return the declaration of an identifier; None if it declares nothing."""
+        """Return the declaration of an identifier, or None if it declares nothing."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         if kind in _CLASSES or kind in _CODE:
@@ -451,7 +451,7 @@ def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
 
 
 def _count_arguments(call: Node) -> int | None:
-    """Return the number of arguments of a call; None if it has no list of them."""
+    """Return the number of arguments of a call, or None if it has no list of them."""
     arguments = call.child_by_field_name("arguments")
     if arguments is None:
         return None

@@ -45,7 +45,7 @@ class Resolver:
         self.language = language
 
     def parse(self, language: str, text: bytes) -> ParsedFile | None:
-        """Parse a file; None when that takes longer than `MAX_PARSE_S`."""
+        """Parse a file; return None when that takes longer than `MAX_PARSE_S`."""
         return self.language.parse(language, text, time.monotonic() + MAX_PARSE_S)
 
     def occurrences(self, parsed: ParsedFile, name: bytes) -> Sequence[Occurrence]:

@@ -75,7 +75,7 @@ class RustRules:
     members_span_files = True
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return the declaration of an identifier; None if it declares nothing."""
+        """Return the declaration of an identifier, or None if it declares nothing."""
         if len(path) < 3:
             return None
         leaf, parent = path[-1], path[-2]

@@ -63,7 +63,7 @@ def child_file(document: Document, name: bytes) -> Document | None:
 
 
 def parent_file(document: Document) -> Document | None:
-    """Return the file of the module around a file's; None for the root of a crate."""
+    """Return the file of the module around a file's, or None for the root of a crate."""
     return document.project.remember(("rust-parent", document.number), lambda: _parent_of(document))
 
 

@@ -95,7 +95,7 @@ class CellReader:
         return self._cells.get_or_make(key, lambda: self._read(target, snapshot, file, with_outputs=with_outputs))
 
     def quick_text(self, target: Target, snapshot: OpenedCommit, file: int, kinds: frozenset[str]) -> bytes | None:
-        """Return all lines of some kinds of text, to check that none matches; None if only `read` can tell."""
+        """Return all lines of some kinds of text, to check that none matches, or None if only `read` can tell."""
         key = self._key(snapshot, file, with_outputs=OUTPUT in kinds)
         if key[1] != "ipynb" or self._find(key) is not None:
             return None

@@ -34,7 +34,7 @@ class FileOfRows:
 
 
 def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], options: SearchOptions) -> Any | None:
-    """Return the rows of files with matching cells; None for no rows.
+    """Return the rows of files with matching cells, or None for no rows.
 
     A match without a span, and any without `SearchOptions.lines`, is a row of type ``path``.
     """

@@ -171,7 +171,7 @@ class UnindexedCommit:
         return self._open(file_range, RangeTexts({}) if texts is None else texts)
 
     def open_file(self, path: bytes) -> OpenedCommit | None:
-        """Return one file with its text, as file 0; None when there is none at the path."""
+        """Return one file with its text, as file 0, or None when there is none at the path."""
         number = self.names.view.file_number(path)
         if number is None:
             return None

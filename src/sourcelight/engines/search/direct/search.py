@@ -63,14 +63,14 @@ class DirectSearch:
                 return
 
     def read(self, target: Target, path: str) -> bytes | None:
-        """Return the content of a file; None when there is none or it is matched by name only."""
+        """Return the content of a file, or None when there is none or it is matched by name only."""
         if self._is_indexed(target):
             return self._store.read(target, path)
         open_file = self._file(target, path)
         return None if open_file is None else open_file.text_at(0)
 
     def cells_of(self, target: Target, path: str) -> CellDocument | None:
-        """Return the cells of a file; None without readable cells."""
+        """Return the cells of a file, or None without readable cells."""
         if self._is_indexed(target):
             return self._store.cells_of(target, path)
         open_file = self._file(target, path)

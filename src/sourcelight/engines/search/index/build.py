@@ -87,7 +87,7 @@ class BlobSource(Protocol):
         ...
 
     def size(self, blob_id: bytes) -> int | None:
-        """Return the size of a blob; None when it is missing."""
+        """Return the size of a blob, or None when it is missing."""
         ...
 
 

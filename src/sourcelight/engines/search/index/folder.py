@@ -82,7 +82,7 @@ class IndexManifest:
     format: int = FORMAT
 
     def view_of(self, commit: str) -> ViewEntry | None:
-        """Return the view of a commit; None when it is not indexed."""
+        """Return the view of a commit, or None when it is not indexed."""
         return next((view for view in self.views if view.commit == commit), None)
 
     def to_json(self) -> dict[str, Any]:

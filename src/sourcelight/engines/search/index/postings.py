@@ -193,7 +193,7 @@ class Postings:
         return self._keys, self._dense_keys
 
     def window_bounds(self, windows: list[int]) -> list[tuple[int, int]] | None:
-        """Return the range in `window_lists` of each window's list; None when one of the lists is empty."""
+        """Return the range in `window_lists` of each window's list, or None when one of the lists is empty."""
         starts, shift = self._window_view, self._shift
         bounds = []
         for window in windows:
@@ -207,7 +207,7 @@ class Postings:
         return bounds
 
     def units_with(self, trigrams: UInt32Array) -> Int64Array | None:
-        """Return the units that hold all trigrams, ascending; None without a trigram."""
+        """Return the units that hold all trigrams, ascending, or None without a trigram."""
         if not len(trigrams):
             return None
 

@@ -142,7 +142,7 @@ class CommitView:
         return bytes(text[int(self.path_start[number]) : int(self.path_start[number + 1]) - 1]).decode(errors="replace")
 
     def file_number(self, path: bytes) -> int | None:
-        """Return the number of the file at a path; None when there is none.
+        """Return the number of the file at a path, or None when there is none.
 
         A path returned by `path` also finds its file: the first file with this text as its path.
         """

@@ -88,7 +88,7 @@ class ChunkCollection:
         return replace(self, mean_length=mean, over=(chunks, files), _norms={})
 
     def symbols_of(self, number: int) -> SymbolTable | None:
-        """Return the definitions beside the table of a block; None while they are not known."""
+        """Return the definitions beside the table of a block, or None while they are not known."""
         return self.open_terms[self.blocks[number].target].symbols[self.shard_of(number)]
 
     def shard_of(self, number: int) -> int:
@@ -183,7 +183,7 @@ class ChunkCollection:
         ]
 
     def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
-        """Return the files with a term in their path, ascending, with its weight; None without any."""
+        """Return the files with a term in their path, ascending, with its weight, or None without any."""
         starts, numbers, counts = [], [], []
         for start, words in zip(self.view_starts, self.words, strict=False):
             files_with_term = words.terms.get(term)

@@ -42,7 +42,7 @@ class EmbeddingScorer:
     weight: float = 0.05
 
     def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
-        """Return the scores of files, zero for those without a chunk among the best; None for less than two chunks.
+        """Return the scores of files, zero for those without a chunk among the best, or None for less than two chunks.
 
         Raises
         ------

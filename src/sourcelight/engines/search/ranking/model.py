@@ -168,7 +168,7 @@ class Scorer(Protocol):
     weight: float
 
     def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
-        """Return a score for each file of each target, the best being 1; None without a score."""
+        """Return a score for each file of each target, the best being 1, or None without a score."""
         ...
 
 

@@ -308,7 +308,7 @@ def terms_in(collection: ChunkCollection, words: WordScores, best: Sequence[tupl
 
 
 def _score_at(scores: Float64Array, limit: int) -> float:
-    """Return the score of rank `limit`, which is at most the number of scores; infinity for rank 0."""
+    """Return the score of rank `limit`, which is at most the number of scores, or infinity for rank 0."""
     # `partition` finds it without sorting.
     if limit:
         return float(np.partition(scores, len(scores) - limit)[len(scores) - limit])

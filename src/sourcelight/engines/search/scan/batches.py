@@ -53,7 +53,7 @@ class PatternSpans:
         self.spans = spans
 
     def in_batch(self, corpus: Corpus, batch: DocumentRange) -> Spans | None:
-        """Return the spans in the documents of a batch; None when the documents must be read."""
+        """Return the spans in the documents of a batch, or None when the documents must be read."""
         if self.spans is None or (not batch.start and batch.end == corpus.documents):
             return self.spans
         # Spans ascend by byte, so the spans of a run of documents are one slice.

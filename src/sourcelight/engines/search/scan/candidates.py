@@ -30,7 +30,7 @@ _NO_UNITS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
 def candidate_units(corpus: Corpus, pattern: TermPattern, selection: FileSelection) -> UnitNumbers | None:
-    """Return the units of selected files that may hold a match, ascending; None for all units of the corpus.
+    """Return the units of selected files that may hold a match, ascending, or None for all units of the corpus.
 
     Units of other files may be among them. For a pattern that can cross lines, all units of a candidate document are
     returned: the literals that it requires may be in different units.
@@ -57,7 +57,7 @@ def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection
 
 
 def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNumbers | None:
-    """Return the units that hold all keys of a literal; None for a literal too short to have keys."""
+    """Return the units that hold all keys of a literal, or None for a literal too short to have keys."""
     trigrams, windows = literal_keys(text)
     if not len(trigrams):
         return None

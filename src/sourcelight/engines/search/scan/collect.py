@@ -132,7 +132,7 @@ class MatchCollector:
         return match_count
 
     def last_needed(self, limit: int) -> int | None:
-        """Return the file that completes the first `limit` matches in order; None while there are fewer.
+        """Return the file that completes the first `limit` matches in order, or None while there are fewer.
 
         Waiting files after it are dropped: they can't be among the first `limit` matches any more.
         """
@@ -266,7 +266,7 @@ class MatchCollector:
         return raw_matches_of(file_rows, in_content, lines, lambda: self._record_batch(group, selected))
 
     def _lines(self, group: _GroupedMatches, content_index: Int64Array, order: Int64Array | None) -> LineValues | None:
-        """Return the lines of some files with content, in an order (None: unchanged); None without any."""
+        """Return the lines of some files with content, in an order (None: unchanged), or None without any."""
         if group.lines is None or not len(content_index):
             return None
 

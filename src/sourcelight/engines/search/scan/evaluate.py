@@ -138,7 +138,7 @@ class CorpusSearch:
                 yield matches
 
     def has_match(self) -> bool | None:
-        """Return whether any file matches; None if it needs the batches of a search.
+        """Return whether any file matches, or None if it needs the batches of a search.
 
         It reads text up to a first match, and makes no batches and no parts. A search without a match asks this about
         its text in any case, which would otherwise be a second whole search.
@@ -289,7 +289,7 @@ class CorpusSearch:
         return self.prepared.may_match(self.has_path_matches.__getitem__)
 
     def candidates(self) -> list[UnitNumbers] | None:
-        """Return the candidate units of each term; None when the tree can't hold for any file."""
+        """Return the candidate units of each term, or None when the tree can't hold for any file."""
         units_by_term: dict[int, UnitNumbers] = {}
 
         def units(term_index: int) -> UnitNumbers:

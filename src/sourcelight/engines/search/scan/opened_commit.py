@@ -33,12 +33,12 @@ class OpenedCommit(Memo):
         return PathTable(self.view.path_text, self.view.path_start.astype(np.int64), raw)
 
     def text_of(self, path: str) -> bytes | None:
-        """Return the content of a file; None when there is none or it is matched by name only."""
+        """Return the content of a file, or None when there is none or it is matched by name only."""
         number = self._file_number(path)
         return None if number is None else self.text_at(number)
 
     def text_at(self, number: int) -> bytes | None:
-        """Return the content of a file by its number in the view; None when it is matched by name only."""
+        """Return the content of a file by its number in the view, or None when it is matched by name only."""
         view = self.view
         if view.shard[number] == NO_SHARD:
             return None
@@ -68,7 +68,7 @@ class OpenedCommit(Memo):
         return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
 
     def passing_files(self, files: tuple[FileFilter, ...], languages: tuple[LanguageTest, ...]) -> BoolArray | None:
-        """Return the files that pass all filters; None without a filter."""
+        """Return the files that pass all filters, or None without a filter."""
         mask: BoolArray | None = None
         for file_filter in files:
             passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]

@@ -135,7 +135,7 @@ class DefinitionWalk:
                     pending.setdefault(parent, set()).add(earlier)
 
     def _before(self, commit: int, change: int, definition: DefinitionVersion) -> DefinitionVersion | None:
-        """Return the definition before a change of its file; None if the commit added it."""
+        """Return the definition before a change of its file, or None if the commit added it."""
         new = self._read(self.history.changes.new_blob[change].tobytes())
         if definition.text not in new:
             # The changes of a later commit could not be read, so the walk continues with this commit's text.

@@ -42,7 +42,7 @@ class FileVersions:
         return self._events_of(path).changes.get(commit)
 
     def blob(self, commit: int, path: bytes) -> bytes | None:
-        """Return the blob that a commit has at a path; None for no file."""
+        """Return the blob that a commit has at a path, or None for no file."""
         event = self._events_of(path).newest[commit]
         blob = None if event < 0 else self._blob_after(event, path)
         # A file that a merge alone put there has no change that is stored.

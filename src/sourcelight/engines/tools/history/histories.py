@@ -254,7 +254,7 @@ def _resolve(
 
 
 def _read_commits(context: ToolContext, request: _OpenRequest) -> UnbuiltHistory | None:
-    """Read the commits of an unbuilt history; None if it is built, or if they can't be read."""
+    """Read the commits of an unbuilt history; return None if it is built, or if they can't be read."""
     context.cancellation.check()
     commits = (*request.commits, *request.without)
     if context.observer is not None:

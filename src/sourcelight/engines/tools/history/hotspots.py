@@ -350,7 +350,7 @@ def _today(snapshot: OpenedHistory, layout: Layout, context: ToolContext) -> tup
 
 
 def _lines(snapshot: OpenedHistory, tree: CommitTree, files: Int64Array, context: ToolContext) -> Int64Array:
-    """Return lines of some files of a tree; -1 for binary and missing ones."""
+    """Return lines of some files of a tree, or -1 for binary and missing ones."""
     line_counts = np.full(len(files), -1, np.int64)
     with ObjectReader(snapshot.repository) as reader:
         for index, file in enumerate(files.tolist()):

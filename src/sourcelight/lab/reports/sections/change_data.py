@@ -145,13 +145,13 @@ def _with_attrs(frame: Frame, source: Frame) -> Frame:
 
 
 def _date_in(commits: Frame, commit: str) -> Any:
-    """Return the committer date of a commit; None if it is not among these commits."""
+    """Return the committer date of a commit, or None if it is not among these commits."""
     dates = commits.loc[commits["commit"].astype("str") == commit, "commit_date"]
     return dates.iloc[0] if len(dates) else None
 
 
 def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> Any:
-    """Return the committer date of a commit; None if it is not among the newest of its history, by wrong clocks."""
+    """Return the committer date of a commit, or None if it is not among the newest of its history, by wrong clocks."""
     if not commit:
         return None
     return _date_in(stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], limit=50), commit)

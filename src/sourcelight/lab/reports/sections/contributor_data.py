@@ -112,7 +112,7 @@ class ChangedLines:
 
 
 def date_bound(frame: Frame, name: str) -> Any:
-    """Return a bound of the time as the service understood it; None for none."""
+    """Return a bound of the time as the service understood it, or None for none."""
     import pandas as pd
 
     text = frame.attrs.get(name)
@@ -120,7 +120,7 @@ def date_bound(frame: Frame, name: str) -> Any:
 
 
 def newest_date(code: Client, stages: ReportProgress, request: Request) -> Any:
-    """Return the date of the newest commit of all time; None if there is none."""
+    """Return the date of the newest commit of all time, or None if there is none."""
     newest = stages.ask("time before", code.commit_search, repos=request.repos, limit=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
 
@@ -241,7 +241,7 @@ def current_owners(
 def _owners_of_repository(
     code: Client, stages: ReportProgress, name: str, request: Request, notices: list[str]
 ) -> Owned | None:
-    """Return the owners of the lines of one repository; None if the service has no ownership."""
+    """Return the owners of the lines of one repository, or None if the service has no ownership."""
     options: dict[str, Any] = {
         "mailmap": request.mailmap, "join_addresses": request.join_addresses, "file_kinds": request.table_kinds
     }  # fmt: skip

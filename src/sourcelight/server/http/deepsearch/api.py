@@ -231,7 +231,7 @@ class Api:
     def _visible_frame(
         self, request: Request, caller: ConversationRequest, question: int, event: QuestionEvent
     ) -> bytes | None:
-        """Return an event as its reader may see it now; None without a valid account, credential or question."""
+        """Return an event as its reader may see it now, or None without a valid account, credential or question."""
         try:
             current = self._access.enter(request)
         except RequestRefused:

@@ -25,7 +25,7 @@ from sourcelight.server.http.graphql.reading import BlobContent, Fields, GraphRe
 
 
 def find_repository(request: GraphRequest, name: str) -> GitRepository | None:
-    """Find a repository by name; None if there is none that the caller may see."""
+    """Find a repository by name; return None if there is none that the caller may see."""
     try:
         return GitRepository(request, request.engine.catalog.get(name.strip("/"), request.viewer))
     except RepositoryNotFound:
@@ -223,7 +223,7 @@ class GitCommit:
         return [GitCommit(self.repository, CommitId(parent)) for parent in self._header.parents]
 
     def blob(self, path: str) -> GitBlob | None:
-        """Find a file by path; None if there is none."""
+        """Find a file by path; return None if there is none."""
         entry = self._entry(path)
         if entry is not None and entry.kind in {"file", "symlink"}:
             return GitBlob(self, entry)
@@ -232,7 +232,7 @@ class GitCommit:
     file = blob
 
     def tree(self, path: str = "", recursive: bool = False) -> GitTree | None:  # noqa: FBT001, FBT002 - the schema's
-        """Find a directory by path; None if there is none."""
+        """Find a directory by path; return None if there is none."""
         entry = self._entry(path)
         if entry is not None and entry.kind == "directory":
             return GitTree(self, entry, recursive)

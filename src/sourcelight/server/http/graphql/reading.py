@@ -53,7 +53,7 @@ class CodeReader(Protocol):
         """Return the full name of the branch that HEAD names; empty without one."""
 
     def read_commit(self, source: Repository, commit: CommitId) -> CommitHeader | None:
-        """Return the header of a commit; None if it can't be read."""
+        """Return the header of a commit, or None if it can't be read."""
 
     def find(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
         """Return the entry at a path; raises `PathNotFound`."""

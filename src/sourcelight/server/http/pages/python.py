@@ -71,7 +71,7 @@ def python_call(
 
 
 def number_of(parameters: Mapping[str, str], name: str = "line") -> int | None:
-    """Return a parameter that is a number, such as the line on which a name was clicked; None without one."""
+    """Return a parameter that is a number, such as the line on which a name was clicked, or None without one."""
     text = parameters.get(name, "")
     return int(text) if re.fullmatch("[1-9][0-9]{0,8}", text) else None
 

@@ -45,7 +45,7 @@ class DatedPages:
 
 
 def instant(text: Any) -> datetime | None:
-    """Parse a moment of RFC 3339; None for anything else."""
+    """Parse a moment of RFC 3339; return None for anything else."""
     if not isinstance(text, str):
         return None
     try:
@@ -172,7 +172,7 @@ def _name(entry: Entry) -> tuple[str, str]:
 
 
 def _before(entries: list[Entry], dated_by: Callable[[Entry], datetime | None], *, stuck: bool) -> str | None:
-    """Return the end of the next page; None if the entries don't have it."""
+    """Return the end of the next page, or None if the entries don't have it."""
     moments = [moment for moment in map(dated_by, entries) if moment is not None]
     if not moments or len(moments) < len(entries) or any(a < b for a, b in pairwise(moments)):
         return None

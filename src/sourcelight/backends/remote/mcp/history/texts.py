@@ -86,7 +86,7 @@ class HistoryText:
 
 
 def parse_date(text: str) -> str | None:
-    """Return a date in any of git's formats as RFC 3339; None for anything else."""
+    """Return a date in any of git's formats as RFC 3339, or None for anything else."""
     text = text.strip().rstrip(".")
     for candidate in (text, text.replace(" ", "T", 1).replace(" ", "")):
         try:

@@ -62,7 +62,7 @@ class GoInference(GoNames):
             self._steps -= 1
 
     def infer_type(self, document: Document, node: Node | None, position: int = 0) -> GoType | None:
-        """Return the type of an expression; None for a package."""
+        """Return the type of an expression, or None for a package."""
         inferred = self.infer(document, node, position)
         return inferred if isinstance(inferred, GoType) else None
 
@@ -180,7 +180,7 @@ class GoInference(GoNames):
         return GoType(document, type_node) if not position else None
 
     def callable(self, go_type: GoType) -> GoType | None:
-        """Return the function type behind a type; None if it can't be called."""
+        """Return the function type behind a type, or None if it can't be called."""
         if go_type.node.type in _CALLABLE:
             return go_type
         if self._is_type_itself(go_type):
@@ -360,7 +360,7 @@ class GoInference(GoNames):
         return None
 
     def named_type(self, go_type: GoType) -> tuple[GoRef, Mapping[DeclarationKey, GoType]] | None:
-        """Return the declaration of a named type with its bound type parameters; None for a type literal."""
+        """Return the declaration of a named type with its bound type parameters, or None for a type literal."""
         node, document, bound_types = go_type.node, go_type.document, go_type.bound_types
         arguments: list[Node] = []
         while node.type in _WRAPPERS or node.type in {"generic_type", "unary_expression"}:

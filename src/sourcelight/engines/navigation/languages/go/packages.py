@@ -170,7 +170,7 @@ def import_path(document: Document) -> str:
 
 
 def find_directory(project: Project, path: bytes, session: Session) -> tuple[Project, bytes] | None:
-    """Return the project and directory of an import path; None if no repository has it."""
+    """Return the project and directory of an import path, or None if no repository has it."""
     import_text = path.decode(errors="replace")
     directories = project.directories()
 
@@ -270,7 +270,7 @@ class GoNames:
         self._packages: dict[tuple[str, str, bytes, bytes], GoPackage | None] = {}
 
     def model(self, document: Document) -> GoModel | None:
-        """Return the parsed file; None if it has another language or can't be parsed."""
+        """Return the parsed file, or None if it has another language or can't be parsed."""
         return self.session.parsed_file(document, GoModel)
 
     def package(self, document: Document, path: bytes) -> GoPackage | None:
@@ -282,7 +282,7 @@ class GoNames:
         return self._packages[key]
 
     def find_import(self, document: Document, name: bytes) -> GoImport | None:
-        """Return the package that a name means in a file; None when no import has that name."""
+        """Return the package that a name means in a file, or None when no import has that name."""
         model = self.model(document)
         if model is None:
             return None

@@ -184,7 +184,7 @@ class PythonNames:
         self.session = session
 
     def model(self, document: Document) -> PythonModel | None:
-        """Return the parsed file; None if it has another language or can't be parsed."""
+        """Return the parsed file, or None if it has another language or can't be parsed."""
         return self.session.parsed_file(document, PythonModel)
 
     def lookup(self, document: Document, scope: PythonScope, name: bytes, offset: int) -> list[PythonRef]:
@@ -301,7 +301,7 @@ class PythonNames:
         return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
 
     def _import_step(self, ref: PythonRef) -> list[PythonRef] | None:
-        """Return the target of an import, one step on; None for other bindings, empty for a missing module."""
+        """Return the target of an import, one step on, or None for other bindings, empty for a missing module."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"}:
             return None

@@ -105,7 +105,7 @@ def normal(directory: bytes, path: bytes) -> bytes | None:
 
 
 def find_module(document: Document, module: bytes, session: Session) -> Document | None:
-    """Return the file of a module specifier; None if no repository has it."""
+    """Return the file of a module specifier, or None if no repository has it."""
     project = document.project
     directory = document.path.rpartition(b"/")[0]
     if module.startswith(b"."):

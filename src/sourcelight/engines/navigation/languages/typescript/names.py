@@ -108,7 +108,7 @@ class TsNames:
         self._globals: dict[tuple[str, str, bytes], list[TsRef]] = {}
 
     def model(self, document: Document) -> TsModel | None:
-        """Return the parsed file; None if it has another language or can't be parsed."""
+        """Return the parsed file, or None if it has another language or can't be parsed."""
         return self.session.parsed_file(document, TsModel)
 
     def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:

@@ -376,7 +376,7 @@ def _hoisted_variables(body: Node) -> Iterator[TsBinding]:
 
 
 def parse_recovering(language: str, text: bytes, deadline: float) -> Tree | None:
-    """Parse a file; None when that is not done at `deadline` (of `time.monotonic`)."""
+    """Parse a file; return None when that is not done at `deadline` (of `time.monotonic`)."""
     tree = parse_tree(language, text, deadline)
     if tree is None or not tree.root_node.has_error or language == "JavaScript":
         return tree

@@ -121,7 +121,7 @@ def lead_start(lines: Sequence[bytes] | Sequence[str], first_line: int) -> int:
 
 
 def _block_start(lines: Sequence[bytes] | Sequence[str], last: int, first_line: int) -> int | None:
-    """Return the line that opens the comment which line `last` closes; None when it is too far above."""
+    """Return the line that opens the comment which line `last` closes, or None when it is too far above."""
     for index in range(last - 1, max(first_line - _MAX_LEAD_LINES, 0) - 1, -1):
         text = _bytes_of(lines[index])
         if b"*/" in text:

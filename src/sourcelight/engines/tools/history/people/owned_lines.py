@@ -158,7 +158,7 @@ def _selected_files(
 
 
 def _blame(tool: str, selection: OpenedHistory, raw: bytes, file: OwnedFile, context: ToolContext) -> OwnedFile | None:
-    """Return a file with the commits that git blame names; None if the clone lacks objects that blame needs."""
+    """Return a file with the commits that git blame names, or None if the clone lacks objects that blame needs."""
     try:
         origins = blame_file(
             selection.repository, selection.commits[0], raw, len(file.lines), cancellation=context.cancellation

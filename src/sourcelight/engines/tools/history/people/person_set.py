@@ -152,7 +152,7 @@ class PersonNumbers:
         return np.array([numbers[position] for position in person_set.persons], np.int64)
 
     def of_identities(self, selection: OpenedHistory) -> Int64Array:
-        """Return the person of each identity that wrote one of the commits that count; -1 for others."""
+        """Return the person of each identity that wrote one of the commits that count, or -1 for others."""
         history = selection.history
         numbers = self._of.get(id(history))
         if numbers is None:

@@ -22,7 +22,7 @@ _SAFE = "/#?=&;%+,:@!~*'$-._"
 
 
 def readme_path(entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the path of the README among the entries of a directory; None: there is none.
+    """Return the path of the README among the entries of a directory, or None if there is none.
 
     One in Markdown comes first, then the first by name. A link or a submodule is none: it may lead anywhere.
     """

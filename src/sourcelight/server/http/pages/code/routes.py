@@ -63,7 +63,7 @@ class Address:
 
     @classmethod
     def parse(cls, request_path: str) -> Address | None:
-        """Read ``/repository@revision/-/kind/path``, or ``/repository@revision``; None for any other address."""
+        """Read ``/repository@revision/-/kind/path``, or ``/repository@revision``; return None for any other address."""
         name_part, separator, right = request_path.partition("/-/")
         kind, slash, path = right.partition("/") if separator else ("tree", "/", "")
         if request_path.startswith(("/.", "//")) or kind not in _KINDS or not slash or len(name_part) < 2:
