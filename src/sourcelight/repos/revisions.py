@@ -137,7 +137,7 @@ def default_commit(handle: pygit2.Repository) -> tuple[CommitId, str]:
     # Local branches first; a mirror or a fresh clone may have remote ones only.
     for prefix in (_HEADS, _REMOTE):
         branches = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
-        usual = [b for b in ("main", "master", "trunk", "develop") if b in branches]
+        usual = [branch for branch in ("main", "master", "trunk", "develop") if branch in branches]
         for branch in (*usual, *branches):
             commit = _lookup(handle, prefix + branch)
             if commit:

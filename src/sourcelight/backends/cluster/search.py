@@ -246,7 +246,9 @@ class ClusterSource:
             gaps.without_history |= _of(outcome.without_history, names)
             gaps.unread |= _of(outcome.unread, names)
             gaps.shallow |= _of(outcome.shallow, names)
-            scope.unsearchable |= {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, names) in names}
+            scope.unsearchable |= {
+                name: reason for name, reason in outcome.unsearchable.items() if _repository_of(name, names) in names
+            }
             scope.invalid |= outcome.invalid
             self._late_repositories |= names & set(outcome.timed_out)
             self._owners.unknown |= names & set(outcome.unknown_owners)

@@ -222,7 +222,9 @@ def matches_schema(*, visible_only: bool = False) -> Any:
     """Return the Arrow schema of matches: all columns, or only the columns of a frame."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.is_visible or not visible_only])
+    return pa.schema(
+        [pa.field(column.name, arrow_type(column.type)) for column in MATCHES if column.is_visible or not visible_only]
+    )
 
 
 def conform(batches: list[Any], *, visible_only: bool = False) -> Any:

@@ -37,7 +37,7 @@ def read_script(data: bytes, language: str) -> CellDocument:
     if data[start : markers[0].start()].strip():
         cells.add(CODE, language, start, markers[0].start())
 
-    for marker, end in zip(markers, [*(m.start() for m in markers[1:]), len(data)], strict=True):
+    for marker, end in zip(markers, [*(next_marker.start() for next_marker in markers[1:]), len(data)], strict=True):
         kind_match = _KIND.search(marker[0])
         if kind_match is None:
             kind = CODE

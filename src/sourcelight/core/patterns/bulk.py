@@ -77,7 +77,9 @@ class BulkMatcher:
                 bounds = np.stack((run_starts, run_ends), axis=1).ravel() - run_starts[0]
                 matched[first:last] = self._among(view[run_starts[0] : run_ends[-1]], bounds, self._source)[::2]
                 continue
-            data = b"".join([view[a:b] for a, b in zip(run_starts.tolist(), run_ends.tolist(), strict=True)])
+            data = b"".join(
+                [view[start:end] for start, end in zip(run_starts.tolist(), run_ends.tolist(), strict=True)]
+            )
             matched[first:last] = self._among(data, _bounds(run_ends - run_starts), self._source)
 
         return matched

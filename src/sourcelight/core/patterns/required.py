@@ -191,7 +191,7 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
 def _cross(left: Texts, right: Texts) -> Texts | None:
     if len(left) * len(right) > MAX_TEXTS:
         return None
-    texts = frozenset(a + b for a in left for b in right)
+    texts = frozenset(head + tail for head in left for tail in right)
     return None if any(len(text) > MAX_TEXT_BYTES for text in texts) else texts
 
 

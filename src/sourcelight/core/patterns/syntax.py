@@ -122,7 +122,7 @@ def parse(source: str, *, fold: bool, multi_line: bool) -> ParsedPattern:
 
 def literal_tree(text: str, *, fold: bool) -> Node:
     """Return the tree of a plain text."""
-    return Concat(tuple(character(ord(c), fold=fold) for c in text))
+    return Concat(tuple(character(ord(letter), fold=fold) for letter in text))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -376,7 +376,7 @@ class _SyntaxReader:
             self.position = close + 2 if close >= 0 else len(self.source)
             # RE2 quotes up to the end without \E; `without_captures` adds it, as more text follows there.
             self.open_quote = close < 0
-            return tuple(character(ord(c), fold=self.fold) for c in text)
+            return tuple(character(ord(letter), fold=self.fold) for letter in text)
 
         if char in "dDsSwW":
             return (char_class("\\" + char, fold=self.fold),)

@@ -75,12 +75,12 @@ def decode_matches(data: bytes) -> tuple[Match, ...]:
 
 def decode_match(value: Json) -> Match:
     """Read one match object. One without a type is a content match, as clients in the field take it."""
-    o = _object(value)
-    kind = o.get("type")
+    record = _object(value)
+    kind = record.get("type")
     if kind is None:
         kind = "content"
     reader = _MATCHES.get(kind) if isinstance(kind, str) else None
-    return UnknownMatch(str(kind), dict(o)) if reader is None else reader(o)
+    return UnknownMatch(str(kind), dict(record)) if reader is None else reader(record)
 
 
 def load(name: str, data: bytes) -> Json:
@@ -105,120 +105,124 @@ def load(name: str, data: bytes) -> Json:
         ) from exc
 
 
-def _content(o: _Object) -> ContentMatch:
+def _content(record: _Object) -> ContentMatch:
     return ContentMatch(
-        path_matches=_ranges(o, "pathMatches"),
-        line_matches=tuple(map(_line_match, _items(o, "lineMatches"))),
-        chunk_matches=tuple(map(_chunk_match, _items(o, "chunkMatches"))),
-        **_file_facts(o),
+        path_matches=_ranges(record, "pathMatches"),
+        line_matches=tuple(map(_line_match, _items(record, "lineMatches"))),
+        chunk_matches=tuple(map(_chunk_match, _items(record, "chunkMatches"))),
+        **_file_facts(record),
     )
 
 
-def _ranges(o: _Object, key: str) -> tuple[Range, ...]:
-    return tuple(Range(_location(r.get("start")), _location(r.get("end"))) for r in map(_object, _items(o, key)))
+def _ranges(record: _Object, key: str) -> tuple[Range, ...]:
+    return tuple(
+        Range(_location(item.get("start")), _location(item.get("end"))) for item in map(_object, _items(record, key))
+    )
 
 
 def _location(value: Json) -> Location:
-    o = _object(value)
-    return Location(_int(o, "offset"), _int(o, "line"), _int(o, "column"))
+    record = _object(value)
+    return Location(_int(record, "offset"), _int(record, "line"), _int(record, "column"))
 
 
 def _line_match(value: Json) -> LineMatch:
-    o = _object(value)
-    pairs = tuple((p[0], p[1]) for p in (_numbers(item, 2) for item in _items(o, "offsetAndLengths")))
-    return LineMatch(_text(o, "line"), _int(o, "lineNumber"), pairs)
+    record = _object(value)
+    pairs = tuple((pair[0], pair[1]) for pair in (_numbers(item, 2) for item in _items(record, "offsetAndLengths")))
+    return LineMatch(_text(record, "line"), _int(record, "lineNumber"), pairs)
 
 
 def _chunk_match(value: Json) -> ChunkMatch:
-    o = _object(value)
-    start = _location(o.get("contentStart"))
+    record = _object(value)
+    start = _location(record.get("contentStart"))
 
     # Without ranges, the match gets the first line: its text arrived, only the position in it is unknown.
-    ranges = _ranges(o, "ranges") if isinstance(o.get("ranges"), list) else (Range(start, start),)
+    ranges = _ranges(record, "ranges") if isinstance(record.get("ranges"), list) else (Range(start, start),)
     return ChunkMatch(
         # Documented as `context`, sent as `content`: either will do.
-        content=_text(o, "content") or _text(o, "context"),
+        content=_text(record, "content") or _text(record, "context"),
         content_start=start,
         ranges=ranges,
-        content_truncated=_flag(o, "contentTruncated"),
+        content_truncated=_flag(record, "contentTruncated"),
     )
 
 
-def _file_facts(o: _Object) -> dict[str, Any]:
+def _file_facts(record: _Object) -> dict[str, Any]:
     return {
-        "repository": _text(o, "repository"),
+        "repository": _text(record, "repository"),
         # Services of 2021 have the keys `name` and `version`.
-        "path": _text(o, "path") or _text(o, "name"),
-        "branches": _texts(o, "branches"),
-        "commit": _text(o, "commit") or _text(o, "version"),
-        "language": _text(o, "language"),
-        **_repository_facts(o),
+        "path": _text(record, "path") or _text(record, "name"),
+        "branches": _texts(record, "branches"),
+        "commit": _text(record, "commit") or _text(record, "version"),
+        "language": _text(record, "language"),
+        **_repository_facts(record),
     }
 
 
-def _repository_facts(o: _Object) -> dict[str, Any]:
+def _repository_facts(record: _Object) -> dict[str, Any]:
     return {
-        "repository_id": _int(o, "repositoryID"),
-        "repo_stars": _int(o, "repoStars"),
-        "repo_last_fetched": _text(o, "repoLastFetched"),
+        "repository_id": _int(record, "repositoryID"),
+        "repo_stars": _int(record, "repoStars"),
+        "repo_last_fetched": _text(record, "repoLastFetched"),
     }
 
 
-def _path(o: _Object) -> PathMatch:
-    return PathMatch(path_matches=_ranges(o, "pathMatches"), **_file_facts(o))
+def _path(record: _Object) -> PathMatch:
+    return PathMatch(path_matches=_ranges(record, "pathMatches"), **_file_facts(record))
 
 
-def _symbol(o: _Object) -> SymbolMatch:
-    return SymbolMatch(symbols=tuple(map(_symbol_item, _items(o, "symbols"))), **_file_facts(o))
+def _symbol(record: _Object) -> SymbolMatch:
+    return SymbolMatch(symbols=tuple(map(_symbol_item, _items(record, "symbols"))), **_file_facts(record))
 
 
 def _symbol_item(value: Json) -> SymbolItem:
-    o = _object(value)
-    line = o.get("line")
+    record = _object(value)
+    line = record.get("line")
     return SymbolItem(
-        name=_text(o, "name"),
-        kind=_text(o, "kind"),
-        url=_text(o, "url"),
-        container_name=_text(o, "containerName"),
+        name=_text(record, "name"),
+        kind=_text(record, "kind"),
+        url=_text(record, "url"),
+        container_name=_text(record, "containerName"),
         line=None if line is None else _number(line),
     )
 
 
-def _repo(o: _Object) -> RepoMatch:
-    metadata = _object(o.get("metadata"))
+def _repo(record: _Object) -> RepoMatch:
+    metadata = _object(record.get("metadata"))
     return RepoMatch(
-        repository=_text(o, "repository"),
-        repository_matches=_ranges(o, "repositoryMatches"),
-        branches=_texts(o, "branches"),
-        description=_text(o, "description"),
-        description_matches=_ranges(o, "descriptionMatches"),
-        fork=_flag(o, "fork"),
-        archived=_flag(o, "archived"),
-        private=_flag(o, "private"),
+        repository=_text(record, "repository"),
+        repository_matches=_ranges(record, "repositoryMatches"),
+        branches=_texts(record, "branches"),
+        description=_text(record, "description"),
+        description_matches=_ranges(record, "descriptionMatches"),
+        fork=_flag(record, "fork"),
+        archived=_flag(record, "archived"),
+        private=_flag(record, "private"),
         # Null is a key without a value: a tag.
-        metadata={k: v if isinstance(v, str) else None for k, v in metadata.items()},
-        topics=_texts(o, "topics"),
-        **_repository_facts(o),
+        metadata={name: text if isinstance(text, str) else None for name, text in metadata.items()},
+        topics=_texts(record, "topics"),
+        **_repository_facts(record),
     )
 
 
-def _commit(o: _Object) -> CommitMatch:
-    triples = tuple((t[0], t[1], t[2]) for t in (_numbers(item, 3) for item in _items(o, "ranges")))
+def _commit(record: _Object) -> CommitMatch:
+    triples = tuple(
+        (triple[0], triple[1], triple[2]) for triple in (_numbers(item, 3) for item in _items(record, "ranges"))
+    )
     return CommitMatch(
-        type=_text(o, "type"),
-        repository=_text(o, "repository"),
-        oid=_text(o, "oid"),
-        label=_text(o, "label"),
-        url=_text(o, "url"),
-        detail=_text(o, "detail"),
-        message=_text(o, "message"),
-        author_name=_text(o, "authorName"),
-        author_date=_text(o, "authorDate"),
-        committer_name=_text(o, "committerName"),
-        committer_date=_text(o, "committerDate"),
-        content=_text(o, "content"),
+        type=_text(record, "type"),
+        repository=_text(record, "repository"),
+        oid=_text(record, "oid"),
+        label=_text(record, "label"),
+        url=_text(record, "url"),
+        detail=_text(record, "detail"),
+        message=_text(record, "message"),
+        author_name=_text(record, "authorName"),
+        author_date=_text(record, "authorDate"),
+        committer_name=_text(record, "committerName"),
+        committer_date=_text(record, "committerDate"),
+        content=_text(record, "content"),
         ranges=triples,
-        **_repository_facts(o),
+        **_repository_facts(record),
     )
 
 
@@ -237,29 +241,29 @@ def _matches(value: Json) -> Matches:
 
 
 def _progress(value: Json) -> Progress:
-    o = _object(value)
-    count, matches, skipped = o.get("repositoriesCount"), o.get("matchCount"), o.get("skipped")
+    record = _object(value)
+    count, matches, skipped = record.get("repositoriesCount"), record.get("matchCount"), record.get("skipped")
     return Progress(
-        done=_flag(o, "done"),
+        done=_flag(record, "done"),
         match_count=_count(matches),
-        duration_ms=_int(o, "durationMs"),
+        duration_ms=_int(record, "durationMs"),
         repositories_count=None if count is None else _number(count),
-        skipped=tuple(map(_decode_skipped, [skipped] if isinstance(skipped, dict) else _items(o, "skipped"))),
-        trace=_text(o, "trace"),
+        skipped=tuple(map(_decode_skipped, [skipped] if isinstance(skipped, dict) else _items(record, "skipped"))),
+        trace=_text(record, "trace"),
     )
 
 
 def _decode_skipped(value: Json) -> Skipped:
     # In any form, an item means that something was left out.
-    o = {"reason": value} if isinstance(value, str) else _object(value)
-    suggested = o.get("suggested")
-    s = _object(suggested)
+    record = {"reason": value} if isinstance(value, str) else _object(value)
+    suggested = record.get("suggested")
+    suggestion = _object(suggested)
     return Skipped(
-        reason=_text(o, "reason"),
-        title=_text(o, "title"),
-        message=_text(o, "message"),
-        severity=_text(o, "severity") or "info",
-        suggested=QuerySuggestion(_text(s, "title"), _text(s, "queryExpression"))
+        reason=_text(record, "reason"),
+        title=_text(record, "title"),
+        message=_text(record, "message"),
+        severity=_text(record, "severity") or "info",
+        suggested=QuerySuggestion(_text(suggestion, "title"), _text(suggestion, "queryExpression"))
         if isinstance(suggested, dict)
         else None,
     )
@@ -270,32 +274,34 @@ def _filters(value: Json) -> Filters:
 
 
 def _filter(value: Json) -> SuggestedFilter:
-    o = _object(value)
+    record = _object(value)
     # Older services have `limitHit`, which means the opposite.
-    exhaustive = _flag(o, "exhaustive") if "exhaustive" in o else o.get("limitHit") is False
+    exhaustive = _flag(record, "exhaustive") if "exhaustive" in record else record.get("limitHit") is False
     return SuggestedFilter(
-        value=_text(o, "value"),
-        label=_text(o, "label"),
-        count=_int(o, "count"),
+        value=_text(record, "value"),
+        label=_text(record, "label"),
+        count=_int(record, "count"),
         exhaustive=exhaustive,
-        kind=_text(o, "kind"),
+        kind=_text(record, "kind"),
     )
 
 
 def _alert(value: Json) -> Alert:
-    o = _object(value)
+    record = _object(value)
     return Alert(
-        title=_text(o, "title"),
-        description=_text(o, "description"),
-        kind=_text(o, "kind"),
-        proposed_queries=tuple(map(_decode_proposed, _items(o, "proposedQueries"))),
+        title=_text(record, "title"),
+        description=_text(record, "description"),
+        kind=_text(record, "kind"),
+        proposed_queries=tuple(map(_decode_proposed, _items(record, "proposedQueries"))),
     )
 
 
 def _decode_proposed(value: Json) -> ProposedQuery:
-    o = _object(value)
-    annotations = tuple((_text(a, "name"), str(a.get("value", ""))) for a in map(_object, _items(o, "annotations")))
-    return ProposedQuery(_text(o, "query"), _text(o, "description"), annotations)
+    record = _object(value)
+    annotations = tuple(
+        (_text(item, "name"), str(item.get("value", ""))) for item in map(_object, _items(record, "annotations"))
+    )
+    return ProposedQuery(_text(record, "query"), _text(record, "description"), annotations)
 
 
 def _error(value: Json) -> ErrorEvent:
@@ -316,21 +322,21 @@ _EVENTS: dict[str, Callable[[Json], Event]] = {
 }
 
 
-def _text(o: _Object, key: str) -> str:
-    value = o.get(key)
+def _text(record: _Object, key: str) -> str:
+    value = record.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _texts(o: _Object, key: str) -> tuple[str, ...]:
-    return tuple(item for item in _items(o, key) if isinstance(item, str))
+def _texts(record: _Object, key: str) -> tuple[str, ...]:
+    return tuple(item for item in _items(record, key) if isinstance(item, str))
 
 
-def _flag(o: _Object, key: str) -> bool:
-    return o.get(key) is True
+def _flag(record: _Object, key: str) -> bool:
+    return record.get(key) is True
 
 
-def _int(o: _Object, key: str) -> int:
-    return _number(o.get(key))
+def _int(record: _Object, key: str) -> int:
+    return _number(record.get(key))
 
 
 def _number(value: Json) -> int:
@@ -342,7 +348,7 @@ def _number(value: Json) -> int:
 
 
 def _numbers(value: Json, size: int) -> tuple[int, ...]:
-    numbers = [_number(v) for v in value[:size]] if isinstance(value, list) else []
+    numbers = [_number(number) for number in value[:size]] if isinstance(value, list) else []
     # Always `size` numbers, so that callers can unpack them whatever the service sent.
     return tuple(numbers + [0] * (size - len(numbers)))
 
@@ -353,8 +359,8 @@ def _count(value: Json) -> int:
     return int(str(value)) if is_digits else _number(value)
 
 
-def _items(o: _Object, key: str) -> list[Any]:
-    value = o.get(key)
+def _items(record: _Object, key: str) -> list[Any]:
+    value = record.get(key)
     return value if isinstance(value, list) else []
 
 

@@ -94,8 +94,8 @@ def _mend(value: Json) -> Json:
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):
-        return {_mend(k): _mend(v) for k, v in value.items()}
-    return [_mend(v) for v in value] if isinstance(value, list | tuple) else value
+        return {_mend(key): _mend(item) for key, item in value.items()}
+    return [_mend(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _non_empty(**values: Any) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def write_json_lines(table: Any, file: IO[bytes]) -> None:
         return
 
     file.writelines(
-        orjson.dumps({n: v for n, v in zip(names, row, strict=True) if v is not None}, option=option)
+        orjson.dumps({name: value for name, value in zip(names, row, strict=True) if value is not None}, option=option)
         for row in zip(*columns, strict=True)
     )
 

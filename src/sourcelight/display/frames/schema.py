@@ -123,7 +123,7 @@ COMPARISON: tuple[Column, ...] = (
 )
 FRAMES: Mapping[str, tuple[Column, ...]] = {
     "comparison": COMPARISON,
-    "matches": tuple(c for c in MATCHES if c.is_visible),
+    "matches": tuple(column for column in MATCHES if column.is_visible),
     "progress": PROGRESS,
     "filters": FILTERS,
     "skipped": SKIPPED,

@@ -17,7 +17,7 @@ from sourcelight.display.frames.schema import SPANS, table_schema
 
 Table = Any
 Frame = Any
-VISIBLE: tuple[Column, ...] = tuple(c for c in MATCHES if c.is_visible)
+VISIBLE: tuple[Column, ...] = tuple(column for column in MATCHES if column.is_visible)
 _FIRST: list[Callable[[], None]] = []
 
 _LINK = re.compile(r"\[(?P<label>[^\]\n]*)\]\((?P<link>[^()\s]+)\)")
@@ -69,10 +69,10 @@ def _unify_dictionaries(table: Table) -> Table:
     import pyarrow as pa
 
     columns = [
-        c.cast(f.type.value_type).dictionary_encode().unify_dictionaries().cast(f.type)
+        column.cast(f.type.value_type).dictionary_encode().unify_dictionaries().cast(f.type)
         if pa.types.is_dictionary(f.type)
-        else c
-        for f, c in zip(table.schema, table.columns, strict=True)
+        else column
+        for f, column in zip(table.schema, table.columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=table.schema)
 
@@ -250,9 +250,9 @@ def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
         "field": pa.repeat(pa.scalar(column), len(parents)),
         "start": starts,
         "end": ends,
-        "match": pa.array([texts[p][a:b] for p, a, b in pairs], type=pa.string()),
+        "match": pa.array([texts[position][start:end] for position, start, end in pairs], type=pa.string()),
         # A match over several lines ends behind the newline of its line, which the text doesn't have.
-        "continues": pa.array([b > len(texts[p]) for p, _, b in pairs], type=pa.bool_()),
+        "continues": pa.array([end > len(texts[position]) for position, _, end in pairs], type=pa.bool_()),
     }
     schema = table_schema(SPANS)
     return pa.table([columns[field.name] for field in schema], schema=schema)

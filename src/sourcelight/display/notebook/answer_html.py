@@ -112,7 +112,9 @@ def answer_markdown(view: AnswerView) -> str:
         parts.append(f"## Removed citations\n\n{rejected}" if rejected else "")
 
     if view.turns and not any(question.get("answer") for question in view.questions):
-        parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in view.turns))
+        parts.append(
+            "## So far\n\n" + "".join(f"- {one_line(f'{label}: {text}', 300)}\n" for label, text in view.turns)
+        )
 
     return "\n".join(filter(None, parts))
 
@@ -226,7 +228,7 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
         parts.append(f"<p>Removed citations:</p><ul>{rejected}</ul>" if rejected else "")
 
     if view.turns and not any(question.get("answer") for question in view.questions):
-        steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in view.turns)
+        steps = "".join(f"<li>{escape(one_line(f'{label}: {text}', 300))}</li>" for label, text in view.turns)
         parts.append(f"<p>So far:</p><ul>{steps}</ul>")
 
     return "".join(parts)

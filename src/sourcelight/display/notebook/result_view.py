@@ -241,15 +241,18 @@ def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
 
-    columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
+    columns = [column for column in _columns(rows) if any(row[column] not in {None, ""} for row in rows)]
     classes = {"line_number": " class=sl-count", **dict.fromkeys(_TEXT, " class=sl-text")}
     classes |= {**dict.fromkeys(_CODE, " class=sl-code"), "path": ' class="sl-code sl-name"'}
     head = "".join(
-        f'<th scope="col"{" class=sl-count" if c == "line_number" else ""}>{escape(c)}</th>' for c in columns
+        f'<th scope="col"{" class=sl-count" if column == "line_number" else ""}>{escape(column)}</th>'
+        for column in columns
     )
     row_links = [links.of(row) for row in rows]
     body = "".join(
-        "<tr>" + "".join(f"<td{classes.get(c, '')}>{_cell(row, c, links, there)}</td>" for c in columns) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{classes.get(column, '')}>{_cell(row, column, links, there)}</td>" for column in columns)
+        + "</tr>"
         for row, there in zip(rows, row_links, strict=True)
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -261,7 +264,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
     if kinds <= {"commit", "diff"}:
-        return first + [c for c in _OF_HISTORY if c not in _OF_LINES or "diff" in kinds]
+        return first + [column for column in _OF_HISTORY if column not in _OF_LINES or "diff" in kinds]
 
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
     last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
@@ -309,11 +312,11 @@ def _mark(row: dict[str, Any], column: str) -> str:
 def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
     """Return matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
-    for name, group in groupby(rows, key=lambda r: location_text(r | {"line_number": None})):
+    for name, group in groupby(rows, key=lambda row: location_text(row | {"line_number": None})):
         file_rows = list(group)
         blocks.append(f"<div><b>{anchor(name, links.of(file_rows[0]))}</b></div>")
         end = 0
-        for first, chunk in groupby(file_rows, key=lambda r: r["chunk_start_line"]):
+        for first, chunk in groupby(file_rows, key=lambda row: row["chunk_start_line"]):
             lines = list(chunk)
             start = first or lines[0]["line_number"] or 0
             if end and start > end:

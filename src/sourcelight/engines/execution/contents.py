@@ -73,7 +73,7 @@ def parts_with_cells(
     def cells_of(repository: str, revision: str, path: str) -> CellDocument | None:
         nonlocal remaining
         if not target_of_file:
-            target_of_file.update(((t.repository.info.name, t.revision), t) for t in targets)
+            target_of_file.update(((target.repository.info.name, target.revision), target) for target in targets)
 
         target = target_of_file[repository, revision]
         # Files that are in a cache count too, so that the same query always gives the same cells.

@@ -154,12 +154,12 @@ class ResultPipeline:
                 continue
 
             name_matches = [
-                (t, s)
-                for t, s in plan.repository_hits
-                if (t.repository.info.name, t.revision) not in self._yielded_files
+                (target, s)
+                for target, s in plan.repository_hits
+                if (target.repository.info.name, target.revision) not in self._yielded_files
             ]
             if not self._counts.is_separate:
-                self._yielded_files.update((t.repository.info.name, t.revision) for t, _ in name_matches)
+                self._yielded_files.update((target.repository.info.name, target.revision) for target, _ in name_matches)
 
             if name_matches:
                 yield from self._counts.within(plan.alternative, [repository_batch(name_matches)])
@@ -198,8 +198,12 @@ class ResultPipeline:
                 continue
 
             # Two revisions of a query may resolve to one commit, which is one repository result.
-            targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
-            targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
+            targets_by_key = {
+                (target.repository.key, target.commit): target for plan in plans for target in plan.targets
+            }
+            targets = [
+                target for target in targets_by_key.values() if target.repository.key == history_commit.repository.key
+            ]
             matching_targets = [
                 target
                 for target in targets
@@ -234,11 +238,13 @@ class ResultPipeline:
 
     def _unite(self, plans: Sequence[Plan]) -> Iterator[Any]:
         """Yield batches of several plans, repository after repository, so that duplicate files merge."""
-        targets = {(t.repository.key, t.revision, t.commit): t for plan in plans for t in plan.targets}
+        targets = {
+            (target.repository.key, target.revision, target.commit): target for plan in plans for target in plan.targets
+        }
         selectors = [self._selector(plan) for plan in plans]
 
         # One target at a time, because the batches of all alternatives for a target are in memory together.
-        for target in sorted(targets.values(), key=lambda t: (t.repository.info.name, t.revision)):
+        for target in sorted(targets.values(), key=lambda target: (target.repository.info.name, target.revision)):
             file_batches = [
                 list(self._select(plan, (target,), selector))
                 for plan, selector in zip(plans, selectors, strict=True)
@@ -293,7 +299,9 @@ class ResultPipeline:
 
         # Looked up only when needed: building the table costs more than the whole search of a small query.
         needs_target = bool(owners or writers or owning)
-        target_of_file = {(t.repository.info.name, t.revision): t for t in targets} if needs_target else {}
+        target_of_file = (
+            {(target.repository.info.name, target.revision): target for target in targets} if needs_target else {}
+        )
         for part in parts:
             self.note(part)
             for batch in chain.from_iterable(map(by_file, part.batches)):
@@ -322,7 +330,9 @@ class ResultPipeline:
                 if selected is not None:
                     yield selected
                     if selector.first_only:
-                        self.note(SearchPart(repositories_done=tuple(t.repository.info.name for t in targets)))
+                        self.note(
+                            SearchPart(repositories_done=tuple(target.repository.info.name for target in targets))
+                        )
                         return
 
     def _parts(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Generator[SearchPart, None, None]:

@@ -137,7 +137,7 @@ def make_plan(scope: Scope) -> Plan:
     commits = asked_of(alternative)
     history_commits: tuple[HistoryCommit, ...] = ()
     if commits is not None:
-        history_commits = history_commits_of(scope.targets, lambda r: scope.without.get(r.key, ()))
+        history_commits = history_commits_of(scope.targets, lambda repository: scope.without.get(repository.key, ()))
     return Plan(alternative, scope.selection, scope.targets, text, name_matches, symbols, commits, history_commits)
 
 

@@ -58,7 +58,11 @@ class QueryReader:
             return self.parse(request, contexts)
 
         # Its own `timeout:` is known only when it is read: seen here so, it may be in a quoted text as well.
-        timeouts_s = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
+        timeouts_s = [
+            timeout_s
+            for timeout_s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text)))
+            if timeout_s is not None
+        ]
         allowed_s = self._limits.timeout_s(max(timeouts_s[-1], 0.0) if timeouts_s else None, has_count=True)
         try:
             return run_with_deadline(lambda: self.parse(request, contexts), Cancellation(allowed_s))

@@ -320,7 +320,9 @@ class History:
     def change_of_row(self) -> NDArray[np.int32]:
         """The change that each row belongs to."""
         bases = zip(self.bases.changes, self.segments, strict=False)
-        return _concatenate([s.change_of_row + base if base else s.change_of_row for base, s in bases], np.int32)
+        return _concatenate(
+            [segment.change_of_row + base if base else segment.change_of_row for base, segment in bases], np.int32
+        )
 
     @cached_property
     def newest_first(self) -> Int64Array:
@@ -418,11 +420,13 @@ class History:
         return _concatenate([segment[name] for segment in self.segments], dtype)
 
     def _starts(self, name: str, bases: Sequence[int]) -> Int64Array:
-        arrays = [s[name][:-1].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
+        arrays = [
+            segment[name][:-1].astype(np.int64) + base for segment, base in zip(self.segments, bases, strict=False)
+        ]
         return np.append(_concatenate(arrays, np.int64), np.int64(bases[-1]))
 
     def _offset(self, name: str, bases: Sequence[int]) -> Int64Array:
-        arrays = [s[name].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
+        arrays = [segment[name].astype(np.int64) + base for segment, base in zip(self.segments, bases, strict=False)]
         return _concatenate(arrays, np.int64)
 
 

@@ -267,7 +267,7 @@ def _full_name(usage: IdentityUsage) -> Iterator[str]:
 def _words(name: str) -> list[str]:
     # NFKD splits letters from their accents, so José and Jose share a key.
     decomposed = unicodedata.normalize("NFKD", name)
-    letters = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    letters = "".join(character for character in decomposed if not unicodedata.combining(character)).casefold()
     return re.findall(r"\w+", letters)
 
 

@@ -369,7 +369,7 @@ class IndexStore:
                 return True
             files.append((manifest_file.path, *stamp))
         self._checked = CheckedManifests(
-            targets, files, frozenset((t.repository.key, t.commit) for t in targets), time.monotonic()
+            targets, files, frozenset((target.repository.key, target.commit) for target in targets), time.monotonic()
         )
         return True
 

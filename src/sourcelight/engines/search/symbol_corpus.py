@@ -68,7 +68,9 @@ class SymbolCorpus:
 
     def has_tables(self, tables: Sequence[SymbolTable | None]) -> bool:
         """Return whether it was made from these tables."""
-        return len(tables) == len(self.tables) and all(a is b for a, b in zip(tables, self.tables, strict=True))
+        return len(tables) == len(self.tables) and all(
+            table is own_table for table, own_table in zip(tables, self.tables, strict=True)
+        )
 
     def rows(self) -> Int64Array:
         """Return all rows that are definitions, not declarations."""

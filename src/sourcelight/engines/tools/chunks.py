@@ -210,7 +210,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
             if spans:
                 match_starts[lines[row]] = spans[0][0]
                 # The first 20 spans are enough to distinguish terms; a line of a megabyte may have a million spans.
-                terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
+                terms.update((words[row] or "")[start:end].casefold() for start, end in spans[:20])
 
         yield ResultChunk(
             repository=repository,
@@ -263,7 +263,9 @@ def shortened_answer(
 
         files += 1
         # Chunks with more different terms come first, then chunks with more matches.
-        of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
+        of_file = sorted(
+            group, key=lambda chunk: (-(chunk.score or 0.0), -chunk.terms, -(chunk.matches or 0), chunk.first_line)
+        )
         best = of_file[:per_file]
         left_out += len(of_file) - len(best)
         for chunk in best:
@@ -330,9 +332,11 @@ def table_of_chunks(chunks: Sequence[ResultChunk]) -> Any:
         "revision": [chunk.revision for chunk in chunks],
         "commit": [chunk.commit or None for chunk in chunks],
         "path": [chunk.path for chunk in chunks],
-        "start_line": [c.first_line if f else None for c, f in zip(chunks, has_lines, strict=True)],
-        "end_line": [c.last_line if f else None for c, f in zip(chunks, has_lines, strict=True)],
-        "chunk": [c.text if f else None for c, f in zip(chunks, has_lines, strict=True)],
+        "start_line": [
+            chunk.first_line if has_text else None for chunk, has_text in zip(chunks, has_lines, strict=True)
+        ],
+        "end_line": [chunk.last_line if has_text else None for chunk, has_text in zip(chunks, has_lines, strict=True)],
+        "chunk": [chunk.text if has_text else None for chunk, has_text in zip(chunks, has_lines, strict=True)],
         "match_count": [chunk.matches for chunk in chunks],
         "score": [chunk.score for chunk in chunks],
         "truncated": [chunk.truncated for chunk in chunks],
@@ -341,10 +345,10 @@ def table_of_chunks(chunks: Sequence[ResultChunk]) -> Any:
     }
     schema = chunk_schema()
     columns = [
-        pa.array(values[f.name], pa.string()).dictionary_encode().cast(f.type)
-        if pa.types.is_dictionary(f.type)
-        else pa.array(values[f.name], f.type)
-        for f in schema
+        pa.array(values[has_text.name], pa.string()).dictionary_encode().cast(has_text.type)
+        if pa.types.is_dictionary(has_text.type)
+        else pa.array(values[has_text.name], has_text.type)
+        for has_text in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 

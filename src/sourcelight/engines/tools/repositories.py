@@ -22,7 +22,7 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     fragment = arguments.query.strip().casefold()
     matches = sorted(
         (row for row in context.engine.catalog.visible(context.viewer) if fragment in row.info.name.casefold()),
-        key=lambda r: r.info.name,
+        key=lambda repository: repository.info.name,
     )
 
     # Sorted by name, and the cursor is a name: a page stays right when repositories are added or removed between two

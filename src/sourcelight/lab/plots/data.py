@@ -77,7 +77,7 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
         else:
             unit = "rows"
 
-    query = next((f.attrs["query"] for f in frames if isinstance(f.attrs.get("query"), str)), "")
+    query = next((frame.attrs["query"] for frame in frames if isinstance(frame.attrs.get("query"), str)), "")
     limits = sentences(_repeats_text(frame, unit), *dict.fromkeys(map(_limits_text, frames)))
     return PlotData(
         frame=frame, amounts=amounts.astype("float64"), unit=unit, query=f"Of {query}" if query else "", limits=limits

@@ -56,7 +56,11 @@ def dependencies(
     weights = _weights(pairs)
     by_weight = sorted(weights, key=lambda name: (-weights[name], name))
     names = _circle_order(sorted(by_weight[:top]), pairs)
-    arrows = [(s, t, float(c)) for (s, t), c in pairs.items() if s in set(names) and t in set(names)]
+    arrows = [
+        (source, target, float(count))
+        for (source, target), count in pairs.items()
+        if source in set(names) and target in set(names)
+    ]
     external_names = set(edges.loc[edges["external"].astype("bool"), "target"].astype("str")) - set(repositories)
     colors = theme_of(theme)
     circle = _Circle(names, arrows, _colors_of(colors, by_weight, external_names), external_names)
@@ -173,7 +177,11 @@ def _circle_order(names: list[str], pairs: Any) -> list[str]:
         nearness = {name: _DECAY**distance for distance, name in enumerate(reversed(order))}
         closest = max(
             remaining,
-            key=lambda name: (sum(links.get((name, p), 0.0) * nearness[p] for p in order), totals[name], name),
+            key=lambda name: (
+                sum(links.get((name, neighbor), 0.0) * nearness[neighbor] for neighbor in order),
+                totals[name],
+                name,
+            ),
         )
         order.append(closest)
         remaining.remove(closest)

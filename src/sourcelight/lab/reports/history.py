@@ -273,7 +273,7 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 
         short = _distinct_endings(repositories)
         labels = [f"{short[str(name)]}: {label}" for name, label in zip(top["repository"], labels, strict=True)]
 
-    values = {side: [float(v) for v in top[side].fillna(0)] for side in ("additions", "deletions")}
+    values = {side: [float(value) for value in top[side].fillna(0)] for side in ("additions", "deletions")}
     return ThemedFigure(
         name=name,
         title=title,
@@ -344,7 +344,10 @@ def distinct_names(people: Frame) -> list[str]:
     """Return names of authors for a figure, with the address where two have the same."""
     names, addresses = people["author"].astype("str"), people["author_email"].astype("str")
     twice = names.duplicated(keep=False)
-    return [f"{n} <{a}>" if t else n for n, a, t in zip(names, addresses, twice, strict=True)]
+    return [
+        f"{name} <{address}>" if is_shared else name
+        for name, address, is_shared in zip(names, addresses, twice, strict=True)
+    ]
 
 
 def _list_text(labels: list[str]) -> str:

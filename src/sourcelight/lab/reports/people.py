@@ -76,7 +76,7 @@ def _unify_committers(
     new_pairs = [display_names.get(pair) or by_key.get(person_key(*pair), pair) for pair in committers]
     for column, values in (
         ("committer", [name for name, _ in new_pairs]),
-        ("committer_email", [a for _, a in new_pairs]),
+        ("committer_email", [address for _, address in new_pairs]),
     ):
         # As objects, because the names of authors may be no categories of the column.
         column_values = frame[column].astype("object")

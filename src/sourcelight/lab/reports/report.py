@@ -129,7 +129,7 @@ class Report(ReportContent):
                 return _looked_up(table, filters)
 
         names = [n.name for n in self.metrics if n.source]
-        names += [t.name for t in self._tables() if t.source or t.behind]
+        names += [table.name for table in self._tables() if table.source or table.behind]
         raise KeyError(f"no rows are stored for {name!r}; rows exist for {', '.join(names)}")
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:

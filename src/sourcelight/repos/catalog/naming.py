@@ -145,16 +145,19 @@ def arrange(
 def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -> list[_Item]:
     """Collect the repositories in the order in which names are given."""
     age = {path: number for number, path in enumerate(memory.records)}
-    ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.canonical_path, len(age)), d.folder))
-    naturals, _ = _make_unique([(d.repository.name, d.folder) for d in ordered], {})
+    ordered = sorted(
+        descriptions,
+        key=lambda description: (age.get(description.repository.canonical_path, len(age)), description.folder),
+    )
+    naturals, _ = _make_unique([(description.repository.name, description.folder) for description in ordered], {})
     return [
         _Item(
-            described=d,
-            record=memory.records.get(d.repository.canonical_path),
-            root=_root_of(d, memory.roots),
+            described=description,
+            record=memory.records.get(description.repository.canonical_path),
+            root=_root_of(description, memory.roots),
             natural=natural,
         )
-        for d, natural in zip(ordered, naturals, strict=True)
+        for description, natural in zip(ordered, naturals, strict=True)
     ]
 
 

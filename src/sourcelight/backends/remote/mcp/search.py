@@ -112,7 +112,11 @@ async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolR
 
 async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("blocks",))
-    blocks = _text_blocks(value) if isinstance(value, str) else [_block(request, b) for b in value.get("blocks") or ()]
+    blocks = (
+        _text_blocks(value)
+        if isinstance(value, str)
+        else [_block(request, block) for block in value.get("blocks") or ()]
+    )
     if isinstance(value, str) and not blocks and not means_empty(value):
         return keep_text(request.name, value, *initial_messages, query=request.arguments["query"])
 

@@ -62,12 +62,15 @@ class RecordedRequest:
         """The request as text for people, without the identifiers that open conversations."""
         if self.kind == "stream":
             text = f"search {self.content.get('q', '')!r}"
-            options = ", ".join(f"{k}={v}" for k, v in self.content.items() if k not in {"q", "v"} | _OWN_PARAMETERS)
+            options = ", ".join(
+                f"{name}={value}" for name, value in self.content.items() if name not in {"q", "v"} | _OWN_PARAMETERS
+            )
             return f"{text} ({options})" if options else text
 
         if self.kind == "tool":
             arguments = self.content["arguments"].items()
-            return f"{self.content['name']}({', '.join(f'{k}={v!r}' for k, v in arguments if k != 'identifier')})"
+            texts = [f"{name}={value!r}" for name, value in arguments if name != "identifier"]
+            return f"{self.content['name']}({', '.join(texts)})"
         if self.kind == "tools":
             return f"the list of tools at {self.address}"
 

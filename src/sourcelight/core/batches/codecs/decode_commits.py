@@ -62,7 +62,7 @@ def diff_rows(record: WireRecord) -> list[_CommitRow]:
             continue
         if line.side:
             # Spans of the wire count the sign or header before the text.
-            shifted = [(max(0, a - line.shift), max(0, b - line.shift)) for a, b in spans]
+            shifted = [(max(0, start - line.shift), max(0, end - line.shift)) for start, end in spans]
             rows.append((line.path, line.number, line.text, shifted, len(spans), line.side))
         else:
             rows.append((line.path, None, None, [], len(spans), None))

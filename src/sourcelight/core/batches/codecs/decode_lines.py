@@ -60,7 +60,7 @@ class ChunkRows:
         self._sizes.fromlist(list(map(len, groups)))
 
         # Services send the best chunk first; rows of a file are in line order.
-        chunks = [c for group in groups for c in (group if len(group) < 2 else sorted(group, key=_FIRST_LINE))]
+        chunks = [chunk for group in groups for chunk in (group if len(group) < 2 else sorted(group, key=_FIRST_LINE))]
         self._texts += [chunk.content or chunk.context or "" for chunk in chunks]
         self._truncated += [chunk.content_truncated is True for chunk in chunks]
         tops = [chunk.content_start for chunk in chunks]
@@ -317,7 +317,7 @@ def _in_bytes(line: Any, counts: AnyArray, *offsets: NDArray[np.int32]) -> tuple
         return ()
 
     first = points.before(bounds)
-    line_starts, minimum, maximum = (np.repeat(x, counts) for x in (bounds[:-1], first[:-1], first[1:]))
+    line_starts, minimum, maximum = (np.repeat(bound, counts) for bound in (bounds[:-1], first[:-1], first[1:]))
     byte_offsets = (
         points.byte(np.minimum(minimum + np.maximum(position, 0), maximum)) - line_starts for position in offsets
     )

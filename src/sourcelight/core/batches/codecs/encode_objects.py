@@ -268,7 +268,7 @@ def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
     def location(column: int) -> Location:
         return Location(len(name[:column].encode()), 0, column)
 
-    return tuple(Range(location(a), location(b)) for a, b in zip(starts, ends, strict=True))
+    return tuple(Range(location(start), location(end)) for start, end in zip(starts, ends, strict=True))
 
 
 def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Json:

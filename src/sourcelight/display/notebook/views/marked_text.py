@@ -103,11 +103,11 @@ def cut_window(
     head, tail = ("\u2026" if window_start else ""), ("\u2026" if window_start + longest < len(text) else "")
     shift = len(head) - window_start
     spans = [
-        (max(a + shift, len(head)), min(b + shift, len(head) + len(window)))
-        for a, b in zip(starts, ends, strict=True)
-        if b > window_start and a < window_start + longest
+        (max(start + shift, len(head)), min(end + shift, len(head) + len(window)))
+        for start, end in zip(starts, ends, strict=True)
+        if end > window_start and start < window_start + longest
     ]
-    return head + window + tail, [a for a, _ in spans], [b for _, b in spans]
+    return head + window + tail, [start for start, _ in spans], [end for _, end in spans]
 
 
 def text_runs(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> list[TextRun]:

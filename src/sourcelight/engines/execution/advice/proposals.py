@@ -222,8 +222,8 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
 
     for name in ("repo", *FILE_FIELDS):
         values = alternative.all(name)
-        refused = {f.value for f in values if f.negated}
-        for value in sorted({f.value for f in values if not f.negated and f.value} & refused):
+        refused = {item.value for item in values if item.negated}
+        for value in sorted({item.value for item in values if not item.negated and item.value} & refused):
             yield Advice(
                 "contradiction", f"{name}:{value} and -{name}:{value} exclude each other", "leave one of them out"
             )
@@ -459,4 +459,9 @@ def _other_type(query: Query) -> Iterator[Advice]:
 
 
 def _leaves(query: Query) -> list[Pattern]:
-    return [leaf for a in query.plan if a.pattern is not None for leaf in patterns_of(a.pattern)]
+    return [
+        leaf
+        for alternative in query.plan
+        if alternative.pattern is not None
+        for leaf in patterns_of(alternative.pattern)
+    ]

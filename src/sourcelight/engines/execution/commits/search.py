@@ -71,7 +71,7 @@ def history_commits_of(
     return tuple(
         HistoryCommit(
             of_repository[0].repository,
-            tuple(dict.fromkeys(_commit(t) for t in of_repository)),
+            tuple(dict.fromkeys(_commit(target) for target in of_repository)),
             tuple(without(of_repository[0].repository)),
         )
         for of_repository in targets_by_repository.values()

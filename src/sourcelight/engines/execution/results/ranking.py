@@ -151,13 +151,15 @@ class FileRanker:
 
         files = [self._files(batch) for batch in batches]
         # One row per file from here on: its batch, its first and last row, its score.
-        batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
+        batch_of = np.concatenate(
+            [np.full(len(file_matches.score), number, dtype=np.int64) for number, file_matches in enumerate(files)]
+        )
         start = np.concatenate([file.start for file in files])
         end = np.concatenate([file.end for file in files])
         score = np.concatenate([file.score for file in files])
 
         # Batches come in the order of repositories and paths.
-        order = best_first(score, [path for f in files for path in f.paths])
+        order = best_first(score, [path for file_matches in files for path in file_matches.paths])
         return _take(batches, batch_of[order], start[order], end[order])
 
     def _files(self, batch: Any) -> _Files:

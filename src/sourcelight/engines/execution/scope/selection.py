@@ -101,7 +101,9 @@ def _attribute_test(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
         return lambda info: any(is_key(key) and value is None for key, value in info.metadata.items())
 
     is_value = _name_test(args["value"], is_regexp=bool(args.get("valueRegexp")))
-    return lambda info: any(is_key(k) and v is not None and is_value(v) for k, v in info.metadata.items())
+    return lambda info: any(
+        is_key(key) and value is not None and is_value(value) for key, value in info.metadata.items()
+    )
 
 
 def _name_test(text: str, *, is_regexp: bool) -> Callable[[str], bool]:

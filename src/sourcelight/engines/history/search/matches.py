@@ -68,7 +68,9 @@ def commit_matches(
 def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPattern]) -> list[_Row]:
     """Return the lines of a message with their match positions; a match over several lines has one in each."""
     raw = message.encode()
-    spans = sorted({span for pattern in patterns for span in pattern.find_document(raw)}, key=lambda s: (s[0], -s[1]))
+    spans = sorted(
+        {span for pattern in patterns for span in pattern.find_document(raw)}, key=lambda span: (span[0], -span[1])
+    )
     by_line: dict[int, tuple[list[int], list[int]]] = {}
     end = 0
     for span_start, span_end in spans:

@@ -167,7 +167,7 @@ class CellSearch:
         return SearchPart(
             batches=() if rows is None else (rows,),
             repositories_done=(),
-            matches=sum(m.matches for _, m in matching_files),
+            matches=sum(matches.matches for _, matches in matching_files),
             files=len(matching_files),
         )
 

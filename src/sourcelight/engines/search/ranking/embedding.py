@@ -52,7 +52,7 @@ class EmbeddingScorer:
         if len(request.chunks) < 2:
             return None
 
-        numbers = {(t.repository.key, t.commit): number for number, t in enumerate(request.targets)}
+        numbers = {(target.repository.key, target.commit): number for number, target in enumerate(request.targets)}
         texts, positions = [request.question.text], []
         for chunk in request.chunks:
             cancellation.check()

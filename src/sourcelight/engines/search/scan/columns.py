@@ -241,7 +241,7 @@ def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
         return take_slices(pa.py_buffer(text), starts, ends)
 
     view = memoryview(text)
-    data = b"".join([view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+    data = b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
     return arrow_binary(ends - starts, data)
 
 

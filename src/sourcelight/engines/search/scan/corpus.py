@@ -212,7 +212,7 @@ class Corpus(Memo):
         self.unit_start = _concatenate([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
         self.unit_end = _concatenate([shard.unit_start[1:].astype(np.int64) + base for shard, base in bases])
         doc_bases = self.doc_base.tolist()
-        self.unit_doc = _concatenate([s.unit_doc + base for s, base in zip(shards, doc_bases, strict=False)])
+        self.unit_doc = _concatenate([shard.unit_doc + base for shard, base in zip(shards, doc_bases, strict=False)])
         self.doc_start = _concatenate([shard.doc_start.astype(np.int64) + base for shard, base in bases])
         self.doc_size = _concatenate([shard.doc_size.astype(np.int64) for shard in shards])
 
@@ -243,7 +243,7 @@ class Corpus(Memo):
     def doc_line(self) -> Int64Array:
         """The newline before each document."""
         bases = self.line_base[:-1].reshape(-1, 1)  # arrays, so that the sums have 64 bits
-        return _concatenate([s.doc_line + base for s, base in zip(self.shards, bases, strict=True)])
+        return _concatenate([shard.doc_line + base for shard, base in zip(self.shards, bases, strict=True)])
 
     def check_sizes(self) -> None:
         """Raise `IndexDamaged` when a file has been truncated: reading the lost bytes would end the process."""

@@ -359,7 +359,9 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
         notices.append(Rule("This is a merge: its files are compared with its first parent.", "merges"))
 
     attributes = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
-    attributes["trailers"] = [{"token": t.token, "value": t.value} for t in trailers_of(row["message"])]
+    attributes["trailers"] = [
+        {"token": trailer.token, "value": trailer.value} for trailer in trailers_of(row["message"])
+    ]
     attributes["revision"] = arguments.revision
     complete = histories.complete and all(diff.patch is not None for diff in diffs)
     table = diff_table(comparison, diffs, [False] * len(diffs))

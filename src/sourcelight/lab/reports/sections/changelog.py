@@ -190,7 +190,10 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     parents = {parent for commit in commits for parent in commit.parents}
 
     # Heads first, then every commit without a child in the list: a filtered list may have lost the connection.
-    tips = [*(head for head in heads if head in by_id), *(c.commit for c in commits if c.commit not in parents)]
+    tips = [
+        *(head for head in heads if head in by_id),
+        *(commit.commit for commit in commits if commit.commit not in parents),
+    ]
     seen: set[str] = set()
     changes: list[Change] = []
     for tip in dict.fromkeys(tips):

@@ -89,7 +89,7 @@ class LineFilter:
 
     def _spans(self, line: str) -> list[tuple[int, int]]:
         data = line.encode()
-        return [(len(data[:a].decode()), len(data[:b].decode())) for a, b in self.pattern.find(data)]
+        return [(len(data[:start].decode()), len(data[:end].decode())) for start, end in self.pattern.find(data)]
 
 
 def hunks_of(patch: str) -> list[dict[str, Any]]:

@@ -174,7 +174,7 @@ def _name(entry: Entry) -> tuple[str, str]:
 def _before(entries: list[Entry], dated_by: Callable[[Entry], datetime | None], *, stuck: bool) -> str | None:
     """Return the end of the next page, or None if the entries don't have it."""
     moments = [moment for moment in map(dated_by, entries) if moment is not None]
-    if not moments or len(moments) < len(entries) or any(a < b for a, b in pairwise(moments)):
+    if not moments or len(moments) < len(entries) or any(earlier < later for earlier, later in pairwise(moments)):
         return None
     oldest = moments[-1].astimezone(UTC)
     return (oldest if stuck else oldest + timedelta(seconds=1)).isoformat().replace("+00:00", "Z")

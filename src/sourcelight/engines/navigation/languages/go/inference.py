@@ -185,7 +185,7 @@ class GoInference(GoNames):
             return go_type
         if self._is_type_itself(go_type):
             return None
-        return next((t for t in self._underlying(go_type) if t.node.type in _CALLABLE), None)
+        return next((underlying for underlying in self._underlying(go_type) if underlying.node.type in _CALLABLE), None)
 
     def _is_type_itself(self, go_type: GoType) -> bool:
         return go_type.node.type in {"type_spec", "type_alias"}
@@ -325,7 +325,7 @@ class GoInference(GoNames):
             if operand_type is None:
                 return None
             # Over a channel `range` yields values only, so that its one name is the value and not the index.
-            over_channel = any(t.node.type == "channel_type" for t in self._underlying(operand_type))
+            over_channel = any(underlying.node.type == "channel_type" for underlying in self._underlying(operand_type))
             return self.element(operand_type, 1 if over_channel else declaration.position)
         return self._type_of_value(document, node, declaration)
 

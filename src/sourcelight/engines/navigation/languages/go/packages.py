@@ -238,7 +238,7 @@ def visible_files(document: Document) -> list[Document]:
     documents = GoPackage(document.project, directory, name).documents()
     if document.path.endswith(b"_test.go"):
         return documents
-    return [d for d in documents if d == document or not d.path.endswith(b"_test.go")]
+    return [candidate for candidate in documents if candidate == document or not candidate.path.endswith(b"_test.go")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,11 @@ class GoModel(ParsedFile):
             declarations = {}
             names: set[bytes] = set()
             if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
-                names = {d.name for d in _function_declarations(parent) if d.kind == "parameter"}
+                names = {
+                    declaration.name
+                    for declaration in _function_declarations(parent)
+                    if declaration.kind == "parameter"
+                }
 
             for declaration in _scope_declarations(node):
                 # With two or more names, := assigns to names that this block or the parameters have already declared.

@@ -38,7 +38,12 @@ class Fixtures(PythonAnnotations):
         outer = scope.parent
         while outer is not None and outer.kind == "class":
             binding = next(
-                (b for b in reversed(outer.bindings.get(name, [])) if is_fixture(b) and b is not function), None
+                (
+                    binding
+                    for binding in reversed(outer.bindings.get(name, []))
+                    if is_fixture(binding) and binding is not function
+                ),
+                None,
             )
             if binding is not None:
                 return PythonRef(document, binding)

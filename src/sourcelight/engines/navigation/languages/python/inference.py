@@ -115,9 +115,9 @@ class PythonInference(Fixtures):
 
         if name == b"type":
             return [
-                PythonValue("class", v.ref)
-                for v in self.infer(document, scope, positional[0], offset)
-                if v.kind == "instance"
+                PythonValue("class", result_value.ref)
+                for result_value in self.infer(document, scope, positional[0], offset)
+                if result_value.kind == "instance"
             ]
 
         if name == b"enumerate":
@@ -264,10 +264,10 @@ class PythonInference(Fixtures):
                 else [exception_node]
             )
             return [
-                PythonValue("instance", v.ref)
+                PythonValue("instance", result_value.ref)
                 for exception_type in exception_types
-                for v in self.infer(document, scope, exception_type)
-                if v.kind == "class"
+                for result_value in self.infer(document, scope, exception_type)
+                if result_value.kind == "class"
             ]
 
         return []
@@ -379,13 +379,21 @@ class PythonInference(Fixtures):
 
         returned, yielded = _results(node)
         if yielded:
-            items = tuple(v for y in yielded[:MAX_ALTERNATIVES] for v in self._result(value, ref, scope, y))
+            items = tuple(
+                result_value
+                for item in yielded[:MAX_ALTERNATIVES]
+                for result_value in self._result(value, ref, scope, item)
+            )
             if fixture:
                 return list(items)
             return [PythonValue("generator" if managed else "container", items=items)]
 
         # The last returns are usually the results; early ones are often guards that return None.
-        return [v for r in returned[-MAX_ALTERNATIVES:] for v in self._result(value, ref, scope, r)]
+        return [
+            result_value
+            for result in returned[-MAX_ALTERNATIVES:]
+            for result_value in self._result(value, ref, scope, result)
+        ]
 
     def _result(self, value: PythonValue, ref: PythonRef, scope: PythonScope, node: Node) -> list[PythonValue]:
         if (

@@ -202,12 +202,15 @@ class PythonNames:
 
                 if bindings and name not in current.nonlocals:
                     if not is_own_scope:
-                        return [PythonRef(document, b) for b in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
+                        return [
+                            PythonRef(document, candidate)
+                            for candidate in order_for_other_scopes(bindings)[:MAX_BINDINGS]
+                        ]
                     ordered, is_bound_before = _order_for_own_scope(bindings, offset)
                     # A class body reads an outer name until its own binding runs; in a function the binding makes the
                     # name local throughout.
                     if is_bound_before or current.kind != "class":
-                        return [PythonRef(document, b) for b in ordered[:MAX_BINDINGS]]
+                        return [PythonRef(document, candidate) for candidate in ordered[:MAX_BINDINGS]]
                     later = ordered
 
             if is_own_scope and current.kind != "comprehension":
@@ -220,7 +223,7 @@ class PythonNames:
 
             current = current.parent
 
-        return [PythonRef(document, b) for b in later]
+        return [PythonRef(document, candidate) for candidate in later]
 
     def member(
         self, document: Document, name: bytes, visited: set[tuple[object, bytes]] | None = None
@@ -322,7 +325,7 @@ def _order_for_own_scope(bindings: list[PythonBinding], offset: int) -> tuple[li
     """Sort bindings for a use in their own scope: the nearest earlier one first; tell whether there is one."""
     before = [binding for binding in bindings if binding.bound_from <= offset and binding.start != offset]
     after = [binding for binding in bindings if binding.bound_from > offset or binding.start == offset]
-    return sorted([*reversed(before), *after], key=lambda b: b.unchecked), bool(before)
+    return sorted([*reversed(before), *after], key=lambda candidate: candidate.unchecked), bool(before)
 
 
 def order_for_other_scopes(bindings: list[PythonBinding]) -> list[PythonBinding]:
@@ -332,12 +335,12 @@ def order_for_other_scopes(bindings: list[PythonBinding]) -> list[PythonBinding]
     """
     return sorted(
         bindings,
-        key=lambda b: (
-            b.unchecked,
-            _LAST.get(b.kind, 1),
-            _has_decorator(b, b"overload"),
-            b.bound_from == _LATEST,
-            -b.start,
+        key=lambda candidate: (
+            candidate.unchecked,
+            _LAST.get(candidate.kind, 1),
+            _has_decorator(candidate, b"overload"),
+            candidate.bound_from == _LATEST,
+            -candidate.start,
         ),
     )
 

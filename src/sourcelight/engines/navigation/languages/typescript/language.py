@@ -346,7 +346,12 @@ class TsLookup:
 
     def _pattern_value(self, holder: Node, index: int) -> list[TsValue]:
         binding = next(
-            (b for bindings in self.model.declared_in(self.path[: index + 1]) for b in bindings if b.node == holder),
+            (
+                candidate
+                for bindings in self.model.declared_in(self.path[: index + 1])
+                for candidate in bindings
+                if candidate.node == holder
+            ),
             None,
         )
         if binding is None:

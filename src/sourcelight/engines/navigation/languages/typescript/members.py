@@ -189,7 +189,7 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
             if key is not None and is_static(child) is static:
                 member = TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
                 # Getters before setters, implementations before signatures: readers want to see the code.
-                if child.type == "method_signature" or any(c.type == "set" for c in child.children):
+                if child.type == "method_signature" or any(part.type == "set" for part in child.children):
                     fallbacks.append(member)
                 else:
                     yield member
@@ -351,7 +351,7 @@ class TsGenerics(TsMembers):
                 result = expected.child_by_field_name("return_type")
                 if result is None:
                     return
-                expected, values = result, [r for value in values for r in self.return_values(value)]
+                expected, values = result, [returned for value in values for returned in self.return_values(value)]
             elif kind == "generic_type":
                 self._unify_generic(expected, values, names, bindings)
                 return

@@ -133,7 +133,8 @@ class TsNames:
 
     def _declared_globally(self, project: Project, name: bytes) -> list[TsRef]:
         files = project.remember(
-            "ts-globals", lambda: [d.number for d in project.documents((b".d.ts",)) if _is_global(d)]
+            "ts-globals",
+            lambda: [document.number for document in project.documents((b".d.ts",)) if _is_global(document)],
         )
         for number in files:
             other = project.document_at(number)
