@@ -246,7 +246,7 @@ def _parse_query(value: Any) -> RowQuery:
 
 
 def _choices(choices: tuple[tuple[str | None, int], ...]) -> dict[str, Any]:
-    """Values of a filter, each raw, as displayed, and with its number of rows; and the number of further values."""
+    """Return the values of a filter, each raw, as displayed and with its rows, and the number of further values."""
     visible = [[value, one_line(value, 80) if value else "(none)", count] for value, count in choices[:_CHOICES]]
     return {"values": visible, "more": max(len(choices) - _CHOICES, 0)}
 
