@@ -24,6 +24,7 @@ from server.loopback_tls import TLS
 from sourcelight.backends.remote.sign_in import TokenCache
 from sourcelight.backends.remote.sign_in.callback import listening
 from sourcelight.backends.remote.sign_in.discovery import discover
+from sourcelight.backends.remote.sign_in.tokens import Tokens
 from sourcelight.core.errors import SignInFailed
 
 
@@ -254,3 +255,40 @@ def test_the_lock_of_a_process_that_died_is_broken(home: Path) -> None:
 def test_a_token_and_a_sign_in_exclude_each_other() -> None:
     with pytest.raises(sl.ConfigurationError, match="exclude each other"):
         sl.connect("http://127.0.0.1:1", "token", sign_in=True)
+
+
+_METADATA: dict[str, Any] = {
+    "issuer": "https://host",
+    "authorization_endpoint": "https://host/a",
+    "token_endpoint": "https://host/t",
+    "code_challenge_methods_supported": ["S256"],
+}
+
+
+@pytest.mark.parametrize(
+    ("resource", "changes"),
+    [
+        ({"authorization_servers": {"a": 1}}, {}),
+        ({"authorization_servers": 5}, {}),
+        ({"resource": "https://[x"}, {}),
+        ({"authorization_servers": ["https://[x"]}, {}),
+        ({}, {"code_challenge_methods_supported": 5}),
+        ({}, {"token_endpoint": "https://[x"}),
+        ({}, {"authorization_endpoint": "https://host/\x1b]52;c;ZXZpbA==\x07"}),
+        ({}, {"authorization_endpoint": "https://host/a b"}),
+        ({}, {"authorization_endpoint": "javascript:alert(1)"}),
+    ],
+)
+def test_malformed_metadata_of_a_sign_in_is_refused(resource: dict[str, Any], changes: dict[str, Any]) -> None:
+    async def get(url: str) -> dict[str, Any] | None:
+        return resource if "protected-resource" in url else _METADATA | changes
+
+    with asyncio.Runner() as runner, pytest.raises(SignInFailed) as raised:
+        runner.run(discover("https://host", "https://host/.api/mcp", get))
+    assert "\x1b" not in str(raised.value)
+
+
+@pytest.mark.parametrize("lasts", [10**400, float("inf"), float("nan"), True, "3600"])
+def test_a_token_of_odd_duration_has_no_known_end(lasts: Any) -> None:
+    tokens = Tokens.read({"access_token": "a", "token_type": "bearer", "expires_in": lasts})
+    assert tokens.ends_at is None

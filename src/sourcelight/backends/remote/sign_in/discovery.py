@@ -43,6 +43,14 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     SignInFailed
         If there is none, or its metadata is unsafe to trust.
     """
+    try:
+        return await _discover(url, resource, get)
+    except (LookupError, TypeError, ValueError) as exc:
+        # Addresses with odd brackets, or values of other types than their names say.
+        raise SignInFailed(f"{url} sent malformed metadata of its sign-in: {exc}") from None
+
+
+async def _discover(url: str, resource: str, get: GetJson) -> AuthorizationServer:
     parts = urlsplit(resource)
     origin = f"{parts.scheme}://{parts.netloc}"
     resource_metadata = await get(f"{origin}/.well-known/oauth-protected-resource{parts.path}")
@@ -97,7 +105,9 @@ def _safe(document: Mapping[str, Any], name: str, *, required: bool = True) -> s
         return ""
 
     parts = urlsplit(value)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
+    # One is opened in a browser and printed: a space or a control character has no place in an address.
+    is_plain = value.isascii() and value.isprintable() and " " not in value
+    if not is_plain or (parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL)):
         raise SignInFailed(f"the {name} of the authorization server is not safe: {parts.scheme}://{parts.hostname}")
 
     return value

@@ -355,7 +355,7 @@ class OAuthCredential:
 def _json(response: httpx2.Response) -> Mapping[str, Any]:
     try:
         value = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

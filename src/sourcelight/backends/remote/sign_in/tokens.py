@@ -21,6 +21,15 @@ from sourcelight.core.errors import SignInFailed
 
 _EARLY_S = 60.0  # a token that is about to end would end on its way
 
+
+def _end_after(lasts: Any) -> float | None:
+    """Return the time after so many seconds; None for a value that is no number of them, or too large for a clock."""
+    # JSON's `true` is an int in Python.
+    is_number = isinstance(lasts, int | float) and not isinstance(lasts, bool)
+    return time.time() + lasts if is_number and abs(lasts) < _MAX_PERIOD_S else None
+
+
+_MAX_PERIOD_S = 1e10
 _LOCK_OLD_S = 30.0
 _LOCK_LOOK_S = 0.05
 
@@ -66,8 +75,7 @@ class Tokens:
             Secret(access),
             # RFC 6749, 6: a server that issues no new refresh token leaves the old one valid.
             Secret(refresh) if isinstance(refresh, str) and refresh else previous.refresh if previous else None,
-            # JSON's `true` is an int in Python.
-            time.time() + float(lasts) if isinstance(lasts, int | float) and not isinstance(lasts, bool) else None,
+            _end_after(lasts),
             str(answer.get("scope") or (previous.scope if previous else "")),
         )
 
