@@ -151,11 +151,11 @@ CASES = (
     ),
     Case(
         "`replication` in redis",
-        "replication repo:redis/redis$ case:yes",
+        "replication repo:(^|/)redis$ case:yes",
         ("-F", "-e", "replication"),
         "replication repo:redis$ case:yes",
         FILTER_OR_PHRASE,
-        below="redis/redis$",
+        below="(^|/)redis$",
     ),
     Case(
         "`goroutine` AND `context` NOT `mutex`",
@@ -190,11 +190,11 @@ CASES = (
     ),
     Case(
         "`@Deprecated` in kafka",
-        "@Deprecated repo:apache/kafka$ case:yes",
+        "@Deprecated repo:(^|/)kafka$ case:yes",
         ("-F", "-e", "@Deprecated"),
         "@Deprecated repo:kafka$ case:yes",
         FILTER_OR_PHRASE,
-        below="apache/kafka$",
+        below="(^|/)kafka$",
         new=True,
     ),
     casefolded("configuration", new=True),
