@@ -314,10 +314,10 @@ def _check_date(value: str, now: datetime) -> tuple[str, str] | None:
 def _check_regexp(value: str, _now: datetime) -> tuple[str, str] | None:
     from sourcelight.core.query.regexps import regexp_problem
 
-    glob_hint = r"this is a regular expression, not a glob: write \.py$ for *.py"
-    hint = glob_hint if value.startswith("*") else "put a backslash before literal special characters"
     problem = regexp_problem(value)
-    return (problem, hint) if problem else None
+    if problem:
+        return (problem, "put a backslash before literal special characters")
+    return None
 
 
 FIELDS: Mapping[str, Field] = {
