@@ -80,6 +80,13 @@ def test_a_wrong_password_is_refused_in_one_sentence_whatever_was_wrong(flow: Fl
     assert "sourcelight-session" not in answer.headers.get("set-cookie", "")
 
 
+@pytest.mark.parametrize("path", ["sign-in", "sign-out", "device"])
+def test_a_form_of_too_many_fields_is_refused(flow: Flow, path: str) -> None:
+    answer = flow.browser.post(f"/.auth/{path}", data={f"field{number}": "1" for number in range(21)})
+    assert answer.status_code == 400
+    assert "more than 20 fields" in answer.text
+
+
 def test_the_owner_signs_in_with_the_token_and_anyone_with_their_own(flow: Flow, state: State) -> None:
     assert "Signed in as owner" in flow.follow(flow.sign_in(flow.browser.get("/.auth/sign-in"), "Owner", TOKEN)).text
     flow.browser.cookies.clear()

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 import anyio.to_thread
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -24,6 +25,8 @@ from sourcelight.server.oauth.addresses import OAuthOptions
 
 PENDING_S = 600
 """Seconds that a user has to sign in and decide."""
+
+MAX_FORM_FIELDS = 20
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
@@ -174,9 +177,18 @@ class BoundedQueue:
 
 
 async def form_of(request: Request) -> Mapping[str, str]:
-    """Return the fields of a form; of a repeated one the last."""
+    """Return the fields of a form; of a repeated one the last.
+
+    Raises
+    ------
+    HTTPException
+        The form has more than `MAX_FORM_FIELDS` (400); those of the service have at most a dozen.
+    """
     text = (await request.body()).decode("utf-8", "replace")
-    return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS))
+    except ValueError:
+        raise HTTPException(400, f"The form has more than {MAX_FORM_FIELDS} fields.") from None
 
 
 def is_same_site(request: Request, base_url: str) -> bool:
