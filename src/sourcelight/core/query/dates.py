@@ -47,8 +47,8 @@ _CLOCK = re.compile(r"(?:at\s+)?(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm)?", r
 def parse_date(text: str, now: datetime) -> datetime:
     """Return the instant that `text` names, in UTC.
 
-    Forms without a zone are in UTC. A weekday or month means the latest one before today; a month means its first
-    day. Days, weeks, months and years ago are cut to midnight; minutes and hours keep the clock.
+    Forms without a zone are in UTC. A weekday means the latest one before today, a month the first day of the latest
+    one that is over. Days, weeks, months and years ago are cut to midnight; minutes and hours keep the clock.
 
     Parameters
     ----------

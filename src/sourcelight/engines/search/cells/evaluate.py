@@ -96,20 +96,20 @@ class PossibleMatch:
     def __init__(self, prepared: PreparedQuery) -> None:
         self._prepared = prepared
         self._patterns = [term.pattern for term in prepared.terms if isinstance(term.pattern, CompiledPattern)]
-        decided_by_lines = (
+        self._lines_decide = (
             prepared.tree is not None
             and len(self._patterns) == len(prepared.terms)
             # A match of several lines may lie in two outputs.
             and not any(pattern.multi_line for pattern in self._patterns)
         )
-        self._is_told_by_lines = decided_by_lines
         self._pause = 0
 
     def is_useful(self) -> bool:
         """Return whether to test the next files: not after files that mostly passed, and so were read twice."""
         if self._pause:
             self._pause -= 1
-        return self._is_told_by_lines and not self._pause
+            return False
+        return self._lines_decide
 
     def files(self, texts: Sequence[bytes], stopped: Stopped) -> list[bool]:
         """Return for the lines of each file whether a cell with some of them may match."""
