@@ -267,6 +267,8 @@ def test_other_values_are_left_to_the_ranking(mill: LocalEngine, question: str, 
         ("a.rb", "limit = opts[:limit] || 20", {("limit", "20")}),
         ("a.ex", "Keyword.get(opts, :depth, 3)", {("depth", "3")}),
         ("a.cpp", "  , m_width(76)", {("m_width", "76")}),
+        ("a.rs", "            Proto::Socks5 => true,", set()),
+        ("a.php", "'depth' => 5,", {("depth", "5")}),
     ],
 )
 def test_a_line_binds_what_can_be_read(path: str, text: str, bindings: set[tuple[str, str]]) -> None:

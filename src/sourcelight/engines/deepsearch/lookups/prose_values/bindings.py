@@ -203,6 +203,8 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
         is_choice = match["sign"] == ":" and re.search(r"\?[^?:{}]*$", text[: match.start()]) is not None
         if is_choice or (is_entry and match["type"]):
             continue
+        if match["sign"] == "=>" and path.endswith((".rs", ".scala", ".cs")):
+            continue  # an arm of a match
         if name in _KEYWORDS or (match["sign"] == "<-" and not path.endswith((".R", ".r"))):
             continue
         form = "entry" if is_entry else "fallback" if match["sign"] in {"?=", "||=", "//=", "??="} else "assigned"

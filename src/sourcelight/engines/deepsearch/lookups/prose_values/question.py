@@ -128,7 +128,7 @@ _SHORT_FORMS: Mapping[str, str] = {
     "temporary": "tmp temp", "character": "char chr", "address": "addr", "configuration": "config cfg conf",
     "parameter": "param", "argument": "arg", "position": "pos", "error": "err", "request": "req",
     "response": "resp res", "connection": "conn", "extension": "ext", "attribute": "attr", "function": "func fn",
-    "language": "lang", "repetition": "repeat", "retry": "attempt", "attempt": "retry tries", "colour": "color",
+    "language": "lang", "repetition": "repeat", "attempt": "tries", "colour": "color",
     "color": "colour", "destination": "dest dst", "background": "bg", "foreground": "fg", "wait": "timeout delay",
     "automatically": "auto", "automatic": "auto", "password": "passwd pwd", "string": "str", "spaces": "indent",
     "indentation": "indent", "indent": "indentation", "concurrent": "concurrency", "parallel": "parallelism",
