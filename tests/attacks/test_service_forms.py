@@ -16,6 +16,7 @@ import sourcelight as sl
 from backends.remote.loopback_app import served
 from sourcelight.backends.remote.endpoint import retry_after_seconds
 from sourcelight.backends.remote.mcp import conversations, payloads
+from sourcelight.backends.remote.mcp.history.texts import parse_contributions
 from sourcelight.client.service_tools import file_links
 from sourcelight.core.errors import SourcelightError
 from sourcelight.testing.scripted_service import ScriptedReply, ScriptedService
@@ -35,6 +36,9 @@ _CHARS = 200_000
         (payloads.blob, "https://host/" + "@a/" * _CHARS + "/-/blob/x"),
         (conversations.parse_sources, "## Sources\n- [" + "](" * _CHARS),
         (file_links, "](" + ".csv?" * _CHARS),
+        (parse_contributions, f"a/b{' ' * 1_900}x\n" * (_CHARS // 1_000)),
+        (parse_contributions, f"a/b{'-' * 1_900}x\n" * (_CHARS // 1_000)),
+        (parse_contributions, f"a/b 1 commit{' first: a' * 200}\n" * (_CHARS // 1_000)),
     ],
 )
 def test_no_text_takes_more_time_than_its_length(read: Callable[[str], Any], text: str) -> None:

@@ -67,11 +67,12 @@ _STATUSES = {
 }  # fmt: skip
 """Statuses by the upper-case letters and words of services; other words are statuses themselves."""
 
+# Spaces and signs are possessive and few, because a name may end at each of its dashes.
 _CONTRIBUTOR = re.compile(
-    r"(?:[-*\u2022] |\d+[.)] |\| *)?[`*\[]*(?P<name>[\w.~-]+(?:/[\w.~-]+)*)[`*\]]*(?:\([^)]*\))?\s*"
-    r"(?:[-\u2013\u2014:|,(]+|\s)\s*(?P<count>\d[\d,]*)(?: commits?)?\b(?P<rest>.*)"
+    r"(?:[-*\u2022] |\d+[.)] |\| *)?[`*\[]*(?P<name>[\w.~-]+(?:/[\w.~-]+)*)[`*\]]*(?:\([^)]*\))?\s*+"
+    r"(?:[-\u2013\u2014:|,(]{1,20}+\s*+|(?<=\s))(?P<count>\d[\d,]*)(?: commits?)?\b(?P<rest>.*)"
 )
-_PERIOD = re.compile(r"first:? (\S+?)[,;)]? .*?last:? ([^\s,;)]+)", re.IGNORECASE)
+_PERIOD = re.compile(r"first:? (\S{1,60}?)[,;)]? .{0,100}?last:? ([^\s,;)]+)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
