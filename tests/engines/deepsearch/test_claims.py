@@ -10,7 +10,7 @@ import pytest
 from engines.deepsearch.asking import Researched, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
-from sourcelight.engines.deepsearch.lookups.absence import is_one_edit
+from sourcelight.engines.deepsearch.lookups.absence.spellings import is_one_edit, make_edit_pattern
 from sourcelight.engines.deepsearch.lookups.manifests import read_requirements, read_runtime
 from sourcelight.engines.deepsearch.question.lookups import read_lookup
 from sourcelight.engines.execution import LocalEngine
@@ -104,6 +104,12 @@ def test_another_spelling_is_no_absence(depot: LocalEngine) -> None:
     assert lead_of(research(depot, "where is set_color defined")).startswith("No searched file has `set_color`")
 
 
+def test_letters_swapped_in_the_middle_are_another_spelling(depot: LocalEngine) -> None:
+    """Neither half of "cavnas" is one of "canvas": the swapped letters are on both sides of the middle."""
+    answer = research(depot, "how is the colour of the cavnas set").text
+    assert "No file has `cavnas`, so the search used `canvas`." in answer
+
+
 def test_a_name_that_a_path_has_is_not_absent(depot: LocalEngine) -> None:
     assert "No searched file has" not in research(depot, "what is in Store.swift").text.partition("\n## ")[0]
 
@@ -162,6 +168,21 @@ def test_words_of_one_edit() -> None:
     assert is_one_edit("serialise", "serialize")
     assert not is_one_edit("color", "color")
     assert not is_one_edit("window", "widows")
+
+
+@pytest.mark.parametrize("word", ["swtich", "sevrer", "tiemout", "cavnas", "a-b-c", "color"])
+def test_lines_with_a_word_of_one_edit_are_found(word: str) -> None:
+    """Every word that `is_one_edit` accepts is found: letters added, left out, replaced and swapped at any place."""
+    letters = "abcdefghijklmnopqrstuvwxyz-"
+    halves = [(word[:index], word[index:]) for index in range(len(word) + 1)]
+    added = {f"{left}{letter}{right}" for left, right in halves for letter in letters}
+    removed = {f"{left}{right[1:]}" for left, right in halves if right}
+    replaced = {f"{left}{letter}{right[1:]}" for left, right in halves if right for letter in letters}
+    swapped = {f"{left}{right[1]}{right[0]}{right[2:]}" for left, right in halves if len(right) > 1}
+    edits = (added | removed | replaced | swapped) - {word}
+    pattern = re.compile(make_edit_pattern(word))
+    assert [edit for edit in sorted(edits) if not is_one_edit(word, edit)] == []
+    assert [edit for edit in sorted(edits) if pattern.fullmatch(edit) is None] == []
 
 
 def test_commits_of_one_name_are_joined(tmp_path: Path) -> None:

@@ -308,7 +308,7 @@ CLAIMS: Sequence[Claim] = (
         "A complete search that ignores case finds no line and no path. Large files and submodules are named as not "
         "read.",
         _PLACES,
-        ("absence._prove_absence",),
+        ("names._prove_absence",),
     ),
     Claim(
         ("No definition of `…` was found in …", "No … definition of `…` was found in …"),
@@ -316,7 +316,7 @@ CLAIMS: Sequence[Claim] = (
         "The index has none, no line of code in a file without a grammar looks like one, and lines with the text are "
         "cited.",
         _PLACES,
-        ("absence._state_mentions",),
+        ("names._state_mentions",),
     ),
     Claim(
         (

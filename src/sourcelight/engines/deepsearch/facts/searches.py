@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
@@ -69,19 +70,40 @@ def _repository_filter_of(work: Work) -> str:
     return repository_filter(names)
 
 
-def run_searches(
-    work: Work, queries: Sequence[str], notes: list[str], left_out: list[str] | None = None
-) -> list[dict[str, Any]]:
-    """Run searches and give their rows.
+@dataclass(frozen=True, slots=True)
+class SearchRows:
+    """The result of searches: rows, and what the searches left out.
 
-    Adds reasons for incomplete results to `notes`, and notices about large files, searched only by name, to `left_out`.
+    Attributes
+    ----------
+    rows
+        Rows of all kinds, in the order of the searches.
+    notes
+        Why rows are missing; empty if none is.
+    large_files
+        Notices about large files, which are searched only by name.
     """
+
+    rows: list[dict[str, Any]]
+    notes: list[str]
+    large_files: list[str]
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The rows that are lines of files."""
+        return [row for row in self.rows if row["type"] == "content"]
+
+
+def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
+    """Run searches; raises what the engine raises, such as `QueryError`."""
     rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    large_files: list[str] = []
+    context = work.inquiry.context
     for query in queries:
         request = SearchRequest(query, pattern_type="standard", cells=True)
         batches: list[Any] = []
         finished = False
-        context = work.inquiry.context
         with closing(context.engine.stream(request, context.viewer, context.cancellation)) as events:  # type: ignore[type-var]
             for event in events:
                 if isinstance(event, MatchBatch):
@@ -90,22 +112,37 @@ def run_searches(
                     # Notes are shown as text, where the mark of code would be a letter.
                     limits = [item.message for item in event.skipped if is_limiting(item)]
                     notes += [_sentence_of(message).rstrip(".").replace("`", "") for message in limits]
-                    if left_out is not None:
-                        left_out += [
-                            _sentence_of(item.message) for item in event.skipped if item.reason.endswith("too-large")
-                        ]
+                    large = [item.message for item in event.skipped if item.reason.endswith("too-large")]
+                    large_files += [_sentence_of(message) for message in large]
                 elif isinstance(event, Alert) and event.kind != "info":
                     notes.append(event.title)
                 finished = finished or isinstance(event, Done)
         context.cancellation.check()
+
         # Without `Done` the stream was cut, and a count would look complete.
         if not finished:
             notes.append("The search did not finish.")
-        rows += [with_cell_line(row) for row in conform(batches).to_pylist()] if batches else []
-        work.emit(
-            ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": f"{count_of(len(rows), 'row')}"})
-        )
-    return rows
+
+        query_rows = conform(batches).to_pylist() if batches else []
+        rows += [with_cell_line(row) for row in query_rows]
+        count = count_of(len(rows), "row")
+        work.emit(ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": count}))
+
+    return SearchRows(rows, notes, large_files)
+
+
+def run_searches(
+    work: Work, queries: Sequence[str], notes: list[str], left_out: list[str] | None = None
+) -> list[dict[str, Any]]:
+    """Run searches of one step of several; see `find_rows`.
+
+    Adds why rows are missing to `notes` of all steps, and notices about large files to `left_out`.
+    """
+    result = find_rows(work, queries)
+    notes += result.notes
+    if left_out is not None:
+        left_out += result.large_files
+    return result.rows
 
 
 def _sentence_of(message: str) -> str:

@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_se
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
+from sourcelight.engines.deepsearch.lookups.absence.names import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
 from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies, list_extra

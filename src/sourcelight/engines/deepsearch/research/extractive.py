@@ -20,7 +20,8 @@ from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPas
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.lookups.absence import absent_words, nearest_spelling
+from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
+from sourcelight.engines.deepsearch.lookups.absence.words import absent_words
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.markdown import inline
