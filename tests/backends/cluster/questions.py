@@ -37,7 +37,7 @@ def searched(
         if isinstance(event, MatchBatch):
             results += lines(event.batch)
     result = search.accounting
-    parts = [set(result.done), set(result.skipped or {}), set(result.excluded)]
+    parts = [set(result.done), set(result.skipped), set(result.excluded), set(result.unfinished)]
     assert set.union(*parts) == result.planned
     assert sum(map(len, parts)) == len(result.planned)
     return results, search

@@ -264,6 +264,22 @@ def test_a_search_that_ends_early_returns_after_its_connections_are_closed(
     stopper.join(30)
 
 
+def test_a_repository_that_no_worker_finished_before_the_limit_does_not_count_as_done(
+    cell: DeskCell, engine: ClusterEngine
+) -> None:
+    searched(engine)
+    holders = {name: members[0].name for name, members in engine.snapshot().holders().items()}
+    first = holders[min(holders)]  # rows come by name, so this worker alone reaches the limit
+    slow = {name for name, worker in holders.items() if worker != first}
+    assert slow
+    harmed(cell, beating, *{holders[name] for name in slow})
+    lines, search = searched(engine, "e count:1 fork:yes archived:yes")
+    assert len(lines) == 1
+    assert search.accounting.unfinished >= slow
+    assert not search.accounting.done & slow
+    assert not search.accounting.skipped
+
+
 def test_a_reader_that_stops_is_sent_no_more_than_a_bounded_number_of_bytes() -> None:
     slots = OrderedMerge(["a", "b"])
     first, second = slots.open(["a"]), slots.open(["b"])

@@ -16,7 +16,8 @@ from sourcelight.backends.cluster.coordinator.members import ReplicaOrder
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import EXPLAIN, WorkerRequest
 from sourcelight.backends.cluster.partial_calls import sentence, wait_for
-from sourcelight.backends.cluster.search import ClusterSource, make_cluster_plans
+from sourcelight.backends.cluster.search import ClusterSource
+from sourcelight.backends.cluster.search_plans import make_cluster_plans
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.tool_calls import COORDINATED, count_on_workers, route, run_step
 from sourcelight.backends.cluster.transport.connections import dask_client
@@ -210,13 +211,13 @@ class ClusterEngine:
         cluster = self.snapshot()
         query, scoped = self._queries.parse(request, cluster.catalog.contexts)
         cancel = cancellation or Cancellation()
-        _, plans, names = make_cluster_plans(cluster, viewer, scoped)
-        if not names:
-            return explain(_open_nothing, self.limits, query, request, plans, cancel)
+        planned = make_cluster_plans(cluster, viewer, scoped)
+        if not planned.names:
+            return explain(_open_nothing, self.limits, query, request, planned.plans, cancel)
 
         order = WorkerRequest(
             cluster.generation.id,
-            tuple(names),
+            tuple(planned.names),
             viewer=viewer.name,
             allowed_s=cancel.remaining_s,
             request=request,
@@ -231,7 +232,7 @@ class ClusterEngine:
             )
 
         parts = [message["answer"]["attributes"]["explained"] for message in messages]
-        explanation = combine_explanations(self.limits, query, request, plans, parts)
+        explanation = combine_explanations(self.limits, query, request, planned.plans, parts)
         advice = [
             Advice("backend-missing", sentence(name, replicas.failures(name))) for name in sorted(requests.skipped)
         ]

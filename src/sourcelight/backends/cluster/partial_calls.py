@@ -10,7 +10,7 @@ from sourcelight.backends.cluster.connection import ClusterConnection, ClusterSn
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import PART, RANK, WorkerRequest
-from sourcelight.backends.cluster.search import make_cluster_plans
+from sourcelight.backends.cluster.search_plans import make_cluster_plans
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
@@ -112,7 +112,7 @@ def names_of_question(call: ClusterToolCall, text: str) -> list[str]:
     cluster = call.cluster
     query = filters_query(split_filters(text)[0])
     scopes = [item for part in query.plan for item in resolve_context(part, cluster.catalog.contexts, query.text)]
-    return make_cluster_plans(call.cluster, call.context.viewer, scopes)[2]
+    return make_cluster_plans(call.cluster, call.context.viewer, scopes).names
 
 
 def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:

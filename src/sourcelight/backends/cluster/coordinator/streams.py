@@ -32,6 +32,7 @@ from sourcelight.backends.cluster.storage.objects import ShardId
 from sourcelight.backends.cluster.transport.exchange import WorkerExchange
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import SearchOutcome
+from sourcelight.backends.cluster.worker_reports import WorkerReport
 
 SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""
@@ -79,8 +80,8 @@ class WorkerStreams:
 
     Attributes
     ----------
-    outcomes
-        What workers reported besides their matches, each with the repositories that it was the first to complete.
+    reports
+        What workers reported besides their matches, in the order in which they ended.
     """
 
     replicas: ReplicaOrder
@@ -88,7 +89,7 @@ class WorkerStreams:
     order: WorkerRequest
     slots: OrderedMerge
     silence_s: float = SILENCE_S
-    outcomes: list[tuple[SearchOutcome, frozenset[str]]] = field(default_factory=list)
+    reports: list[WorkerReport] = field(default_factory=list)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
     _open: set[_Stream] = field(default_factory=set)
     _durations: list[float] = field(default_factory=list)
@@ -286,7 +287,7 @@ class WorkerStreams:
 
         with self.slots.changed:  # a reader that sees the end must also see its report
             first = self.slots.complete(stream.copies)
-            self.outcomes.append((outcome, frozenset(first)))
+            self.reports.append(WorkerReport(outcome, frozenset(first)))
 
         # Repositories that another worker has completed by now need not be sent twice.
         # Only hedges and retries make a second copy, so most streams look no further.

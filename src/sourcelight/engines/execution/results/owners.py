@@ -7,7 +7,7 @@ the CODEOWNERS file, which shows the owner and the rule; each owner in the line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -136,30 +136,47 @@ class OwnerPredicate:
 
     def alert(self, searched: int) -> Alert | None:
         """Return the alert for repositories without an owners file; `searched` counts all searched ones."""
-        sentences = []
-        if self.unknown:
-            sentences.append(
-                f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (in "
-                f"{', '.join(PLACES)}), so none of their files has an owner:\n{markdown_list(list(self.unknown))}"
-            )
+        return ownership_alert(searched, unknown=self.unknown, unowned_files=self.unowned.total(), later=self.later)
 
-        if unowned := self.unowned.total():
-            sentences.append(f"No CODEOWNERS rule assigns an owner to {unowned:,} of the matching files.")
 
-        if self.later:
-            sentences.append(
-                f"In these repositories some commits have no CODEOWNERS file yet:\n{markdown_list(list(self.later))}"
-            )
+def ownership_alert(
+    searched: int, *, unknown: Collection[str], unowned_files: int, later: Collection[str]
+) -> Alert | None:
+    """Return the alert about files whose owners are not known, or None if there are none.
 
-        if not sentences:
-            return None
-
-        is_every_repository = bool(self.unknown) and len(self.unknown) >= searched
-        return Alert(
-            title="No ownership data" if is_every_repository else "Some results have no owners",
-            description="\n\n".join(sentences),
-            kind="warning",
+    Parameters
+    ----------
+    searched
+        Number of searched repositories.
+    unknown
+        Those without a CODEOWNERS file.
+    unowned_files
+        Number of matching files without an owner.
+    later
+        Those with a searched commit that has no CODEOWNERS file yet.
+    """
+    sentences = []
+    if unknown:
+        sentences.append(
+            f"{len(unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (in "
+            f"{', '.join(PLACES)}), so none of their files has an owner:\n{markdown_list(unknown)}"
         )
+
+    if unowned_files:
+        sentences.append(f"No CODEOWNERS rule assigns an owner to {unowned_files:,} of the matching files.")
+
+    if later:
+        sentences.append(f"In these repositories some commits have no CODEOWNERS file yet:\n{markdown_list(later)}")
+
+    if not sentences:
+        return None
+
+    is_every_repository = bool(unknown) and len(unknown) >= searched
+    return Alert(
+        title="No ownership data" if is_every_repository else "Some results have no owners",
+        description="\n\n".join(sentences),
+        kind="warning",
+    )
 
 
 @dataclass(slots=True)
