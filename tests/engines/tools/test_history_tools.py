@@ -250,7 +250,7 @@ def test_nothing_found_is_said(past: Past) -> None:
             ToolError,
             "not a cursor",
         ),
-        ("get_contributor_repos", {}, ToolError, "author"),
+        ("get_contributor_repos", {}, ToolError, "'author' or 'authors'"),
     ],
     ids=str,
 )

@@ -166,6 +166,11 @@ def total_beside(answer: ToolResult, key: str, total: int | None, count: int) ->
     return {} if total is None or (answer.complete and total == count) else {key: total}
 
 
+def echo(answer: ToolResult) -> dict[str, str]:
+    """Return the dates of the call as absolute times."""
+    return {name: answer.attributes[name] for name in ("after", "before") if name in answer.attributes}
+
+
 def tail(answer: ToolResult) -> dict[str, Any]:
     """Return the common end of payloads: whether a limit applied, and notices."""
     notice = {"notice": " ".join(answer.notices)} if answer.notices else {}

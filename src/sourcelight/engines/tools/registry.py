@@ -130,8 +130,9 @@ def _modules(domain: str) -> tuple[ModuleType, ...]:  # noqa: PLR0911 - one of e
             return navigation, navigation_analyses
         case "commits":
             from sourcelight.engines.tools.history import commits, comparison, diffs, last_changes
+            from sourcelight.engines.tools.history.people import contributor_repos
 
-            return commits, diffs, comparison, last_changes
+            return commits, contributor_repos, diffs, comparison, last_changes
         case "blame":
             from sourcelight.engines.tools.history import blame
             from sourcelight.engines.tools.history.people import ownership

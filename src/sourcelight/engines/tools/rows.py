@@ -81,6 +81,11 @@ def day(value: datetime | None) -> str:
     return "" if value is None else value.strftime("%Y-%m-%d")
 
 
+def stamp(time: datetime | None) -> str | None:
+    """Return a time as RFC 3339 in UTC."""
+    return None if time is None else time_text(time)
+
+
 def location_text(row: Row, prefix: str = "") -> str:
     """Return the heading of a file, as texts of searches have it."""
     repository, path = row[f"{prefix}repository"], row[f"{prefix}path"]
@@ -95,6 +100,13 @@ def join_parts(parts: Sequence[str]) -> str:
 def commit_heading(row: Row) -> str:
     """Return the heading of a commit's rows: its id, date, author and subject."""
     return join_parts([row["commit"][:SHORT_OID], day(row["commit_date"]), f"{row['author']}:", row["subject"]])
+
+
+def author_heading(row: Row, date: str | None) -> str:
+    """Return the heading of a commit in three lines: its subject, author and date."""
+    author = f"{row['author']} <{row['author_email']}>"
+    first = f"## {row['repository']}@{row['commit'][:7]} {row['subject']}"
+    return f"{first}\nAuthor: {author}\nDate: {date}\n"
 
 
 def _outline_line(row: Row) -> str:

@@ -29,10 +29,10 @@ from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.commits import commit_rows, stamp
 from sourcelight.engines.tools.history.diff_items import FILE_ITEMS
 from sourcelight.engines.tools.history.histories import open_histories
-from sourcelight.engines.tools.rows import join_parts
+from sourcelight.engines.tools.history.newest_commits import commit_rows
+from sourcelight.engines.tools.rows import join_parts, stamp
 from sourcelight.repos import ObjectReader, Repository, resolve
 
 DEFAULT_FIRST, DEFAULT_STAT = 50, 100

@@ -32,16 +32,18 @@ from sourcelight.engines.tools.handler import (
     PartialResult,
     Rendered,
     Split,
+    echo,
     tail,
     total_beside,
     with_notices,
 )
 from sourcelight.engines.tools.history import tables as columns
-from sourcelight.engines.tools.history.commits import NAMES_AGENTS, echo, heading, limit_of, newest, stamp
 from sourcelight.engines.tools.history.comparison import REPLACED_BYTES
 from sourcelight.engines.tools.history.diff_items import DIFF_ITEMS
 from sourcelight.engines.tools.history.filters import any_of, dates_of, files_of, pattern_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories, revisions_of
+from sourcelight.engines.tools.history.newest_commits import NAMES_AGENTS, limit_of, newest
+from sourcelight.engines.tools.rows import author_heading, stamp
 from sourcelight.repos.handles import UnusableRepository, open_handle
 
 DEFAULT_COUNT = 20
@@ -289,7 +291,7 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
             "commit": result["oid"],
             "subject": result["subject"],
         }
-        lines = [_title(row, result["authorDate"])]
+        lines = [author_heading(row, result["authorDate"]).rstrip("\n")]
         is_open = False
         for file in result["files"]:
             # One block for all files of a commit, as git prints them; a note about a file ends it.
@@ -341,10 +343,6 @@ def _cuts(file: Mapping[str, Any]) -> Iterator[str]:
 
     if any("\ufffd" in line for hunk in file["hunks"] for line in hunk["lines"]):
         yield REPLACED_BYTES
-
-
-def _title(row: dict[str, Any], date: str | None) -> str:
-    return heading({**row, "author_date": None}).replace("Date: None", f"Date: {date}").rstrip("\n")
 
 
 DIFF_SEARCH_HANDLER = Handler(DIFF_SEARCH, Split(_gather_diffs, _combine_diffs), _render_diffs, DIFF_ITEMS)

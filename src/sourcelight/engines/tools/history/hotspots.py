@@ -38,10 +38,10 @@ from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.commits import commits_answer, newest_commits
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.filters import Dates, any_of, dates_of, files_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated, open_histories, revisions_of
+from sourcelight.engines.tools.history.newest_commits import commits_answer, newest_commits
 from sourcelight.engines.tools.history.people.change_groups import agent_commits, commit_mask
 from sourcelight.engines.tools.history.people.churn import changes_of_row
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
