@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
@@ -39,43 +40,67 @@ _NAMED_ROWS = 12
 _PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
 
 
-def answer_analysis(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
-    """Answer a question for an analysis in `draft`; None for other questions.
+@dataclass(frozen=True, slots=True)
+class FactsDraft:
+    """The draft of a question for facts.
+
+    Attributes
+    ----------
+    draft
+        What facts say. It may be empty, or have one line that says why there is no count.
+    request
+        The request that was read from the question; None for a lookup, and for a question for no facts.
+    is_whole
+        Whether the draft is an answer by itself, without passages of the ranking.
+    """
+
+    draft: Draft
+    request: FactRequest | None = None
+    is_whole: bool = False
+
+
+def answer_analysis(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
+    """Answer a question for an analysis; None for other questions.
 
     If no analysis answers it, the draft says so, and nothing else: places with its words would answer another question.
     """
     answer = find_analysis(inquiry, emit)
     if answer is None:
         return None
+
+    draft = Draft()
     if answer.fact is not None:
         lay_out(answer.request, answer.fact, inquiry, draft)
-        return answer.request
-    draft.parts.append(Paragraph(answer.refusal))
-    draft.add_section("Searched", Paragraph(NO_MODEL, says_no_model=True))
-    draft.stats |= {"tool_calls": 0, "unit": "", "states_fact": False, "confident": False}
-    draft.confident = False
-    return answer.request
+    else:
+        draft.parts.append(Paragraph(answer.refusal))
+        draft.add_section("Searched", Paragraph(NO_MODEL, says_no_model=True))
+        draft.stats |= {"tool_calls": 0, "unit": "", "states_fact": False, "confident": False}
+        draft.confident = False
+
+    return FactsDraft(draft, answer.request, is_whole=True)
 
 
-def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
-    """Answer a question for facts in `draft`; None for other questions.
+def count(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
+    """Answer a question for a count or a list; the draft of other questions is empty.
 
     If the facts can't be counted, the draft has one line instead of a table.
     """
+    draft = Draft()
     fact_request = find_facts(inquiry, emit)
     if fact_request is None:
-        return None
+        return FactsDraft(draft)
+
     request, fact = fact_request
-    if fact is not None and not confirm_definitions(Work(request, inquiry, emit), fact):
-        fact = None
-    if fact is None:
-        # "How often does it check?" may ask for a setting, and is no request for a count.
-        is_count = not request.is_list and request.kind not in {"who", "when"}
-        if is_count and not _HOW_OFTEN.match(inquiry.question):
-            draft.parts.append(Paragraph(_format_refusal(request)))
-        return request
-    lay_out(request, fact, inquiry, draft)
-    return request
+    if fact is not None and confirm_definitions(Work(request, inquiry, emit), fact):
+        lay_out(request, fact, inquiry, draft)
+        return FactsDraft(draft, request, is_whole=True)
+
+    # "How often does it check?" may ask for a setting, and is no request for a count.
+    is_count = not request.is_list and request.kind not in {"who", "when"}
+    if is_count and not _HOW_OFTEN.match(inquiry.question):
+        draft.parts.append(Paragraph(_format_refusal(request)))
+
+    return FactsDraft(draft, request)
 
 
 def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft) -> None:

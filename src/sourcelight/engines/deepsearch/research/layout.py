@@ -34,14 +34,16 @@ HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|des
 _WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
 """A paragraph that was not cut at either end."""
 
+_MAX_FOLLOW_UPS = 3
 _LINE_CHARACTERS = 200
 _NO_WORD = "No direct answer found: no searched file shares a word with the question."
 _NO_WORD_SHORT = "No direct answer found."
 _NO_ANSWER = "No direct answer found: few words of the question occur together."
 
 
-def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> None:
-    """Write a finding as the parts of an answer."""
+def write_finding(finding: Finding, inquiry: ResearchRequest) -> Draft:
+    """Write a finding as an answer."""
+    draft = Draft()
     headline = finding.headline
     # A line proves itself even if other files could not be read; a number does not.
     if finding.notes and finding.unit in {"tests", "throws", "callers"}:
@@ -66,6 +68,7 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
         "not_applied": [],
     }
     draft.confident = True
+    return draft
 
 
 def adopt_parts(draft: Draft, ledger: EvidenceLedger) -> list[Part]:
@@ -95,7 +98,7 @@ def _about(statement: Statement, inquiry: ResearchRequest) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Findings:
     """The evidence for a question, before it is laid out."""
 
@@ -158,6 +161,24 @@ def lay_out(
         "confident": draft.confident,
     }
     draft.stats.setdefault("states_fact", False)
+
+
+def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: QuestionIntents) -> list[str]:
+    """Suggest up to three questions about results that were not shown."""
+    questions: list[str] = []
+    if defined:
+        name = defined[0].definition.name
+        if not intents.usage:
+            questions.append(f"Where is `{name}` used?")
+        if not intents.history:
+            questions.append(f"When and why was `{name}` last changed?")
+        if not intents.tests:
+            questions.append(f"Which tests cover `{name}`?")
+    defined_paths = {definition.path for definition in defined}
+    other_file = next((file for file in ranking.files if file.kind == "code" and file.path not in defined_paths), None)
+    if other_file is not None:
+        questions.append(f"What does `{other_file.path}` do?")
+    return questions[:_MAX_FOLLOW_UPS]
 
 
 def _write_evidence(findings: Findings, draft: Draft, placed: Collection[tuple[str, str]]) -> None:

@@ -1,0 +1,203 @@
+"""The evidence of the extractive researcher: what a ranking has to show, within the budget of quoted lines.
+
+`select_evidence` is called once a question was ranked and its commits were found. The layout then writes the findings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.markup.counts import count_of
+from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
+from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant, with_document
+from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.lookups.absence.words import absent_words
+from sourcelight.engines.deepsearch.places.choice import find_places
+from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
+from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.research.layout import HOW, Findings
+from sourcelight.engines.deepsearch.research.protocol import ResearchBudget
+from sourcelight.engines.execution import natural_language
+from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
+from sourcelight.engines.search.ranking.question import RankQuery
+from sourcelight.engines.tools import call
+
+WEAK = 0.25
+"""Share of the question's weight in the best chunks below which there is no answer."""
+
+_MAX_TESTS, _MAX_DOCUMENTS, _MAX_USES = 2, 2, 5
+"""Quotes of a kind beside the code: each shows that there is more, and none replaces the code."""
+
+_MAX_USES_OF_FILE = 2
+"""Uses from one file, so that several places of use are seen."""
+
+_MAX_USES_READ = 60
+"""Uses that are read to choose from: definitions, imports and tests among them are not shown."""
+
+_KEPT_LINES = 32
+"""Lines of the budget that quotes of code leave to tests and documents."""
+
+_LINES_BESIDE_CODE = 8
+"""Lines of a quote of a test or a document."""
+
+_QUOTES_BESIDE_HISTORY = 4
+"""Quotes of code where commits answer the question."""
+
+_MAX_DEFINED, _MAX_DEFINING_CHUNKS = 2, 20
+"""Definitions that are described, and the best chunks in which they are looked for."""
+
+_RARE = 0.9
+"""Share of the rarest word's weight from which another word counts as being as rare."""
+
+
+def select_evidence(
+    work: Work, question: RankQuery, intents: QuestionIntents, ranking: Ranking, past: HistoryEvidence,
+    budget: ResearchBudget,
+) -> Findings:  # fmt: skip
+    """Select the quotes, definitions, uses, tests and documents of a ranking, beside the commits found before."""
+    inquiry = work.inquiry
+    texts = FileTexts(inquiry.context)
+    weights = _weights(question, ranking)
+    code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
+    docs_chunks = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
+
+    chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
+    quotes = chooser.choose(code_chunks or ranking.chunks, "body", _QUOTES_BESIDE_HISTORY if past.commits else QUOTES)
+    # Tests and documents may take the lines that quotes of code had to leave.
+    chooser.most_lines = budget.quoted_lines
+
+    best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:_MAX_DEFINING_CHUNKS]
+    defined = find_asked_definitions(texts, best_chunks, weights, question.names, _MAX_DEFINED)
+    absent = absent_words(work, key_words(ranking.question, ranking.unknown))
+
+    relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
+    if code_chunks and docs_chunks and not intents.docs:
+        passages = find_relevant(texts, ranking, weights, docs_chunks)
+        relevant = with_document(relevant, passages, key_words(question, _rarest(ranking)))
+
+    # Lines that the question points at are an answer, whatever the ranking says.
+    lines = find_places(work, texts, question, ranking.idf)
+    is_about_history = intents.history and past.is_about(question)
+    findings = Findings(
+        ranking,
+        intents,
+        weak=_is_weak(ranking) and not is_about_history and not lines,
+        quotes=quotes,
+        defined=defined,
+        past=past,
+        relevant=_put_first(lines, relevant) if lines else relevant,
+        absent=absent,
+    )
+    if findings.weak:
+        return findings
+
+    tests: list[FileEvidence] = []
+    if not intents.tests:
+        chunks = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
+        tests = chooser.choose(chunks, "test", _MAX_TESTS, window=_LINES_BESIDE_CODE)
+
+    docs: list[FileEvidence] = []
+    if not intents.docs:
+        docs = chooser.choose(docs_chunks, "doc", _MAX_DOCUMENTS, window=_LINES_BESIDE_CODE)
+
+    uses: list[FileEvidence] = []
+    if defined and (intents.usage or question.names or HOW.match(inquiry.question)):
+        uses = _find_uses(defined[0], inquiry, texts, work.emit)
+
+    return replace(findings, tests=tests, docs=docs, uses=uses)
+
+
+def _weights(question: RankQuery, ranking: Ranking) -> Mapping[str, float]:
+    """Weigh the terms of the question: rare ones much, absent ones nothing."""
+    return {term: weight * ranking.idf.get(term, 0.0) for term, weight in question.terms.items() if term in ranking.idf}
+
+
+def _is_body(chunk: RankedChunk, intents: QuestionIntents) -> bool:
+    """Return whether a chunk may be quoted as an answer; tests and documents only if the question asks for them."""
+    if chunk.kind == "test":
+        return intents.tests
+
+    if chunk.kind == "docs":
+        return intents.docs
+
+    return chunk.kind in {"code", "config", "vendored"}
+
+
+def _lead_first(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[RankedChunk]:
+    """Put the best chunk of the best file first: files are ranked by more than one chunk."""
+    for file in files:
+        first = next((chunk for chunk in chunks if (chunk.target, chunk.path) == (file.target, file.path)), None)
+        if first is not None:
+            return [first, *(chunk for chunk in chunks if chunk is not first)]
+    return chunks
+
+
+def _is_weak(ranking: Ranking) -> bool:
+    """Return whether the best chunks have so little of the question that they don't answer it."""
+    names = ranking.question.names
+    has_no_name = bool(names) and all(name in ranking.unknown for name in names)
+    return not ranking.chunks or ranking.coverage < WEAK or has_no_name
+
+
+def _rarest(ranking: Ranking) -> list[str]:
+    """Return the words of a question that are about as rare as the rarest one."""
+    rarity = max(ranking.idf.values(), default=0.0)
+    spellings = ranking.question.source_texts
+    return [spellings.get(term, term) for term, idf in ranking.idf.items() if idf >= _RARE * rarity]
+
+
+def _put_first(lines: Sequence[RelevantPassage], ranked: Sequence[RelevantPassage]) -> list[RelevantPassage]:
+    """Return lines that a question points at and then ranked passages, without those that contain such a line."""
+    passages = [passage for passage in ranked if not any(_has_line(passage.evidence, line.evidence) for line in lines)]
+    return [*lines, *passages][:PLACES]
+
+
+def _has_line(passage: FileEvidence, line: FileEvidence) -> bool:
+    is_same_file = (passage.repository, passage.path) == (line.repository, line.path)
+    return is_same_file and passage.begin_line <= line.begin_line <= passage.end_line
+
+
+def _find_uses(
+    defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts, emit: Emit
+) -> list[FileEvidence]:
+    """Return uses of a definition outside of tests; none if they can't be read."""
+    name = defined.definition.name
+    repository = defined.target.repository.name
+    arguments = {"repo": repository, "path": defined.path, "symbol": name, "limit": _MAX_USES_READ}
+    if defined.target.revision:
+        arguments["revision"] = defined.target.commit
+
+    try:
+        answer = call("find_references", arguments, replace(inquiry.context, served=False))
+    except (RepositoryError, SourcelightError):
+        inquiry.context.cancellation.check()
+        return []
+
+    rows = answer.table.to_pylist()
+    result = count_of(len(rows), "reference")
+    emit(ResearchEvent("turn", {"tool": "find_references", "query": name, "result": result}))
+
+    uses: list[FileEvidence] = []
+    counts: Counter[str] = Counter()
+    for row in rows:
+        path, line = row["path"], row["line_number"]
+        target = inquiry.pins.of(row["repository"], row["commit"] or "")
+        if target is None or row["role"] in {"definition", "import"}:
+            continue
+
+        if natural_language.kind_of(path) != "code" or counts[path] >= _MAX_USES_OF_FILE:
+            continue
+
+        counts[path] += 1
+        container = (row["container"],) if row["container"] else ()
+        uses.append(texts.evidence(target, path, line, line, "usage", row["score"] or 0.0, container))
+        if len(uses) == _MAX_USES:
+            break
+
+    return uses
