@@ -237,7 +237,7 @@ def test_an_unknown_type_selects_nothing(engine: LocalEngine) -> None:
     ("query", "kinds"),
     [
         ("repo:one", {"repo"}),
-        ("repo:one type:file", {"repo"}),
+        ("repo:one type:file", {"path"}),
         ("repo:one file:a", {"path"}),
         ("one type:repo", {"repo"}),
         ("one type:repo file:a", set()),
