@@ -117,9 +117,11 @@ class CitationChecker:
     def _file(self, repository: Repository, item: FileEvidence) -> Citation:
         if self.pins.of(item.repository, item.commit) is None:
             return Citation(item, "rejected", "the commit is not the pinned commit")
+
         data = self._data(repository, CommitId(item.commit), item.path)
         if data is None:
             return Citation(item, "rejected", "the pinned commit has no such file")
+
         lines = data.lines
         quoted = normalize_lines(item.text.split("\n"))
         is_inside = 1 <= item.begin_line <= item.end_line <= len(lines)
@@ -129,6 +131,7 @@ class CitationChecker:
                 return Citation(data.with_cells(item), "verified")
         elif item.end_line - item.begin_line >= MAX_LINES:
             return Citation(item, "rejected", f"it has more than {MAX_LINES} lines")
+
         positions = find_lines(lines, quoted)
         # The text moved: accepted only where it occurs once, since otherwise the place meant is unknown.
         if len(positions) == 1 and any(quoted):
@@ -136,6 +139,7 @@ class CitationChecker:
             return Citation(
                 data.with_cells(moved), "moved", f"the text is on lines {moved.begin_line} to {moved.end_line}"
             )
+
         return Citation(item, "rejected", "the file has no such text")
 
     def _data(self, repository: Repository, commit: CommitId, path: str) -> _FileLines | None:
@@ -153,10 +157,12 @@ def check_citations(items: Sequence[Evidence], pins: Pins, context: ToolContext)
 
     if not items:
         return []
+
     result = run_step("check", StepRequest.from_pins(pins, items=tuple(items)), context)
     if result is not None:
         citations: list[Citation] = result.value
         return citations
+
     with CitationChecker(context.engine.catalog, context.viewer, pins) as checker:
         return [checker.check(item) for item in items]
 

@@ -91,12 +91,15 @@ def redact(text: str) -> str:
             else:
                 lines[index] = REDACTED
             continue
+
         if _BLOCK_BEGIN.search(line):
             is_inside = not _BLOCK_END.search(line)
             # A key on one line, with `\n` written as text: the markers remain, the body doesn't.
             lines[index] = _BLOCK_BODY.sub(REDACTED, line)
             continue
+
         lines[index] = _redact_line(line)
+
     return "\n".join(lines)
 
 
@@ -110,6 +113,7 @@ def secrets_in(text: str) -> list[str]:
             end = line.find(part, position) if part else len(line)
             secrets_of_lines.add(line[position : end if end >= 0 else len(line)])
             position = end + len(part)
+
     return sorted(secrets_of_lines - {""}, key=len, reverse=True)
 
 
@@ -122,6 +126,7 @@ def _redact_line(line: str) -> str:
     line = _BARE_VALUE.sub(lambda match: match[1] + _redact_value(match[2], quoted=False), line)
     if _KEYLIKE.search(line):
         line = _LONG.sub(_redact_long, line)
+
     return line
 
 
@@ -144,6 +149,7 @@ def _is_random(text: str) -> bool:
     digits = sum(sign.isdigit() for sign in longest)
     if len(longest) < _MIN_LENGTH or digits < max(2, _MIN_DIGITS * len(longest)) or digits == len(longest):
         return False
+
     counts = Counter(longest)
     # Shannon entropy per character. Of a short text it can't exceed log2 of its length, so the threshold is a share of
     # that.
@@ -168,6 +174,7 @@ def format_error(error: BaseException) -> str:
         name = f"{type(current).__module__}.{type(current).__qualname__}"
         lines.append(f"{name} ({len(str(current)):,} characters) at {' > '.join(frames[-_MAX_FRAMES:]) or 'no frame'}")
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
     return "; because of ".join(lines)
 
 

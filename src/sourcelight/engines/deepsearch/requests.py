@@ -110,6 +110,7 @@ def open_inquiry(
     except ToolError:
         if filters or requested_scope:
             raise
+
     usual = frozenset(pin.repository for pin in pins) if pins is not None else frozenset()
     visible = (
         sorted(usual)
@@ -120,6 +121,7 @@ def open_inquiry(
     scope = _scope_of(text, names)
     if not scope.named_scope and not requested_scope:
         scope = _keep_scope(text, scope, names, previous)
+
     if scope.named_scope:
         narrowed = _pin_scope(filters, requested_scope, scope, context)
         if narrowed is not None:
@@ -127,8 +129,10 @@ def open_inquiry(
             searched = f"{filters} {_narrow(requested_scope, read.named_scope).filters}".strip()
             return ResearchRequest(text, searched, pins_of_scope, context, previous, read)
         scope = QuestionScope(notes=("The repositories in the question and its filters could not be combined.",))
+
     if pins is None:
         pins = pin_filters(filters, context)
+
     return ResearchRequest(text, f"{filters} {requested_scope.filters}".strip(), pins, context, previous, scope)
 
 
@@ -150,17 +154,21 @@ def _keep_scope(
     """Scope a follow-up that names no repository or revision as the answer before it was scoped."""
     if _WIDER.search(text):
         return scope
+
     for turn in reversed(previous):
         earlier = turn.named_scope
         if earlier is None:
             earlier = _scope_of(turn.question, names).named_scope
+
         if earlier:
             scope_names = [*earlier.repositories[:_NAMED_VALUES], *([earlier.revision] if earlier.revision else [])]
             values = ", ".join(map(code, scope_names))
             note = f"The question names no repository, so the previous scope applies: {values}."
             return replace(scope, named_scope=earlier, notes=(*scope.notes, note))
+
         if _WIDER.search(turn.question):
             break
+
     return scope
 
 
@@ -172,9 +180,11 @@ def _pin_scope(
         return pin_filters(filters, context, _narrow(requested_scope, scope.named_scope)), scope
     except (ToolError, QueryError):
         context.cancellation.check()
+
     revision = next((taken_part for taken_part in scope.parts if taken_part.kind == "revision"), None)
     if revision is None:
         return None
+
     other_parts = tuple(taken_part for taken_part in scope.parts if taken_part is not revision)
     revision_text = code(revision.source_text)
     note = f"No searched repository has the revision {revision_text}, so the default branches are searched."

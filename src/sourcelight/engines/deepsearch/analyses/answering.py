@@ -53,19 +53,23 @@ def find_analysis(inquiry: ResearchRequest, emit: Emit) -> AnalysisAnswer | None
         return None
     if question.topic in _REFUSALS:
         return AnalysisAnswer(FactRequest("unsupported"), refusal=_REFUSALS[question.topic])
+
     paths = PathNames(inquiry)
     request = _read_paths(question, paths)
     if request is None:
         return None
+
     work = Work(request, inquiry, emit)
     try:
         fact = _find(question, work, paths)
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return None
+
     if fact is None:
         refusal = _WITHOUT_RESULT.get(question.topic, "")
         return AnalysisAnswer(request, refusal=refusal) if refusal else None
+
     fact.notes += paths.notes
     sentence = fact.subject if fact.number is None else f"**{fact.number:,}** {fact.subject}"
     return AnalysisAnswer(request, fact) if claim_of(sentence, ("count",)) is not None else None
@@ -84,6 +88,7 @@ def _read_paths(question: AnalysisQuestion, paths: PathNames) -> FactRequest | N
 def _find(question: AnalysisQuestion, work: Work, paths: PathNames) -> Fact | None:
     if question.topic == "experts":
         return find_main_author(work, paths)
+
     git_names = {target.repository.name for target in work.targets if target.repository.kind == "git"}
     if work.request.paths:
         locations = tuple(location for location in concrete_paths(work, paths) if location[0] in git_names)
@@ -92,6 +97,7 @@ def _find(question: AnalysisQuestion, work: Work, paths: PathNames) -> Fact | No
             return None
     else:
         locations = tuple((name, "") for name in sorted(git_names))
+
     return _FINDERS[question.topic](AnalysisRequest(work, question, locations)) if locations else None
 
 

@@ -34,6 +34,7 @@ def rank_functions(request: AnalysisRequest) -> Fact | None:
     code_rows = [row for row in tested if kind_of(row["path"]) not in {"vendored", "generated"}] or tested
     if not code_rows:
         return None
+
     ranked = sorted(code_rows, key=lambda row: (-row[measure], row["repository"], row["path"], row["line_number"]))
     best = [row for row in ranked if row[measure] == ranked[0][measure]]
     left_out = [
@@ -57,6 +58,7 @@ def rank_functions(request: AnalysisRequest) -> Fact | None:
     for row in ranked:
         citation = CitedLine(row["repository"], row["commit"], row["path"], row["line_number"])
         table.add(tuple(row[column] for column in columns), citation)
+
     fact.tables = [table]
     fact.repositories = Counter(row["repository"] for row in code_rows)
     return fact
@@ -76,6 +78,7 @@ def _describe(best: list[dict[str, Any]], measure: str, *, is_file: bool) -> str
         return f"{count_of(row['parameters'], 'parameter')}{suffix}{self_too}"
     if len(best) > 1:
         return f"a cognitive complexity of {row['cognitive']:,} each"
+
     of = " of its code together" if is_file else ""
     return (
         f"a cognitive complexity{of} of {row['cognitive']:,}, a cyclomatic complexity of {row['cyclomatic']:,}, "
@@ -92,6 +95,7 @@ def _unmeasured_languages(request: AnalysisRequest) -> list[str]:
     ]
     below = tuple(path for _, path in request.locations if path)
     found_languages = set(languages_of(path for path in files if not below or path.startswith(below)))
+
     # Files of ProGuard and Qt have the ending of Prolog.
     return sorted(found_languages & PROGRAMMING_LANGUAGES.difference(MEASURED_LANGUAGES, {"Prolog"}))
 
@@ -110,6 +114,7 @@ def list_tests(request: AnalysisRequest) -> Fact | None:
         fact.subject += (
             f", {'such as ' if len(rows) > 1 else ''}{request.name_place(rows[0]['repository'], rows[0]['path'])}"
         )
+
     fact.rule = (
         "Imports are direct ones. Names are definitions of the file that a test uses. A test that does neither counts "
         "if at least two commits changed both. Which lines a test runs isn't known here."
@@ -120,6 +125,7 @@ def list_tests(request: AnalysisRequest) -> Fact | None:
         text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         citation = CitedLine(row["repository"], row["commit"], row["path"], row["line_number"] or 1)
         table.add((row["repository"], row["path"], row["imports"], text, row["shared_commits"]), citation)
+
     fact.tables = [table]
     fact.repositories = Counter(repository for repository, _ in request.locations)
     return fact
@@ -138,8 +144,10 @@ def find_cycle(request: AnalysisRequest) -> Fact | None:
         if target[1] and target[0] == source[0] and target != source:
             graph[source].add(target)
             lines.setdefault((source, target), CitedLine(*source[:1], row["commit"], row["path"], row["line_number"]))
+
     if not graph:
         return None
+
     circle = _find_circle(graph)
     fact.repositories = Counter(repository for repository, _ in graph)
     fact.rule = (
@@ -150,6 +158,7 @@ def find_cycle(request: AnalysisRequest) -> Fact | None:
         fact.subject = f"No circle of imports was found among {count_of(len(graph), 'file')} that import others"
         fact.rule = "An import counts if it names a file of the same repository, also within functions."
         return fact
+
     names = [request.name_place(*node) for node in circle]
     if len(circle) == 2:
         fact.subject = f"{names[0]} and {names[1]} import each other"
@@ -158,9 +167,11 @@ def find_cycle(request: AnalysisRequest) -> Fact | None:
         fact.subject = f"{names[0]} imports itself by way of {count_of(len(circle) - 1, 'other file')}: " + " → ".join(
             [*steps, names[0]]
         )
+
     table = Rows("Imports", ("repository", "path", "imports"))
     for source, target in zip(circle, [*circle[1:], circle[0]], strict=True):
         table.add((*source, target[1]), lines[source, target])
+
     fact.tables = [table]
     return fact
 
@@ -171,6 +182,7 @@ def _find_circle(graph: defaultdict[tuple[str, str], set[tuple[str, str]]]) -> l
         for target in sorted(graph[source]):
             if source in graph.get(target, ()):
                 return [source, target]
+
     # In a fixed order, so that the same graph has the same circle; a sorter goes from a node to its predecessors.
     sorter = TopologicalSorter({node: sorted(graph[node]) for node in sorted(graph)})
     try:
@@ -178,4 +190,5 @@ def _find_circle(graph: defaultdict[tuple[str, str], set[tuple[str, str]]]) -> l
     except CycleError as exc:
         circle: list[tuple[str, str]] = exc.args[1][:-1]
         return circle[::-1]
+
     return []

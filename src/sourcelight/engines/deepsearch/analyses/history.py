@@ -23,10 +23,12 @@ def rank_hotspots(request: AnalysisRequest) -> Fact | None:
     files = {"files": [path for _, path in request.locations if path]} if request.path_clause else {}
     arguments: dict[str, Any] = {"repos": request.repositories, **files, "fileKinds": ["source"], **request.revisions}
     rows = request.call(fact, "hotspots", arguments).table.to_pylist()
+
     # A change log changes with each commit of some projects.
     rows = [row for row in rows if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
     if not rows or not rows[0]["score"]:
         return None
+
     best = rows[0]
     fact.subject = (
         f"{request.name_place(best['repository'], best['path'])} is the first hotspot{request.path_clause}: "
@@ -41,6 +43,7 @@ def rank_hotspots(request: AnalysisRequest) -> Fact | None:
     table = Rows("Hotspots", columns)
     for row in rows:
         table.add(tuple(round(row[name], 3) if name == "score" else row[name] for name in columns))
+
     fact.tables = [table]
     fact.repositories = Counter(row["repository"] for row in rows)
     return fact
@@ -54,6 +57,7 @@ def rank_changed_files(request: AnalysisRequest) -> Fact | None:
     rows = request.call(fact, "hotspots", arguments).table.to_pylist()
     if not rows:
         return None
+
     rows.sort(key=lambda row: (-row["commits"], row["repository"], row["path"]))
     best = [row for row in rows if row["commits"] == rows[0]["commits"]]
     names = request.list_names([request.name_place(row["repository"], row["path"]) for row in best])
@@ -64,6 +68,7 @@ def rank_changed_files(request: AnalysisRequest) -> Fact | None:
     table = Rows("Commits by file", columns)
     for row in rows:
         table.add(tuple(row[name] for name in columns))
+
     fact.tables = [table]
     fact.repositories = Counter(row["repository"] for row in rows)
     return fact
@@ -73,6 +78,7 @@ def rank_coupling(request: AnalysisRequest) -> Fact | None:
     """Rank the files that commits change together, or those that change with one file."""
     fact = Fact(None, "", "", unit="files")
     path = next((path for _, path in request.locations if path), "")
+
     # Of one file, any pair is an answer; of all, those that the analysis takes for coupled.
     least = {"minCommits": 2, "minDegree": 0.0} if path else {"limit": _MAX_PAIRS}
     arguments: dict[str, Any] = {"repos": request.repositories, **least, **request.revisions}
@@ -81,6 +87,7 @@ def rank_coupling(request: AnalysisRequest) -> Fact | None:
         pairs = set(request.locations)
         rows = [_turn(row, pairs) for row in rows if _has_file(row, pairs)]
         rows.sort(key=lambda row: (-row["shared_commits"], row["other_path"]))
+
     fact.rule = (
         f"{_RULE_OF_FILES} Commits with more than 30 files don't count, because they change too much at once. "
         + ("A pair needs 2 commits." if path else "A pair needs 5 commits and a share of 30 %.")
@@ -90,6 +97,7 @@ def rank_coupling(request: AnalysisRequest) -> Fact | None:
         fact.subject = f"No file was changed together with {code(path)} in 2 commits" if path else ""
         fact.subject = fact.subject or "No files were changed together often enough in 5 commits"
         return fact
+
     best = [row for row in rows if row["shared_commits"] == rows[0]["shared_commits"]]
     names = (
         request.list_names([request.name_place(row["repository"], row["other_path"]) for row in best]) if path else ""
@@ -108,10 +116,12 @@ def rank_coupling(request: AnalysisRequest) -> Fact | None:
             f"{request.name_place(first['repository'], first['other_path'])} change together most often: "
             f"{count_of(shared_commits, 'commit')} changed both"
         )
+
     columns = ("repository", "path", "other_path", "shared_commits", "commits", "other_commits", "degree")
     table = Rows("Files that change together", columns)
     for row in rows:
         table.add(tuple(round(row[name], 3) if name == "degree" else row[name] for name in columns))
+
     fact.tables = [table]
     return fact
 
@@ -132,10 +142,12 @@ def find_oldest_lines(request: AnalysisRequest) -> Fact | None:
     """Find the year of the oldest current lines; None without lines or for several repositories."""
     if len(request.locations) != 1:
         return None
+
     fact = Fact(None, "", "", unit="lines")
     rows = [row for row in request.call_each(fact, "survival") if row["surviving_lines"]]
     if not rows:
         return None
+
     rows.sort(key=lambda row: row["year"])
     total = sum(row["surviving_lines"] for row in rows)
     oldest = rows[0]
@@ -150,6 +162,7 @@ def find_oldest_lines(request: AnalysisRequest) -> Fact | None:
     table = Rows("Current lines by year", ("year", "surviving_lines", "share"))
     for row in rows:
         table.add((str(row["year"]), row["surviving_lines"], f"{100 * row['surviving_lines'] / total:.1f} %"))
+
     fact.tables = [table]
     fact.repositories = Counter({oldest["repository"]: total})
     return fact
@@ -159,6 +172,7 @@ def compare_interfaces(request: AnalysisRequest) -> Fact | None:
     """List the public symbols that two revisions differ in; None for several repositories."""
     if len(request.locations) != 1:
         return None
+
     fact = Fact(None, "", "", unit="definitions")
     repository = request.repositories[0]
     base, head = request.question.base, request.question.head
@@ -170,6 +184,7 @@ def compare_interfaces(request: AnalysisRequest) -> Fact | None:
     if not rows:
         fact.subject = f"No public symbol of Go, Java, Python or TypeScript differs {span}"
         return fact
+
     counts = Counter(row["status"] for row in rows)
     numbers = request.list_names(
         [f"{counts[name]:,} {name}" for name in ("added", "removed", "changed", "moved") if counts[name]]
@@ -187,5 +202,6 @@ def compare_interfaces(request: AnalysisRequest) -> Fact | None:
             row["old_line_number" if is_removed else "line_number"],
         )
         table.add((row["status"], row["module"], row["symbol"], row["kind"]), citation)
+
     fact.tables = [table]
     return fact

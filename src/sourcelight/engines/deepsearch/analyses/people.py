@@ -29,6 +29,7 @@ def find_bus_factor(request: AnalysisRequest) -> Fact | None:
     ]
     if not totals:
         return None
+
     fact.subject = "; ".join(_state_bus_factor(request, row, paths[row["repository"]]) for row in totals)
     fact.subject = fact.subject[:1].upper() + fact.subject[1:]
     fact.rule = (
@@ -43,6 +44,7 @@ def find_bus_factor(request: AnalysisRequest) -> Fact | None:
         table.add(
             (row["repository"], row["path"], row["bus_factor"], row["lines"], row["authors"], owner_names + suffix)
         )
+
     fact.tables = [table]
     fact.repositories = Counter({row["repository"]: row["bus_factor"] for row in totals})
     return fact
@@ -70,6 +72,7 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
     dated = _join_names([row for row in rows if row["last_date"] is not None and row["commits"]])
     if not dated:
         return None
+
     newest = max(row["last_date"] for row in dated)
     since = newest - timedelta(days=_INACTIVE_DAYS)
     regular = [row for row in dated if row["commits"] >= MIN_COMMITS]
@@ -89,13 +92,16 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
     else:
         of_people = f"Each of **{len(regular):,}** authors"
         fact.subject = f"{of_people} with at least {MIN_COMMITS} commits has one since {since:%Y-%m-%d}"
+
     if inactive:
         dated_names = [f"{inline(row['author'], 80)} (last on {row['last_date']:%Y-%m-%d})" for row in inactive]
         fact.subject += f": {request.list_names(dated_names)}"
+
     table = Rows("Authors without a recent commit", ("author", "commits", "first", "last"))
     for row in inactive:
         first, last = f"{row['first_date']:%Y-%m-%d}", f"{row['last_date']:%Y-%m-%d}"
         table.add((row["author"], row["commits"], first, last))
+
     fact.tables = [table]
     return fact
 
@@ -112,6 +118,7 @@ def _join_names(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 "first_date": min(before["first_date"], row["first_date"]),
                 "last_date": max(before["last_date"], row["last_date"]),
             }
+
     return list(by_name.values())
 
 
@@ -131,8 +138,10 @@ def count_people_by_year(request: AnalysisRequest) -> Fact | None:
         people.add((year, person))
         commits[year] += row["commits"]
         first_years[person] = min(first_years.get(person, year), year)
+
     if not people:
         return None
+
     authors = Counter(year for year, _ in people)
     newcomers = Counter(first_years.values())
     of_commits = request.question.unit == "commit"
@@ -146,6 +155,7 @@ def count_people_by_year(request: AnalysisRequest) -> Fact | None:
     if len(years) > 1:
         recent = [year for year in years[-3:] if year != best]
         fact.subject += f"; {request.list_names([f'{counts[year]:,} in {year}' for year in recent])}"
+
     fact.rule = (
         "Years are those of committer dates, in UTC. Merges count. An author is a name with all of its addresses; "
         "bots don't count. The last year may not be over."
@@ -153,6 +163,7 @@ def count_people_by_year(request: AnalysisRequest) -> Fact | None:
     table = Rows("By year", ("year", "authors", "new_authors", "commits"))
     for year in years:
         table.add((str(year), authors[year], newcomers[year], commits[year]))
+
     fact.tables = [table]
     fact.repositories = Counter(request.repositories)
     return fact

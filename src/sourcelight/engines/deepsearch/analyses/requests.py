@@ -55,12 +55,14 @@ class AnalysisRequest:
                 f"Only the first {MAX_REPOSITORIES} of {len(self.locations):,} repositories were analyzed. Name one to "
                 "analyze it"
             )
+
         rows: list[dict[str, Any]] = []
         for repository, path in locations:
             revision = {"revision": self.work.revision} if self.work.revision else {}
             below = {"path": path} if path else {}
             answer = self.call(fact, name, {"repo": repository, **below, **revision, **arguments})
             rows += answer.table.to_pylist()
+
         return rows
 
     @property

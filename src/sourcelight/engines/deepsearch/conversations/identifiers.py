@@ -49,25 +49,32 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     stripped = text.strip()
     if len(stripped) > _MAX_CHARACTERS:
         raise _refusal("it is too long")
+
     address = stripped.partition("#")[0].partition("?")[0].removesuffix(".md")
     if address.startswith("/") or "://" in address:
         # The number of another service's conversation may exist here, too, and would open the wrong one.
         if "://" in address and base_url and _host(address) != _host(base_url):
             raise _refusal("this address belongs to another service")
+
         path = address if address.startswith("/") else _path_below(address, base_url)
         match = _PATH.fullmatch(path)
         if match is None:
             raise _refusal("this is not the address of a conversation")
+
         is_shared = path.startswith("/deepsearch/shared/")
         if is_shared and not _UUID.fullmatch(match[1]):
             raise _refusal("this is not the address of a conversation")
+
         address = match[1]
+
     if _UUID.fullmatch(address):
         return Identifier(token=address.lower())
+
     if _NUMBER.fullmatch(address):
         if "://" in stripped and not base_url:
             raise _refusal("this address belongs to a service, but this client has local repositories")
         return Identifier(number=int(address))
+
     raise _refusal("not a conversation identifier")
 
 

@@ -295,6 +295,7 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
         return VisibleQuestion(
             question, answer, tuple(accepted), question.tables, question.followups, question.stats, 0, rejected
         )
+
     withheld = sum(source.type in {"file", "commit"} and source.repository in hidden for source in accepted)
     bare = replace(
         question,
@@ -310,10 +311,12 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
         requested_scope=NamedScope(),
         resolved_scope=None,
     )
+
     # A model may have used hidden text in any of its sentences; segments without a model name their repositories.
     if question.researcher != _EXTRACTIVE:
         answer = f"{WITHHELD_WHOLE}\n" if question.status == "completed" else ""
         return VisibleQuestion(bare, answer, (), (), (), {}, withheld, is_partial=True)
+
     segments = tuple(
         segment
         for segment in question.segments
@@ -349,6 +352,7 @@ def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapp
     """
     if context.served or not isinstance(context.engine, LocalEngine):
         return {}
+
     excerpts: dict[str, str] = {}
     files: dict[tuple[str, str, str], list[str]] = {}
     file_sources = [item for item in sources if item.type == "file" and item.link and not is_hidden_file(item.path)]
@@ -361,8 +365,10 @@ def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapp
                 files[key] = lines_of(source.path, context.engine.read_file(target, source.path) or b"")
             except (SourcelightError, OSError, ValueError):
                 files[key] = []
+
         last = min(source.end_line, source.begin_line + _MAX_LINES - 1)
         text = "\n".join(files[key][max(source.begin_line, 1) - 1 : last])
         if text.strip():
             excerpts[source.link] = redact(text)[:_MAX_CHARACTERS]
+
     return excerpts

@@ -132,6 +132,7 @@ class QuestionRun:
         if event.kind == "answer_delta":
             self._observe(ToolProgress("writing", 0, 0, str(payload.get("text") or "")))
             return
+
         result = str(payload.get("result") or payload.get("label") or "")
         detail = ": ".join(text for text in (str(payload.get("query") or ""), result) if text and text != self.text)
         self._observe(ToolProgress(str(payload.get("tool") or event.kind), 0, 0, detail))
@@ -190,12 +191,14 @@ class FairExecutor:
             account = next((name for name in self._waiting if self._running[name] < self._per_account), None)
             if account is None:
                 return
+
             queue = self._waiting[account]
             work = queue.popleft()
             if queue:
                 self._waiting.move_to_end(account)
             else:
                 del self._waiting[account]
+
             self._running[account] += 1
             self._threads.submit(self._run, account, work)
 
@@ -222,6 +225,7 @@ def is_alive(process_id: str) -> bool:
         return False
     if host != socket.gethostname() or os.name != "posix":
         return True
+
     try:
         # Signal 0 only checks (kill(2)): EPERM means that the process exists and is another user's.
         os.kill(int(process), 0)
@@ -229,4 +233,5 @@ def is_alive(process_id: str) -> bool:
         return False
     except PermissionError:
         return True
+
     return True

@@ -85,8 +85,10 @@ class ConversationService:
         """Cancel running questions and close."""
         with self._guard:
             works = list(self._works.values())
+
         for work in works:
             work.cancellation.cancel()
+
         self._threads.shutdown()
         for work in works:
             if not work.done.is_set():
@@ -161,19 +163,25 @@ class ConversationService:
         number = self._find_owned(self.find(identifier, context).id, context.viewer).id
         if "title" in changes:
             self.rename(number, changes["title"], context)
+
         if "starred" in changes:
             self.star(number, context, starred=changes["starred"])
+
         if "shared" in changes:
             self.share(number, context, shared=changes["shared"])
+
         if changes.get("reset_link"):
             self.reset_link(number, context)
+
         if changes.get("cancel"):
             for record in self.questions(number, context):
                 if record.status in RUNNING:
                     self.cancel(record.id, context)
+
         if changes.get("delete"):
             self.delete(number, context)
             return records.list_result([])
+
         return self.read(str(number), context)
 
     # Questions.
@@ -184,17 +192,21 @@ class ConversationService:
         title = " ".join(_split_filters(question)[1].split())
         if len(title) > TITLE_CHARACTERS:
             title = title[: TITLE_CHARACTERS - 1].rstrip() + "…"
+
         try:
             number = self.store.create(context.viewer.name, title)
         except StateFull as exc:
             raise ToolError(exc.for_callers, tool="deepsearch", argument="disk") from exc
+
         if number is None:
             raise ToolError("deep search needs an account: sign in first", tool="deepsearch")
+
         return number
 
     def _check_words(self, question: str) -> None:
         if not _split_filters(question)[1]:
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
+
         if len(question) > MAX_QUESTION_CHARACTERS:
             raise ToolError(
                 f"the question has {len(question):,} characters; the limit is {MAX_QUESTION_CHARACTERS:,}",
@@ -220,8 +232,10 @@ class ConversationService:
         if not filters and not requested_scope and earlier:
             # A follow-up keeps the scope of its conversation unless it names another.
             filters, requested_scope = earlier[-1].filters, earlier[-1].requested_scope
+
         self._end_stale(earlier)
         number = self._store_question(conversation, text, filters, context.viewer, requested_scope)
+
         # Links are kept relative to the service: the reader's side puts an address in front, or none.
         run_context = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         work = QuestionRun(
@@ -240,6 +254,7 @@ class ConversationService:
                 key: question_run for key, question_run in self._works.items() if not question_run.done.is_set()
             }
             self._works[number] = work
+
         self._threads.submit(context.viewer.name, work.run)
         return number
 
@@ -254,6 +269,7 @@ class ConversationService:
                 tool="deepsearch",
                 argument="running",
             )
+
         try:
             return self.store.ask(conversation, text, filters, self.process_id, requested_scope)
         except ConversationBusy:
@@ -310,6 +326,7 @@ class ConversationService:
         finally:
             if stop_listening is not None:
                 stop_listening()
+
         return self.state_of(question, context)
 
     def state_of(self, question: int, context: ToolContext) -> ToolResult:
@@ -317,11 +334,13 @@ class ConversationService:
         record = self.store.question(question)
         if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
+
         conversation = self._find_owned(record.conversation, context.viewer)
         work = self._works.get(question)
         if work is not None and work.unkept is not None and record.status in RUNNING:
             status, error = work.unkept
             record = replace(record, status=status, error=error)
+
         visible = visible_to(record, context.viewer, context.engine.catalog)
         excerpts = read_excerpts(visible.sources, context)
         return records.question_result(
@@ -333,13 +352,16 @@ class ConversationService:
         record = self.store.question(question)
         if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
+
         self._find_owned(record.conversation, context.viewer)
         if record.status in FINAL:
             return False
+
         is_ended = self.store.end(question, "canceled", CANCELED)
         work = self._works.get(question)
         if work is not None:
             work.cancellation.cancel()
+
         return is_ended
 
     def events(self, question: int, context: ToolContext, after: int = 0) -> Iterator[QuestionEvent]:
@@ -347,14 +369,17 @@ class ConversationService:
         record = self.store.question(question)
         if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
+
         self._find_owned(record.conversation, context.viewer)
         while True:
             state = self.store.question(question)
             for event in self.store.events(question, after):
                 after = event.number
                 yield event
+
             if state is None or state.status in FINAL or context.cancellation.stopped:
                 return
+
             work = self._works.get(question)
             if work is not None:
                 work.wait_for_event(_SLICE_S)
@@ -374,8 +399,10 @@ class ConversationService:
             allowed = conversation is not None and (
                 conversation.owner == context.viewer.name or (self.sharing and conversation.shared)
             )
+
         if conversation is None or not allowed:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
+
         return conversation
 
     def _find_owned(self, conversation: int, viewer: Viewer) -> ConversationRecord:

@@ -70,6 +70,7 @@ class ConversationStore:
             account = connection.execute("SELECT id FROM accounts WHERE name = ?", (owner,)).fetchone()
             if account is None:
                 return None
+
             # The digest needs the row's number, which exists only after the insert; the column is unique, so a
             # placeholder fills it.
             placeholder = f"new {now_ms} {id(connection)}".encode()
@@ -212,6 +213,7 @@ class ConversationStore:
             ).rowcount
             if not changed:
                 return False
+
             rows = [astuple_of(source) for source in _to_sources(finished)]
             connection.executemany(
                 "INSERT INTO question_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -222,6 +224,7 @@ class ConversationStore:
                 (now_ms, question),
             )
             _append(connection, question, "completed", {"citations": len(finished.citations)}, now_ms)
+
         return True
 
     def end(self, question: int, status: str, error: Mapping[str, str]) -> bool:
@@ -235,6 +238,7 @@ class ConversationStore:
             ).rowcount
             if changed:
                 _append(connection, question, status, error, now_ms)
+
         return changed > 0
 
     def running_questions(self, owner: str) -> int:
@@ -372,6 +376,7 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
     citations: dict[tuple[str, str, str, int, int], Citation] = {}
     for source_citation in sorted(finished.citations, key=lambda candidate: candidate.status != "verified"):
         citations.setdefault(_sort_key(source_citation.evidence), source_citation)
+
     for source in finished.sources:
         key = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
         citation = citations.get(key) if source.type in {"file", "commit"} else None
@@ -379,10 +384,12 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
         status = citation.status if citation is not None else ""
         quote = bytes.fromhex(citation.quote_sha256) if citation is not None else None
         sources.append(StoredSource(source.type, source.label, source.link, *key, role, status, quote))
+
     for source_citation in finished.rejected:
         item = source_citation.evidence
         label = f"{item.label}: {source_citation.reason}"
         sources.append(StoredSource(item.kind, label, "", *_sort_key(item), item.role, "rejected", None))
+
     sources += [
         StoredSource("unknown", f"{name}: not from a tool", "", status="rejected") for name in finished.invented
     ]

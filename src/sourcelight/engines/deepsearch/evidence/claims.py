@@ -508,9 +508,11 @@ def is_proven(finding: Finding) -> bool:
         return False
     if claim.proof == "search":
         return finding.is_negative and not finding.notes and bool(finding.queries)
+
     evidence = finding.headline.evidence
     if claim.proof == "commit":
         return any(isinstance(item, CommitEvidence) for item in evidence)
+
     return bool(evidence) and _has_subject(finding.headline.text, evidence)
 
 
@@ -554,6 +556,7 @@ def _has_subject(sentence: str, evidence: Sequence[Evidence]) -> bool:
     subject = re.search(r"(`+)\s?(.+?)\s?\1", sentence)
     if subject is None:
         return True
+
     files = [item for item in evidence if isinstance(item, FileEvidence)]
     # What a line of a body is said to be in is known by its definition.
     holders = [symbol for item in files if item.role == "usage" for symbol in item.symbols]

@@ -91,6 +91,7 @@ class CommitRanker:
         history = self.history
         message = history.message(number)
         _, _, body = message.partition("\n\n")
+
         # The author's own clock, as `git log` shows it, and as the first sentence of an answer does.
         utc = datetime.fromtimestamp(int(history.commits.author_time[number]), UTC)
         when = at_offset(utc, int(history.commits.author_offset[number]))
@@ -165,6 +166,7 @@ class HistoryEvidence:
                 continue
             if not is_asked and not (few and packed_objects(target.repository) <= SMALL_OBJECTS):
                 continue
+
             refs = ["HEAD"] if not target.revision else ["HEAD", target.commit]
             report = self.engine.history.update(
                 [target.repository], refs=refs, progress=self._notify, cancellation=self.cancellation
@@ -211,6 +213,7 @@ class HistoryEvidence:
         newest = bool(_LAST.search(question.text))
         if newest:
             self._add_last(files, by_key)
+
         self.notes += [
             f"The history of {target.repository.name} was not read."
             for target in self.pins.targets
@@ -221,8 +224,10 @@ class HistoryEvidence:
         words_alone = terms.keys() - {term for name in names for term in terms_of(name)}
         for item in (*by_words, *by_name) if words_alone else (*by_name, *by_words):
             by_key.setdefault((item.repository, item.commit), item)
+
         if not newest:
             self._add_last(files, by_key)
+
         self.commits = list(by_key.values())[: limit + 2 * _MAX_NAMES]
 
     def is_about(self, question: RankQuery) -> bool:
@@ -289,20 +294,24 @@ class HistoryEvidence:
                 order = _oldest_first(history, commits)
                 reasons.setdefault(int(order[0]), f"first to add or remove a line with `{name}`")
                 reasons.setdefault(int(order[-1]), f"last to add or remove a line with `{name}`")
+
         return list(reasons.items())
 
     def _last_of(self, target: Target, path: str) -> CommitEvidence | None:
         ranker = self.ranker(target)
         if ranker is None:
             return None
+
         history = ranker.history
         number = history.paths.numbers.get(path.encode())
         if number is None:
             return None
+
         commits = np.unique(history.changes.commit[history.changes.path == number])
         commits = commits[history.reachable(ranker.tip)[commits]]
         if not len(commits):
             return None
+
         return ranker.evidence(int(_oldest_first(history, commits)[-1]), 0.0)
 
 
@@ -326,6 +335,7 @@ def _share_of_numbers(text: str, item: CommitEvidence) -> float:
     numbers = re.findall(r"(?<![\w.])v?\d+(?:\.\d+)*(?![\w])", text)
     if not numbers:
         return 0.0
+
     subject_terms = re.findall(r"\d+(?:\.\d+)*", item.subject)
     years = [number for number in numbers if re.fullmatch(r"(?:19|20)\d\d", number)]
     versions = [number for number in numbers if number not in years]

@@ -147,10 +147,12 @@ def join_evidence(items: Sequence[FileEvidence], most_lines: int = MAX_LINES) ->
     """
     if len({(item.repository, item.commit, item.path) for item in items}) != 1:
         return tuple(items)
+
     ordered = sorted(items, key=lambda item: item.begin_line)
     is_dense = all(after.begin_line == before.end_line + 1 for before, after in itertools.pairwise(ordered))
     if not is_dense or ordered[-1].end_line - ordered[0].begin_line >= most_lines:
         return tuple(items)
+
     text = "\n".join(item.text for item in ordered)
     return (replace(ordered[0], end_line=ordered[-1].end_line, text=text),)
 

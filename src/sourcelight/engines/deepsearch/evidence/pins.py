@@ -71,6 +71,7 @@ def pin_filters(filters: str, context: ToolContext, named_scope: NamedScope | No
         pins = pin_local(context.local, filters, context.viewer, context.cancellation, named_scope)
     else:
         pins = result.value.resolve_pins(context.engine.catalog, context.viewer)
+
     present = {name.casefold() for name in (*(pin.repository for pin in pins), *pins.failed)}
     unknown = [name for name in named_scope.repositories if name.casefold() not in present]
     failed = dict.fromkeys(unknown, "no repository of this name can be searched")
@@ -102,6 +103,7 @@ def pin_local(
     targets, failed = targets_of(engine, filters, viewer, cancellation)
     if not named_scope:
         return Pins(tuple(targets), failed)
+
     if named_scope.repositories:
         names = {name.casefold() for name in named_scope.repositories}
         # Only if a name is missing: searches leave out forks and archived repositories, but one that is named is
@@ -111,11 +113,14 @@ def pin_local(
                 targets, failed = targets_of(engine, f"{filters} {_FORKS_TOO}".strip(), viewer, cancellation)
             except QueryError:  # the filters leave forks out themselves
                 cancellation.check()
+
         targets = [target for target in targets if target.repository.name.casefold() in names]
         failed = {label: reason for label, reason in failed.items() if label.partition("@")[0].casefold() in names}
+
     if named_scope.revision:
         targets, extra_notices = _at_revision(targets, named_scope.revision)
         failed = {**failed, **extra_notices}
+
     return Pins(tuple(targets), failed)
 
 
@@ -130,6 +135,7 @@ def _at_revision(targets: Sequence[Target], revision: str) -> tuple[list[Target]
             failed[target.repository.name] = str(exc)
         else:
             moved.append(replace(target, revision=revision, commit=commit))
+
     return moved, failed
 
 
@@ -141,6 +147,7 @@ def _require_pins(pins: Pins, filters: str) -> Pins:
             "list_repos lists the repositories that can be searched",
             tool="deepsearch",
         )
+
     return pins
 
 

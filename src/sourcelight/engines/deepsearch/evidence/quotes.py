@@ -50,6 +50,7 @@ def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = 
     count = len(lines)
     if count <= size:
         return _trim(lines, 0, count - 1)
+
     window_terms = [
         {term for token in TOKEN.findall(line.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
         & weights.keys()
@@ -61,12 +62,14 @@ def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = 
         for line in window_terms[start : start + size]:
             for term in line:
                 counts[term] = counts.get(term, 0) + 1
+
         # In the order of `weights`, not of a set, because the order of the sum decides its last bits.
         value = sum(weights[term] * (1.0 + 0.25 * min(counts[term] - 1, 3)) for term in weights if term in counts)
         # Sums of floats in another order differ in the last bits; a tie must go to the earliest window on every
         # machine.
         if value > best + 1e-12:
             best, best_start = value, start
+
     return _trim(lines, best_start, best_start + size - 1)
 
 
@@ -124,6 +127,7 @@ class FileTexts:
                 self._lines_by_file[key] = lines_of(path, data or b"")
             else:
                 self._lines_by_file[key] = result.value
+
         return self._lines_by_file[key]
 
     def definitions(self, target: Target, path: str) -> FileDefinitions | None:
@@ -134,10 +138,12 @@ class FileTexts:
         indexed = self.engine.store.definitions_of(target, path)
         if indexed is not None or is_jupyter(path):
             return indexed
+
         key = target.repository.key, target.commit, path
         if key not in self._definitions_by_file:
             text = "\n".join(self.lines(target, path)).encode()
             self._definitions_by_file[key] = text_definitions(language_of(path), text)
+
         return self._definitions_by_file[key]
 
     def evidence(self, target: Target, path: str, start: int, end: int, role: str, score: float = 0.0,
@@ -175,6 +181,7 @@ class QuoteSelector:
             quote = self._quote(chunk, role, window, bare=bare)
             if quote is not None:
                 quotes.append(quote)
+
         return quotes
 
     def _quote(self, chunk: RankedChunk, role: str, window: int, *, bare: bool) -> FileEvidence | None:
@@ -182,19 +189,24 @@ class QuoteSelector:
         # Before the file is read: hidden files must not reach memory that a model or page sees.
         if is_hidden_file(chunk.path) or self._per_file.get(file, 0) >= PER_FILE:
             return None
+
         lines = self.texts.lines(chunk.target, chunk.path)[chunk.begin_line - 1 : chunk.end_line]
         if not any(line.strip() for line in lines):
             return None
         if _only_declares(lines) and not bare:
             return None
+
         names = frozenset(TOKEN.findall("\n".join(lines).encode()))
         if any(_likeness(names, other_names) > _ALIKE for other_names in self._names):
             return None
+
         first, last = best_window(lines, self.weights, min(window, self.most_lines - self.quoted))
         start, end = self._fit(chunk, chunk.begin_line + first, chunk.begin_line + last)
+
         # After fitting, since two chunks that don't overlap may grow into the same function.
         if self.overlaps(*file, start, end):
             return None
+
         quote = self.texts.evidence(chunk.target, chunk.path, start, end, role, chunk.score, chunk.symbols)
         self._names.append(names)
         self.take(quote)

@@ -67,17 +67,20 @@ def find_relevant(
     by_file: dict[tuple[RepositoryKey, CommitId, str], list[RankedChunk]] = {}
     for chunk in chunks:
         by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
+
     file_scores = {(file.target.repository.key, file.target.commit, file.path): file.score for file in ranking.files}
     files = [key for key in file_scores if key in by_file] or list(by_file)
     visible = [key for key in files if not is_hidden_file(key[2])][:_FILES]
     total = sum(weights.values())
     if total <= 0.0:
         return []
+
     candidates: list[tuple[float, int, _Candidate]] = []
     for order, key in enumerate(visible):
         file = _ReadFile.of(texts, by_file[key][0].target, key[2], weights)
         score = _BY_FILE * file_scores.get(key, 0.0)
         candidates += [(score + item.score, order, item) for item in _candidates(file, by_file[key], total)]
+
     candidates.sort(key=lambda item: (-item[0], item[1], item[2].begin_line))
     selected: list[_Candidate] = []
     for _, _, candidate in candidates:
@@ -86,6 +89,7 @@ def find_relevant(
             selected.append(candidate)
         if len(selected) == PLACES:
             break
+
     return [_describe(texts, candidate, ranking, weights) for candidate in selected]
 
 
@@ -139,6 +143,7 @@ class _ReadFile:
                     cache[token] = terms
                 for term in terms:
                     term_lines.setdefault(term, []).append(number)
+
         definitions = texts.engine.store.definitions_of(target, path)
         definition_list = (
             [definition for definition in definitions.definitions() if definition.kind in _KINDS]
@@ -180,17 +185,21 @@ def _candidates(file: _ReadFile, chunks: Sequence[RankedChunk], total: float) ->
     for definition in file.definitions:
         if is_lesser(file.lines, definition):
             continue
+
         start = comment_start(file.lines, definition.begin_line - 1) + 1
         counts = file.count(start, definition.end_line)
         if not counts:
             continue
+
         chunk = max((item for item in chunks if item.begin_line <= definition.line <= item.end_line),
                     key=lambda item: item.score, default=None)  # fmt: skip
         score = _score(file, definition, counts, total) + _BY_CHUNK * (chunk.score if chunk is not None else 0.0)
         if definition.name.startswith("__") or file.path.endswith(_STUB_FILES):
             score *= _STUB
+
         has_definition = True
         yield _Candidate(file, start, definition.end_line, score, chunk or chunks[0], definition)
+
     chunk = chunks[0]
     inside = any(
         candidate.begin_line <= chunk.end_line and chunk.begin_line <= candidate.end_line
@@ -198,6 +207,7 @@ def _candidates(file: _ReadFile, chunks: Sequence[RankedChunk], total: float) ->
     )
     if has_definition and inside:
         return
+
     first, last = best_window(file.lines[chunk.begin_line - 1 : chunk.end_line], file.weights, _WINDOW)
     first_line, end = chunk.begin_line + first, chunk.begin_line + last
     counts = file.count(first_line, end)
@@ -232,6 +242,7 @@ def _describe(
     if definition is None:
         evidence = texts.evidence(file.target, file.path, candidate.begin_line, candidate.end_line, "body", chunk.score)
         return RelevantPassage(evidence, "", "", _words(evidence.text, ranking, weights))
+
     lines = file.lines
     text = "\n".join(lines[definition.begin_line - 1 : definition.end_line])
     summary = first_sentence(lines, definition)
@@ -242,6 +253,7 @@ def _describe(
         end = max(end, min(head_end(lines, definition), len(lines)))
         start = start if end - start < MAX_LINES else definition.line
         end = min(end, start + MAX_LINES - 1)
+
     evidence = texts.evidence(file.target, file.path, start, end, "definition", chunk.score, (definition.name,))
     return RelevantPassage(evidence, definition.name, summary, _words(text, ranking, weights))
 
@@ -262,6 +274,7 @@ def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[s
         is_there = bool(_forms(word) & forms) if word.isalpha() and word.islower() else word.casefold() in lowered
         if is_there and not term.startswith("="):
             words.append(word)
+
     return tuple(dict.fromkeys(words))[:_WORDS]
 
 
@@ -275,8 +288,10 @@ def _forms(word: str) -> set[str]:
         forms |= {word[:-2], word[:-1]}
     elif word.endswith("s") and not word.endswith("ss"):
         forms.add(word[:-1])
+
     for ending in ("ed", "ing"):
         base = word.removesuffix(ending)
         if base != word and len(base) >= _MIN_BASE:
             forms |= {base, f"{base}e"} | ({base[:-1]} if base[-1] == base[-2] else set())
+
     return {form for form in forms if len(form) >= _MIN_BASE} | {word}

@@ -60,10 +60,13 @@ class HistoryScorer:
                     position = snapshot.view.file_number(path)
                     if position is not None:
                         scores[position] += vote
+
             best = max(best, float(scores.max()) if len(scores) else 0.0)
             scores_by_commit.append(scores)
+
         if best <= 0.0:
             return None
+
         factor = _TRACEBACK_WEIGHT / self.weight if _TRACEBACK.search(request.question.text) else 1.0
         return [scores * (factor / best) for scores in scores_by_commit]
 
@@ -90,6 +93,7 @@ class GraphScorer:
             for name in dict.fromkeys(TOKEN.findall(b"\n".join(lines))):
                 if len(name) < _MIN_NAME_CHARS:
                     continue
+
                 key = number, name
                 files = (
                     by_document[key]
@@ -98,6 +102,7 @@ class GraphScorer:
                 )
                 if 0 < len(files) <= MAX_DEFINING:
                     scores[number][files] += chunk.score**2 / len(files)
+
         best = max((float(part_scores.max()) for part_scores in scores if len(part_scores)), default=0.0)
         return [np.sqrt(part_scores / best) for part_scores in scores] if best > 0.0 else None
 
@@ -114,6 +119,7 @@ def _defining(opened_symbols: tuple[OpenedCommit, str, list[SymbolTable | None]]
             documents = np.unique(table.documents_of(rows))
             for document in documents.tolist():
                 units += placed.files[placed.first_file[document] : placed.first_file[document + 1]].tolist()
+
     return np.array(units, dtype=np.int64)
 
 
@@ -129,10 +135,12 @@ class RepositoryScorer:
         cancellation.check()
         if len(request.targets) < 2:
             return None
+
         question_words = {word.strip(".,;:?!()`\"'").casefold() for word in request.question.text.split()}
         is_named = [_short(target) in question_words for target in request.targets]
         if not any(is_named) or all(is_named):
             return None
+
         return [
             np.where(scores > 0.0, 1.0 if is_match else 0.0, 0.0)
             for is_match, scores in zip(is_named, request.scores, strict=True)

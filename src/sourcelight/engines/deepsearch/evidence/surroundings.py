@@ -73,6 +73,7 @@ def find_asked_definitions(
         for definition in definitions.definitions() if definitions is not None else ():
             if definition.kind not in _KINDS or not chunk.begin_line <= definition.line <= chunk.end_line:
                 continue
+
             terms = frozenset(terms_of(definition.name)) if definition.name else frozenset()
             common_terms = sorted(terms & weights.keys())
             shared_weight = sum(weights[term] for term in common_terms)
@@ -84,6 +85,7 @@ def find_asked_definitions(
             fits = len(common_terms) > 1 or (common_terms and (at_best or len(terms) == 1))
             if fits or definition.name in exact:
                 candidates.append((value, chunk_index, chunk.target, chunk.path, definition))
+
     candidates.sort(key=lambda item: (-item[0], item[1], item[4].line))
     excerpts: list[DefinitionExcerpt] = []
     used_keys: set[tuple[str, str]] = set()
@@ -92,6 +94,7 @@ def find_asked_definitions(
         if len(excerpts) < limit and key not in used_keys and (not excerpts or value >= 0.5 * excerpts[0].score):
             used_keys.add(key)
             excerpts.append(_definition_excerpt(texts, target, path, definition, value))
+
     return excerpts
 
 
@@ -112,6 +115,7 @@ def _definition_excerpt(
     end = max(end, min(definition.line, len(lines)))
     if end - start >= MAX_DEFINITION_LINES:
         start = definition.begin_line
+
     names = (definition.name,)
     evidence = texts.evidence(target, path, start, end, "definition", score, names)
     return DefinitionExcerpt(target, path, definition, score, evidence, first_sentence(lines, definition))
@@ -124,6 +128,7 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
     for line_index in range(definition.line, head):
         if docstring or DOCSTRING.match(lines[line_index]):
             docstring.append(lines[line_index])
+
     above = comment_start(lines, definition.begin_line - 1)
     comment = [line for line in lines[above : definition.begin_line - 1] if not line.lstrip().startswith(("@", "#["))]
     for block in (docstring, comment):
@@ -132,6 +137,7 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
         summary = (match[1] if match is not None else text).strip()
         if len(summary) >= _MIN_SAID:
             return summary
+
     return ""
 
 
@@ -173,5 +179,7 @@ def paragraph_of(evidence: FileEvidence) -> str:
             if lines_left:
                 break
             continue
+
         lines_left.append(stripped)
+
     return " ".join(lines_left)

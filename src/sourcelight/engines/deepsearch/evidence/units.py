@@ -45,6 +45,7 @@ def fit_to_units(
         if inner.end_line - start < WHOLE_LINES + MAX_WIDENING:
             return start, min(inner.end_line, len(lines))
         return inner.begin_line, min(inner.end_line, len(lines))
+
     units = _units(lines, first, last, definitions, language)
     for _ in range(3):  # one border may lead into the next unit
         before = first, last
@@ -55,10 +56,13 @@ def fit_to_units(
         first, last = start, _snap_end(start, last, units)
         if (first, last) == before:
             break
+
     while first < last and not lines[first - 1].strip():
         first += 1
+
     while last > first and not lines[last - 1].strip():
         last -= 1
+
     return first, last
 
 
@@ -72,6 +76,7 @@ def _innermost(definitions: Sequence[Definition], first: int, last: int) -> Defi
         return min(
             multiline, key=lambda definition: (definition.end_line - definition.begin_line, -definition.begin_line)
         )
+
     middle = (first + last) // 2
     holding = [
         definition
@@ -119,6 +124,7 @@ def _comments(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, st
         elif start >= 0 and not is_covered and (line.strip() or not _goes_on(lines, tokens, number)):
             runs.append((start, number - 1))
             start = -1
+
     return runs
 
 
@@ -144,6 +150,7 @@ def _brackets(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, st
             if kind in {"c", "s"}:
                 brackets.append(line[position:token_start])
                 position = end
+
         code_text = "".join([*brackets, line[position:]])
         for letter in code_text:
             if letter in "([":
@@ -154,8 +161,10 @@ def _brackets(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, st
                 depth -= 1
                 if depth == 0 and number > start:
                     runs.append((start, number))
+
         if depth and number - start > 40:  # brackets never close, so this isn't readable as code
             depth = 0
+
     return runs
 
 
@@ -181,6 +190,7 @@ def head_end(lines: Sequence[str], definition: Definition) -> int:
     last = min(definition.end_line, len(lines))
     while line < last and not re.search(r"[:{;=]\s*(?:#.*|//.*)?$", lines[line - 1]):
         line += 1
+
     if line < last and (docstring := DOCSTRING.match(lines[line])):
         line += 1
         quotation = docstring[1]
@@ -188,6 +198,7 @@ def head_end(lines: Sequence[str], definition: Definition) -> int:
             while line < last and quotation not in lines[line]:
                 line += 1
             line += 1
+
     return min(line, last)
 
 
@@ -196,6 +207,7 @@ def comment_start(lines: Sequence[str], first_line: int) -> int:
     start = lead_start(lines, first_line)
     if start >= first_line or not lines[start].lstrip().startswith("*"):
         return start
+
     # The beginning of a block comment is farther up than other comments are followed.
     for number in range(start - 1, max(-1, start - _MAX_COMMENT_LINES), -1):
         text = lines[number].strip()
@@ -203,4 +215,5 @@ def comment_start(lines: Sequence[str], first_line: int) -> int:
             return number
         if "*/" in text:
             break
+
     return start

@@ -80,18 +80,21 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     if request.kind in {"tests", "files"} and _COVERING.match(inquiry.question) is not None:
         # "Which tests cover a.go?" asks for those of its code, and not for those in it.
         return None
+
     work = Work(request, inquiry, emit)
     try:
         fact = _count(work, paths)
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return request, None
+
     if fact is not None:
         fact.notes += paths.notes
         _apply_group(work, fact)
         sentence = fact.subject if fact.number is None else f"**{fact.number:,}** {fact.subject}"
         if claim_of(sentence, ("count", "commit")) is None:
             return work.request, None
+
     return work.request, fact
 
 
@@ -103,21 +106,25 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         if request.ignored and not is_named and not request.is_top and request.event != "commit":
             return None
         return find_event(work, paths)
+
     # Dependencies are in the manifest, which a lookup reads; imports also have the standard library.
     if request.kind in {"unsupported", "unknown", "dependencies"} or not is_readable(work):
         return None
+
     # "How many functions handle refunds?" describes functions in words that no index knows; with one unknown word, as
     # in "public functions of a.py", the number is still useful.
     vague = request.kind in {"definitions", "lines", "occurrences", "files", "tests", "repositories"}
     narrow = request.paths or request.languages or request.is_of_history or work.inquiry.scope.parts
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
         return None
+
     counter = _find_counter(request)
     # The complement is one of repositories: files or lines without a text would answer another question.
     if request.is_negated and request.kind == "repositories":
         fact = files.count_repositories_without(work, counter)
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
         return fact
+
     fact = counter(work)
     # No definition in the index is none in a language with a grammar: zero would be said of all.
     is_unsure = fact.unread or counter is definitions.count_definitions
@@ -126,10 +133,12 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
     if counter is subclasses.count_subclasses and request.is_list and not fact.number:
         # That no head names it proves nothing: in some languages, types implement without saying so.
         return None
+
     first = _with_first_word(work) if counter is texts.count_texts else None
     if first is not None:
         work.request = first
         fact = counter(work)
+
     fact.unapplied += unapplied_fields(request, _APPLIED[counter])
     return fact
 
@@ -144,6 +153,7 @@ def _with_first_word(work: Work) -> FactRequest | None:
         return None
     if texts.count_texts(Work(replace(request, is_negated=False), work.inquiry, work.emit)).number:
         return None
+
     first, *remaining = request.terms[0].text.split(" ")
     return replace(
         request, terms=(Term(first, is_word=True),), ignored=tuple(dict.fromkeys((*request.ignored, *remaining)))
@@ -166,9 +176,11 @@ def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]
     if request.relation in {"inherit", "change"} and request.every and len(request.terms) > 1:
         # These count files with any of the texts, which is another question.
         unapplied.append("and")
+
     if len({path.repositories for path in request.paths}) > 1:
         # A search has one filter of paths, for all repositories.
         unapplied += [path.source_text for path in request.paths if path.is_of_repository]
+
     return unapplied
 
 
@@ -178,10 +190,12 @@ def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0
         return changes.count_changed_files if request.group == "files" else changes.count_changed_folders
     if relation == "import" and kind in {"files", "repositories", "dependents"}:
         return imports.count_importing
+
     if kind in {"files", "repositories"} and (
         relation == "change" or (request.is_of_history and relation not in _CONTENT)
     ):
         return changes.count_changed_files
+
     if kind in {"lines", "occurrences", "files", "repositories"} and relation in _CONTENT:
         return texts.count_texts
     if kind in {"files", "repositories"} and relation == "define":
@@ -192,6 +206,7 @@ def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0
         return subclasses.count_subclasses
     if kind == "definitions" and relation in _CONTENT:
         return texts.count_texts
+
     simple: Mapping[str, Callable[[Work], Fact]] = {
         "files": files.count_files,
         "repositories": files.count_files,
@@ -218,21 +233,26 @@ def _apply_group(work: Work, fact: Fact) -> None:
         if request.group and request.kind != "commits":
             fact.unapplied.append(f"by {request.group}")
         return
+
     is_of_several = len(work.inquiry.pins) > 1
     groups = _count_groups(request.group, fact, is_of_several=is_of_several)
     if groups is None:
         fact.unapplied.append(f"by {request.group}")
         return
+
     measure = request.kind
     has_repositories = any(repository for _, repository in groups)
     columns = (request.group, "repository", measure) if has_repositories else (request.group, measure)
     table = Rows(f"By {request.group}", columns)
+
     # Ties by name, so that an answer is the same in each run.
     order = sorted(groups.items(), key=lambda item: (item[1] if request.is_fewest else -item[1], item[0]))
     if request.threshold is not None:
         order = [item for item in order if request.threshold.passes(item[1])]
+
     for (name, repository), number in order:
         table.add((name, repository, number) if has_repositories else (name, number))
+
     fact.tables.insert(0, table)
     before = f"{fact.number:,} {fact.subject}." if fact.number is not None else ""
     if request.threshold is not None:
@@ -254,6 +274,7 @@ def _apply_group(work: Work, fact: Fact) -> None:
             f"{name_list} {'have' if len(names) > 1 else 'has'} the "
             f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}{' each' if len(names) > 1 else ''}"
         )
+
     fact.sentences.insert(0, f"In total: {before}" if before else "")
     fact.sentences = [text for text in fact.sentences if text]
 
@@ -262,12 +283,14 @@ def _count_groups(group: str, fact: Fact, *, is_of_several: bool) -> Mapping[tup
     """Return the count of each group, by its name and, for a path of one of several repositories, by theirs."""
     if group == "repositories":
         return {(name, ""): number for name, number in fact.repositories.items()}
+
     column = {"authors": "author", "files": "path", "folders": "folder", "languages": "language"}[group]
     counts: Counter[tuple[str, str]] = Counter()
     for table in fact.tables:
         # A truncated table can't be summed by group.
         if table.total > len(table.rows):
             continue
+
         columns: dict[str, Any] = {name: number for number, name in enumerate(table.columns)}
         if column in columns and columns.keys() & {"commits", "lines", "matches", "files"}:
             value = columns[next(name for name in ("commits", "lines", "matches", "files") if name in columns)]
@@ -280,7 +303,9 @@ def _count_groups(group: str, fact: Fact, *, is_of_several: bool) -> Mapping[tup
                 # A path belongs to its repository; a person and a language are the same in all of them.
                 # Joined with a slash, the two would read as one path.
                 counts[name, row[0] if is_of_several and column in {"path", "folder"} else ""] += row[value]
+
             return counts
+
     return None
 
 

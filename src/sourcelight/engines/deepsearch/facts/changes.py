@@ -26,6 +26,7 @@ def count_changed_files(work: Work) -> Fact:
     request = work.request
     if request.base and not request.authors and not request.period.text:
         return _compare(work)
+
     arguments: dict[str, Any] = {
         "repos": work.names,
         "by": ["repository", "path", "author"],
@@ -38,10 +39,12 @@ def count_changed_files(work: Work) -> Fact:
     answer = work.call("churn", arguments)
     fact.notes += limiting_notices(answer)
     rows = _keep_requested(work, answer.table.to_pylist(), fact)
+
     # Rows are per author: a file that two people changed counts once.
     per: Counter[tuple[str, str]] = Counter()
     for row in rows:
         per[row["repository"], row["path"]] += row["commits"]
+
     fact.number = len(per)
     fact.subject = (
         f"{noun_for('file', len(per))} {'were' if len(per) != 1 else 'was'} changed by commits{conditions(work)}"
@@ -53,6 +56,7 @@ def count_changed_files(work: Work) -> Fact:
     table = Rows("Files", ("repository", "path", "commits"))
     for (repository, path), number in sorted(per.items(), key=lambda item: (-item[1], item[0])):
         table.add((repository, path, number))
+
     fact.tables = [table]
     fact.repositories = Counter(name for name, _ in per)
     if request.kind == "repositories":
@@ -60,6 +64,7 @@ def count_changed_files(work: Work) -> Fact:
         fact.subject = (
             f"{noun_for('repository', fact.number)} {'have' if fact.number != 1 else 'has'} commits{conditions(work)}"
         )
+
     return fact
 
 
@@ -76,15 +81,18 @@ def count_changed_folders(work: Work) -> Fact:
     fact = Fact(0, "", format_call("churn", arguments), unit="folders")
     answer = work.call("churn", arguments)
     fact.notes += limiting_notices(answer)
+
     # Below one directory, its subdirectories; several directories have no common depth.
     path_parts = [path.glob.strip("/*").split("/") for path in request.paths if not path.is_file]
     depth = len(path_parts[0]) + 1 if len(path_parts) == 1 else 1
+
     # Sets, because a commit has a row for each file that it changed in a directory.
     commits: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in _keep_requested(work, answer.table.to_pylist(), fact):
         folders = row["path"].split("/")[:-1]
         name = "/".join(folders[:depth]) + "/" if len(folders) >= depth else "/".join([*folders, "*"])
         commits[row["repository"], name].add(row["commit"])
+
     fact.number = len(commits)
     fact.subject = (
         f"{noun_for('folder', len(commits))} {'were' if len(commits) != 1 else 'was'} changed by "
@@ -99,6 +107,7 @@ def count_changed_folders(work: Work) -> Fact:
     table = Rows("Folders", ("repository", "folder", "commits"))
     for (repository, name), oids in sorted(commits.items(), key=lambda item: (-len(item[1]), item[0])):
         table.add((repository, name, len(oids)))
+
     fact.tables = [table]
     fact.repositories = Counter(name for name, _ in commits)
     return fact
@@ -115,8 +124,10 @@ def _keep_requested(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[
         passes = not people or any(name.search(who) for name in people)
         if passes and is_of_files(request, row["path"] or ""):
             passing.append(row)
+
     if people or request.narrows_files:
         fact.sentences.append("Only rows of the requested files and authors count.")
+
     return passing
 
 
@@ -133,14 +144,17 @@ def _compare(work: Work) -> Fact:
         except RepositoryError as exc:
             fact.notes.append(f"{name}: {exc}")
             continue
+
         queries.append(format_call("compare_revisions", arguments))
         fact.notes += limiting_notices(answer)
         for row in answer.table.to_pylist():
             if is_of_files(request, row["path"]):
                 table.add((name, row["path"], row["status"]))
                 fact.repositories[name] += 1
+
     if request.narrows_files:
         fact.sentences.append("Only rows of the requested files count.")
+
     fact.query = "  +  ".join(queries)
     fact.number = table.total
     fact.subject = (
@@ -178,6 +192,7 @@ def count_changed_lines(work: Work) -> Fact:
     fact.sentences.append(f"They added {added:,} and removed {removed:,}.")
     for row in rows:
         fact.repositories[row["repository"]] += sum(row[name] for name in sides)
+
     return fact
 
 
@@ -188,6 +203,7 @@ def count_refs(work: Work) -> Fact:
     noun = "tag" if kind == "tags" else "branch"
     fact = Fact(0, "", f"git for-each-ref {prefix}", unit=kind)
     table = Rows(kind.capitalize(), ("repository", noun, "commit"))
+
     # A repository that is pinned at several revisions has its refs once.
     for target in {target.repository.key: target for target in work.targets}.values():
         if target.repository.kind != "git":
@@ -195,6 +211,7 @@ def count_refs(work: Work) -> Fact:
         for name, commit in matching_refs(target.repository, lambda name: name.startswith(prefix)):
             table.add((target.repository.name, name.removeprefix(prefix), commit[:12]))
             fact.repositories[target.repository.name] += 1
+
     fact.number = table.total
     fact.subject = noun_for(noun, table.total)
     fact.rule = (
@@ -226,6 +243,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for opened_history in histories.open_histories("commit_search", work.context, work.names, *revisions).selections:
         work.inquiry.context.cancellation.check()
         changes, layout = opened_history.history.changes, opened_history.layout(work.context)
+
         # A rename removes the old path, unless both names belong to the path that was asked about.
         removals = np.flatnonzero(np.isin(changes.status, [ord("D"), RENAMED]) & opened_history.mask[changes.commit])
         # A path has many changes, but its text needs to be matched once.
@@ -242,6 +260,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             is_rename = changes.status[index] == RENAMED
             if matches(old) and not (is_rename and matches(new)):
                 removed.add((opened_history.name, opened_history.history.oid(int(changes.commit[index]))))
+
     return [row for row in rows if (row["repository"], row["commit"]) in removed]
 
 
@@ -274,6 +293,7 @@ def renames_of(work: Work, pattern: str) -> list[tuple[str, str, str, str]]:
             if any(is_match[number] for number in numbers):
                 commit = opened_history.history.oid(int(changes.commit[index]))
                 renames.append((opened_history.name, commit, layout.text(numbers[0]), layout.text(numbers[1])))
+
     return renames
 
 
@@ -293,13 +313,17 @@ def find_origin(
         )
         if not former:
             return origin
+
         arguments = {"repos": [row["repository"]], "files": [f"^{escape_regexp(former)}$"], "useRegex": True}
         rows = work.call("commit_search", {**arguments, **revisions_of(work)}).table.to_pylist()
+
         # What another branch did later to the former path is no part of this history.
         position = next((index for index, item in enumerate(rows) if item["commit"] == row["commit"]), None)
         if position is None or position + 1 >= len(rows):
             return origin
+
         row = rows[-1]
         origin = former, row
         renames = renames_of(work, f"^{escape_regexp(former)}$")
+
     return origin

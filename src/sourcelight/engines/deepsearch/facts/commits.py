@@ -43,25 +43,33 @@ def commit_arguments(work: Work, unapplied: list[str]) -> dict[str, Any]:
         if files:
             unapplied += request.languages
         files = files or [path_regex(name) for name in request.languages]
+
     if request.tests is not None:
         if request.tests and not files:
             files = [test_files(request)]
         else:
             unapplied.append("tests")
+
     if request.without:
         unapplied += [path.source_text for path in request.without]
+
     if request.authors:
         arguments["authors"] = [author_expression(name) for name in request.authors]
+
     if request.messages:
         arguments["messageTerms"] = [message_expression(term) for term in request.messages]
+
     if request.terms and request.relation == "change":
         arguments["contentTerms"] = [line_expression(term) for term in request.terms]
+
     if files:
         arguments["files"] = files
+
     arguments |= dates_of(work) | revisions_of(work)
     # All of them are passed as regular expressions, so that literal text and patterns need one form.
     if any(name in arguments for name in ("authors", "messageTerms", "contentTerms", "files")):
         arguments["useRegex"] = True
+
     return arguments
 
 
@@ -125,29 +133,38 @@ def conditions(work: Work, *, is_single: bool = False) -> str:
     parts = []
     if request.is_by_bots:
         parts.append(" by bots")
+
     if request.authors:
         parts.append(f" by {' or '.join(code(name) for name in request.authors)}")
+
     if request.messages:
         parts.append(
             f" whose {'message has' if is_single else 'messages have'} "
             f"{format_terms(request.messages, every=request.every_message)}"
         )
+
     if request.terms and request.relation == "change":
         verb = {"added": "add", "removed": "remove"}.get(request.side, "add or remove")
         verb = " or ".join(f"{word}s" for word in verb.split(" or ")) if is_single else verb
         parts.append(f" that {verb} a line with {' or '.join(code(term.text) for term in request.terms)}")
+
     if request.languages:
         parts.append(f" that {change} files of {' or '.join(request.languages)}")
+
     if request.paths:
         parts.append(f" that {change} {' or '.join(code(path.glob) for path in request.paths)}")
+
     if request.tests:
         parts.append(f" that {change} tests")
+
     if request.base or request.head:
         ancestor_texts = [f"reachable from {code(request.head)}"] if request.head else []
         ancestor_texts += [f"not reachable from {code(request.base)}"] if request.base else []
         parts.append(f" {' and '.join(ancestor_texts)}")
+
     if request.period.text:
         parts.append(f" {request.period.text}")
+
     return "".join(parts)
 
 
@@ -165,11 +182,14 @@ def count_commits(work: Work) -> Fact:
     table = Rows("Commits", ("repository", "commit", "date", "author", "subject"))
     for row in rows:
         table.add((row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"]), evidence_of(row))
+
     fact.tables = [table, people_table(rows)]
     if request_period := _PERIODS.get(work.request.group):
         fact.tables.insert(0, _period_table(rows, *request_period))
+
     if not rows and work.request.authors:
         fact.sentences.append("No author's name or address contains this text.")
+
     return fact
 
 
@@ -186,28 +206,35 @@ def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
         of_changes = {"files", "contentTerms"} & arguments.keys()
         fact.notes += [text for text in limiting_notices(answer) if of_changes or "the changes of" not in text]
         rows = answer.table.to_pylist()
+
     # A call finds messages with any of its texts.
     if request.every_message and len(request.messages) > 1:
         fact.sentences.append("Only rows whose messages have all of the texts count.")
         texts = [re.compile(message_expression(term)) for term in request.messages]
         rows = [row for row in rows if all(text.search(row.get("message") or "") for text in texts)]
+
     if request.is_by_bots:
         fact.sentences.append("Only commits of bots count: authors whose name or address matches a rule for bots.")
         rows = [row for row in rows if row.get("bot")]
+
     merges = [row for row in rows if len(row.get("parents") or ()) > 1]
     if request.merges is True:
         fact.sentences.append("Only commits with two or more parents count.")
         return merges
+
     if request.merges is False:
         fact.sentences.append(
             f"Only commits with at most one parent count; "
             f"{count_of(len(merges), 'merge')} {'are' if len(merges) != 1 else 'is'} left out."
         )
         return [row for row in rows if len(row.get("parents") or ()) <= 1]
+
     if merges:
         fact.rule = f"The count includes {count_of(len(merges), 'merge')}. "
+
     if request.paths or request.languages or request.terms or request.tests:
         fact.rule = f"{_MERGES_LEFT_OUT} "
+
     return rows
 
 
@@ -227,6 +254,7 @@ def _find_by_side(work: Work, fact: Fact) -> list[dict[str, Any]]:
     fact.query = format_call("diff_search", arguments) + ".drop_duplicates(['repository', 'commit'])"
     answer = work.call("diff_search", arguments)
     fact.notes += limiting_notices(answer)
+
     # Rows are lines; a dictionary keeps one per commit, in order.
     return list({(row["repository"], row["commit"]): row for row in answer.table.to_pylist()}.values())
 
@@ -305,13 +333,16 @@ def count_authors(work: Work) -> Fact:
     )
     if len(pairs) != len(people):
         fact.sentences.append(f"`git shortlog -sne` lists {count_of(len(pairs), 'combination')} of name and address.")
+
     bots = sum(all(row.get("bot") for row in commits_of_person) for commits_of_person in people.values())
     if bots:
         fact.sentences.append(f"{bots:,} of them {'match' if bots != 1 else 'matches'} a rule for bots.")
+
     # People can have commits in several repositories, so these counts don't add up (`adds_up`).
     per: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         per[row["repository"]].add((row["author_email"] or row["author"]).casefold())
+
     fact.repositories = Counter({name: len(commits_of_person) for name, commits_of_person in per.items()})
     fact.tables = [people_table(rows)]
     return fact

@@ -47,10 +47,12 @@ def count_definitions(work: Work) -> Fact:
     if request.relation == "member":
         containers = {term.text for term in request.terms}
         rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
+
     # The grammar of C gives macros with parameters as functions.
     macros = [row for row in rows if _MACRO.match(row["line"] or "")] if kinds == ("function",) else []
     if macros:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
+
     rows, noun, left_out = _keep_kinds(rows, kinds)
     condition = f" {_RELATIONS.get(request.relation, '')} {format_terms(request.terms)}" if request.relation else ""
     fact = Fact(
@@ -67,13 +69,16 @@ def count_definitions(work: Work) -> Fact:
         fact.sentences.append(
             f"{count_of(len(macros), 'macro')} with parameters {'are' if len(macros) != 1 else 'is'} left out."
         )
+
     _add_other_kinds(work, fact, pattern)
     fact.repositories = Counter(row["repository"] for row in rows)
     if request.kind in {"files", "repositories"}:
         _by_place(work, fact, rows)
+
     table = Rows("Definitions", ("repository", "path", "line_number", "symbol", "symbol_kind"))
     for row in rows:
         table.add(tuple(row[column] for column in table.columns), cited_line(work, row))
+
     fact.tables = [table]
     return fact
 
@@ -109,8 +114,10 @@ def _add_other_kinds(work: Work, fact: Fact, pattern: str) -> None:
     if kinds == ("function",) and not is_member and (methods := count("method")):
         fact.subject += f", in addition to {count_of(methods, 'method')}"
         fact.sentences.append("Methods of classes don't count as functions. Ask for methods to list them.")
+
     if kinds == ("class",) and not fact.number and (structs := count("struct")):
         fact.sentences.append(f"The code also defines {count_of(structs, 'struct')}.")
+
     if is_member:
         fact.sentences.append("Only rows whose container has this name count.")
 
@@ -145,10 +152,13 @@ def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[
             words -= other_kinds
             alternatives = " or ".join(in_words_with_article(word) for word in sorted(other_kinds))
             sentences.append(f"Rows that the code declares as {alternatives} don't count.")
+
     if len(rows) == 1:
         noun = kinds[0] if kinds else "definition"
+
     if len(kinds) == 1 and len(words) == 1 and all(words):
         noun = noun_for(next(iter(words)), len(rows))
+
     return rows, noun, sentences
 
 
@@ -164,6 +174,7 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
             defined[(row["repository"], row["path"]) if of_files else row["repository"]].add(row["symbol"])
         positions = {position for position in positions if defined[position if of_files else position[0]] == names}
         rows = [row for row in rows if (row["repository"], row["path"]) in positions]
+
     per = Counter(repository for repository, _ in positions)
     fact.repositories = per if of_files else Counter(dict.fromkeys(per, 1))
     fact.number, fact.unit = sum(fact.repositories.values()), work.request.kind
@@ -197,10 +208,12 @@ def count_tests(work: Work) -> Fact:
         place_table = _test_places(work, notes)
         if place_table.total:
             return _without_custom(work, fact, place_table, sum(file_counts.values()))
+
     if not tests.languages:
         # In no language whose tests have a form that is known: zero would be a guess.
         fact.unread = sorted(file_counts.keys() & PROGRAMMING_LANGUAGES) or ["other"]
         return fact
+
     customs = {language for language, _, _ in TEST_CUSTOMS}
     fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
     rules = "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in tests.counts)
@@ -214,13 +227,16 @@ def count_tests(work: Work) -> Fact:
         fact.sentences.append(
             f"Some {join_words(in_other_forms)} files are named like tests but have no test of a known form."
         )
+
     if tests.local_functions:
         fact.sentences.append(
             f"{count_of(tests.local_functions, 'function')} inside "
             f"{'other functions are' if tests.local_functions > 1 else 'another function is'} left out."
         )
+
     if names:
         fact.sentences.append("Only rows whose name or line contains the text count.")
+
     fact.repositories = Counter(row["repository"] for row in rows)
     fact.tables = [_tests_table(work, rows)]
     return fact
@@ -247,26 +263,32 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
     for language, text, rule in TEST_CUSTOMS:
         if not file_counts.get(language) or (work.request.languages and language not in work.request.languages):
             continue
+
         tests.languages.append(language)
         queries = make_queries(work, f"lang:{quote_value(language)} {text}", languages=False)
         rows = run_searches(work, queries, notes)
         if language == "PHP":
             rows = _tests_of_php(rows)
+
         if names:
             rows = [row for row in rows if re.search(names, row["symbol"] or row["line"] or "")]
+
         if language == "Python":
             # No runner calls a function within another one: it is often a helper that is named `test`.
             called = [row for row in rows if not _is_local(row)]
             tests.local_functions += len(rows) - len(called)
             rows = called
+
         if language == "Swift":
             # An attribute on a separate line marks the function below as a test.
             above = {(row["path"], row["line_number"] + 1) for row in rows if "func" not in (row["line"] or "")}
             rows = [row for row in rows if (row["path"], row["line_number"]) not in above]
+
         if rows:
             tests.queries += queries
             tests.counts.append((language, rule, len(rows)))
             tests.rows += rows
+
     return tests
 
 
@@ -286,6 +308,7 @@ def _tests_of_php(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         if function["name"].startswith("test") or marked_file == file:
             tests.append(row)
         marked_file = None
+
     return tests
 
 
@@ -332,6 +355,7 @@ def _test_places(work: Work, notes: list[str]) -> Rows:
         seen.add((row["repository"], path))
         citation = cited_line(work, row)
         table.add((row["repository"], path, row["line_number"] or 1, (row["line"] or "").strip()), citation)
+
     return table
 
 

@@ -49,6 +49,7 @@ def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - 
         return _find_line_change(work)
     if request.paths or request.event == "changed":
         return _find_path_change(work, paths)
+
     return None
 
 
@@ -68,11 +69,13 @@ def _find_named(work: Work) -> Fact | None:
     for target in work.targets:
         if target.repository.kind != "git":
             continue
+
         try:
             commit = resolve(target.repository, name)
         except RepositoryError:
             # A tag of one repository is missing in most others.
             continue
+
         arguments: dict[str, Any] = {"repos": [target.repository.name], "revisions": [commit], "count": 1}
         for row in work.call("commit_search", arguments, changes=False).table.to_pylist():
             fact.query = format_call("commit_search", {**arguments, "revisions": [name]})
@@ -83,12 +86,16 @@ def _find_named(work: Work) -> Fact | None:
             fact.commits.append(evidence_of(row, f"commit of `{name}`"))
             about = "" if is_tag else f": “{inline(row['subject'])}”"
             fact.subject = f"The commit {'of ' if is_tag else ''}{code(name)} is by {byline(row)}{about}"
+
     if not table.total:
         return None
+
     if table.total > 1:
         fact.subject = f"{table.total:,} repositories have {code(name)}"
+
     if is_tag:
         fact.rule = "This is the date of the commit. The tag itself, or a release of a hosting service, may be later."
+
     fact.tables = [table]
     return fact
 
@@ -101,11 +108,13 @@ def _find_commit(work: Work) -> Fact | None:
     if not rows.total:
         fact.number, fact.subject = None, f"There is no commit{conditions(work, is_single=True)}"
         return fact
+
     arguments = commit_arguments(work, [])
     answer = work.call("commit_search", arguments, changes=False)
     all_rows = answer.table.to_pylist()
     if request.merges:
         all_rows = [row for row in all_rows if len(row["parents"] or ()) > 1]
+
     row = all_rows[0 if request.is_last else -1]
     which = "last" if request.is_last else "first"
     fact.number = None
@@ -128,6 +137,7 @@ def _find_people(work: Work) -> Fact:
     if not table.rows:
         fact.number, fact.subject = None, f"No author has commits{conditions(work)}"
         return fact
+
     is_fewest = work.request.is_fewest
     # "Who" asks for a person: programs are named after them, unless nobody else has commits.
     by_name = commits_by_name(table, is_bot=False) or commits_by_name(table)
@@ -150,6 +160,7 @@ def _find_people(work: Work) -> Fact:
     )
     if programs and not is_fewest and (busiest := max(programs.items(), key=lambda item: item[1]))[1][0] > best:
         fact.sentences.append(f"{inline(busiest[0], 80)}, a bot, has more: {busiest[1][0]:,}.")
+
     fact.rule += (
         " The table has one row per address, after the mailmap; the first sentence adds up all addresses of a name."
     )
@@ -160,6 +171,7 @@ def _find_people(work: Work) -> Fact:
             [table.rows[index] for index in order],
             [table.citations[index] for index in order],
         )
+
     fact.tables = [table]
     fact.unit, fact.per = "authors", "commits"
     fact.adds_up = False
@@ -193,11 +205,14 @@ def _find_line_change(work: Work) -> Fact | None:
     fact.unapplied += [*request.languages, *request.authors, *(path.source_text for path in request.without)]
     if request.tests is not None:
         fact.unapplied.append("tests")
+
     if request.every and len(request.terms) > 1:
         fact.unapplied.append("and")
+
     term_list = " or ".join(code(term.text) for term in request.terms)
     if request.value:
         term_list += f" set to {code(request.value)}"
+
     past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
     if not rows and request.value:
         # It may be set in another form, such as an argument.
@@ -205,6 +220,7 @@ def _find_line_change(work: Work) -> Fact | None:
     if not rows:
         fact.subject = f"No commit {past_verb} a line with {term_list}"
         return fact
+
     newest = request.is_last or request.event == "removed"
     order = _row_by_repository(rows, newest=newest)
     order = [{**row, **_commit_row(work, row)} for row in order[:_MAX_REPOSITORIES]] + order[_MAX_REPOSITORIES:]
@@ -216,6 +232,7 @@ def _find_line_change(work: Work) -> Fact | None:
     fact.tables = [_line_changes(order)] if len(order) > 1 else []
     if request.event == "removed":
         fact.sentences.append(_remaining_lines(work, fact.notes))
+
     return fact
 
 
@@ -274,6 +291,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         commit_fact = count_commits(work)
     except SourcelightError:
         return None
+
     table = commit_fact.tables[0]
     arguments = commit_arguments(work, [])
     rows = work.call("commit_search", arguments, changes=False).table.to_pylist()
@@ -282,18 +300,21 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     rule = f"Counts changes under this name. {_NO_MERGES}" if request.paths else "Includes merges."
     fact = Fact(None, "", commit_fact.query, rule, notes=commit_fact.notes, unit="date")
     fact.unapplied = commit_fact.unapplied
+
     if not rows:
         fact.subject = f"No commit changed {paths_text}"
         never = [path.source_text for path in request.paths if not (path.exists or path.was_there)]
         if never:
             fact.sentences.append(f"{describe_missing_paths(never)}.")
         return fact
+
     exists = bool(concrete)
     if request.event == "renamed":
         if not _set_rename(fact, paths_text, rows, _renames(work), exists=exists):
             return None
         table.title, fact.tables = "Commits", [table]
         return fact
+
     newest = request.is_last or request.event == "removed"
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]
@@ -305,6 +326,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         if concrete and request.paths[0].glob.startswith("**/"):
             # A name without its directory means the file under its former paths, too.
             paths_text = code(request.paths[0].glob.removeprefix("**/"))
+
     subject = "The history" if not request.paths else paths_text
     verb = _verb_of(request.event, row, renames, is_newest=newest, is_removal=bool(removals))
     note = f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
@@ -313,6 +335,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])})"
     if request.event == "removed":
         _explain_removal(fact, exists=exists, is_removal=bool(removals))
+
     fact.sentences.append(f"{count_of(len(rows), 'commit')} changed it.")
     table.title, fact.tables = "Commits", [table]
     return fact
@@ -338,6 +361,7 @@ def _paths_text(request: FactRequest, concrete: Sequence[tuple[str, str]]) -> st
     """Name the files or directories of a request; `concrete` are those that its paths mean."""
     if not request.paths:
         return "the history"
+
     names = [path.glob.removeprefix("**/") for path in request.paths]
     if len(request.paths) == 1 and not concrete and request.paths[0].glob.startswith("**/"):
         return f"a file named {code(names[0])}"  # one of several former files
@@ -345,6 +369,7 @@ def _paths_text(request: FactRequest, concrete: Sequence[tuple[str, str]]) -> st
         return " and ".join(map(code, names))
     if len(concrete) > 1 and request.paths[0].is_file:
         return f"one of {len(concrete):,} files named {code(names[0])}"
+
     # If a name means one file, its path is clearer than the search pattern.
     return code(concrete[0][1] if len(concrete) == 1 else names[0])
 
@@ -364,6 +389,7 @@ def _verb_of(
         return f"was renamed to {code(new_path)}" if new_path else "was removed"
     if event == "added" and not is_newest:
         return "was added"
+
     # On another branch, the name may have been changed after it was removed: a later date alone isn't a removal.
     return "was last changed" if is_newest else "was first changed"
 
@@ -388,6 +414,7 @@ def _set_rename(
         _set_commit(fact, f"{code(path)} {verb}", row, f"renamed {requested_path}")
         fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])})"
         return True
+
     return False
 
 

@@ -44,6 +44,7 @@ def count_files(work: Work) -> Fact:
             "suffix": rf" /(?:{names})$/ case:yes",
             "part": rf" /(?:{names})[^\/]*$/",
         }[request.relation]
+
     queries = make_listing_queries(work) if text == "type:path" else make_queries(work, text)
     notes: list[str] = []
     rows = run_searches(work, queries, notes)
@@ -52,6 +53,7 @@ def count_files(work: Work) -> Fact:
     if request.relation in {"prefix", "suffix", "part"}:
         verb = {"prefix": "start with", "suffix": "end with", "part": "contain"}[request.relation]
         condition = f" whose names {verb} {format_terms(request.terms)}"
+
     fact = Fact(
         len(unique),
         "",
@@ -65,6 +67,7 @@ def count_files(work: Work) -> Fact:
     if request.kind == "repositories":
         _count_repositories(work, fact, unique, condition)
         return fact
+
     fact.subject = (
         f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition}"
         f"{_endings(work, [path for _, path in unique])}"
@@ -72,6 +75,7 @@ def count_files(work: Work) -> Fact:
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
         table.add((repository, path), CitedLine(repository, commit_of(work, unique[repository, path]), path))
+
     fact.tables = [table]
     return fact
 
@@ -91,6 +95,7 @@ def _count_repositories(work: Work, fact: Fact, files: Collection[tuple[str, str
             {name: n for name, n in counts.items() if all((name, term.text) in present for term in request.terms)}
         )
         condition = f" named {format_terms(request.terms, every=True)}"
+
     fact.number, fact.unit = len(counts), "repositories"
     fact.repositories = Counter(dict.fromkeys(counts, 1))
     verb = "have" if len(counts) != 1 else "has"
@@ -98,6 +103,7 @@ def _count_repositories(work: Work, fact: Fact, files: Collection[tuple[str, str
     table = Rows("Repositories", ("repository", "files"))
     for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         table.add((name, number))
+
     fact.tables = [table]
 
 
@@ -105,13 +111,16 @@ def _endings(work: Work, paths: Sequence[str]) -> str:
     """Return the endings by which files of a language were counted, if there are several: C has headers, too."""
     if not work.request.languages:
         return ""
+
     # `lang:C` counts headers too; without the endings, a reader who counts *.c gets another number.
     endings: Counter[str] = Counter()
     for path in paths:
         stem, dot, ending = path.rpartition("/")[2].rpartition(".")
         endings[f".{ending}" if stem and dot else path.rpartition("/")[2]] += 1
+
     if len(endings) < 2:
         return ""
+
     ordered = sorted(endings.items(), key=lambda item: (-item[1], item[0]))
     return f": {join_first([f'{number:,} {code(ending)}' for ending, number in ordered], _LISTED_ENDINGS)}"
 
@@ -121,6 +130,7 @@ def count_folders(work: Work) -> Fact:
     fact = count_files(work)
     unique_folders = set()
     scopes = work.request.paths
+
     # "Folders in src" are those below it: neither itself nor the ones above.
     parents = [re.compile(scope.pattern) for scope in scopes if not scope.is_file]
     is_below = len(parents) == len(scopes) > 0
@@ -130,9 +140,11 @@ def count_folders(work: Work) -> Fact:
             if not is_below or any(parent.search(folder) for parent in parents):
                 unique_folders.add((repository, folder))
             folder = folder.rpartition("/")[0]
+
     table = Rows("Folders", ("repository", "folder"))
     for row in sorted(unique_folders):
         table.add(row)
+
     # Directories are derived from files: if these are truncated, so are directories, and the note tells.
     is_truncated = fact.tables[0].total > len(fact.tables[0].rows)
     fact.notes += (
@@ -163,6 +175,7 @@ def count_languages(work: Work) -> Fact:
     by_size = sorted(per.items(), key=lambda item: (-item[1], item[0]))
     for name, number in by_size:
         table.add((name, number))
+
     unknown = sum(1 for language in unique.values() if not language)
     have = "have" if len(per) != 1 else "has"
     texts = [f"{name} ({number:,})" for name, number in by_size[:_MAX_LANGUAGES]]
@@ -199,16 +212,20 @@ def count_lines(work: Work) -> Fact:
         if text is None:
             notes.append(f"{repository}: {path} could not be read")
             continue
+
         # git's own test of binary contents: `buffer_is_binary` reads the first 8,000 bytes.
         if b"\0" in text[:8000]:
             continue
+
         # `wc -l` counts newlines only, and so would miss a last line without one.
         number = text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
         per[repository] += number
         counted_files.append((repository, path, number))
+
     for repository, path, number in sorted(counted_files, key=lambda row: (-row[2], row[0], row[1])):
         target = work.inquiry.pins.of(repository)
         table.add((repository, path, number), CitedLine(repository, target.commit if target else "", path))
+
     total = sum(per.values())
     fact = Fact(
         total,
@@ -222,6 +239,7 @@ def count_lines(work: Work) -> Fact:
         "Counts all lines of these files, including empty lines, comments and a last line without a newline. Binary "
         "files don't count."
     )
+
     # `+` drops repositories that have only empty files.
     fact.repositories = +per
     fact.tables = [table]
@@ -240,6 +258,7 @@ def count_repositories(work: Work) -> Fact:
     names = work.names
     if not work.inquiry.filters:
         names = sorted({*names, *excluded_repositories(work.inquiry)})
+
     fact = Fact(
         len(names),
         noun_for("repository", len(names)),
@@ -256,6 +275,7 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
     request = work.request
     having = counter(Work(replace(request, is_negated=False), work.inquiry, work.emit))
     is_import = request.relation == "import"
+
     # A repository that is the module neither imports nor lacks it.
     itself = {name for name in work.names for term in request.terms if is_import and is_named(name, term.text)}
     lacking = [name for name in work.names if name not in having.repositories and name not in itself]
@@ -279,6 +299,7 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
     fact.repositories = Counter(dict.fromkeys(lacking, 1))
     if itself:
         fact.sentences.append(f"{' and '.join(code(name) for name in sorted(itself))} is left out of both numbers.")
+
     return fact
 
 

@@ -55,20 +55,25 @@ def count_importing(work: Work) -> Fact:
         imported[key] |= texts
         values = (*key, row["line_number"], row["module"])
         lines.add(values, CitedLine(target.repository.name, target.commit, row["path"], row["line_number"] or 1))
+
     if not targets:
         fact.notes += _unread_imports(work, modules, set(files))
+
     every = request.every and len(modules) > 1
     term_list = (" and " if every else " or ").join(code(text) for text in modules)
     if every:
         _keep_every(files, imported, lines, set(modules), of_files=request.kind == "files")
+
     if request.is_negated:
         return _not_importing(work, fact, set(files), term_list)
+
     per = Counter(name for name, _ in files)
     fact.repositories = per
     number = len(files) if request.kind == "files" else len(per)
     fact.number = number
     if request.kind != "files":
         fact.unit, fact.repositories = "repositories", Counter(dict.fromkeys(per, 1))
+
     noun = files_noun(work, number) if request.kind == "files" else noun_for("repository", number)
     condition = file_conditions(work, languages=request.kind != "files")
     fact.subject = f"{noun}{condition} {'import' if number != 1 else 'imports'} {term_list}"
@@ -81,6 +86,7 @@ def count_importing(work: Work) -> Fact:
     for (repository, path), entry in sorted(files.items()):
         target_of = work.inquiry.pins.of(repository)
         table.add((repository, path, entry), CitedLine(repository, target_of.commit if target_of else "", path))
+
     fact.tables = [table, lines]
     return fact
 
@@ -97,6 +103,7 @@ def _find_imports(
         arguments = {"repo": name, **({"revision": target.commit} if target.revision else {})}
         answer = work.call("imports", arguments)
         notes += [f"{name}: {notice}" for notice in limiting_notices(answer)]
+
         for row in answer.table.to_pylist():
             if not is_of_files(work.request, row["path"]):
                 continue
@@ -115,10 +122,12 @@ def _unread_imports(work: Work, modules: list[str], counted_files: set[tuple[str
     unread = {
         (row["repository"], row["path"]) for row in rows if language_of(row["path"]) not in LANGUAGES
     } - counted_files
+
     # A sentence of a document may begin with such a word.
     paths = sorted(path for _, path in unread if language_of(path) not in _TEXTS)
     if not paths:
         return []
+
     verb, pronoun = ("have", "they don't") if len(paths) > 1 else ("has", "it doesn't")
     names = list_names(paths)
     return [f"{names} {verb} such a line, but {pronoun} count, because the language has no grammar for imports."]
@@ -136,10 +145,12 @@ def _keep_every(
     by_repository: dict[str, set[str]] = defaultdict(set)
     for (repository, _), texts in imported.items():
         by_repository[repository] |= texts
+
     for repository, path in list(files):
         texts = imported[repository, path] if of_files else by_repository[repository]
         if texts != modules:
             del files[repository, path]
+
     pairs = zip(lines.rows, lines.citations, strict=True)
     remaining = [(row, citations) for row, citations in pairs if (row[0], row[1]) in files]
     lines.rows, lines.citations = [row for row, _ in remaining], [citations for _, citations in remaining]
@@ -168,6 +179,7 @@ def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term
     table = Rows("Files", ("repository", "path"))
     for repository, path in lacking:
         table.add((repository, path), CitedLine(repository, commit_of(work, rows_by_file[repository, path]), path))
+
     fact.tables = [table]
     return fact
 
@@ -179,14 +191,17 @@ def is_import_of(row: dict[str, Any], text: str, *, of_repository: bool = False)
     for separator in (".", "/", "::", "\\"):
         if module == text or module.startswith(f"{text}{separator}"):
             return True
+
     member = row["member"] or ""
     if member and any(f"{module}{separator}{member}" == text for separator in (".", "/", "::")):
         return True
     if not of_repository and re.split(r"/|::", module)[-1].lstrip(".") == text:
         return True
+
     path, repository = row["target_path"] or "", row["target_repository"] or ""
     if path and (path == text or path.endswith(f"/{text}")):
         return True
+
     return is_named(repository, text)
 
 
@@ -253,9 +268,11 @@ def imports_in(lines: Sequence[tuple[int, str]], language: str) -> list[Imported
         return list(_go_imports(lines))
     if language == "Rust":
         return _rust_imports(lines)
+
     forms = _FORMS.get(language)
     if forms is None:
         return None
+
     patterns = [re.compile(form) for form in forms]
     modules = []
     for number, line in lines:
@@ -264,6 +281,7 @@ def imports_in(lines: Sequence[tuple[int, str]], language: str) -> list[Imported
             continue
         names = match["module"].split(",") if language == "Python" else [match["module"]]
         modules += [ImportedModule(re.split(r"\s+as\s+", name.strip())[0], number) for name in names]
+
     return modules
 
 

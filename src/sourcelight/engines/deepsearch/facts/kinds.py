@@ -68,10 +68,12 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
     """
     if not 0 < definition.line <= len(lines):
         return ""
+
     line, language = lines[definition.line - 1], language_of(path)
     match = re.search(rf"(?<![\w$]){re.escape(definition.name)}(?![\w$])", line)
     if match is None:
         return ""
+
     before, after = line[: match.start()], line[match.end() :]
     if _MACROS.match(before):
         return "macro"
@@ -81,15 +83,19 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
         return _type_in_words(definition, lines, before, after, language)
     if definition.kind in _FUNCTIONS:
         return _function_in_words(definition, lines, before, after, language)
+
     words = [word.lower() for word in _WORD.findall(_without_brackets(before))]
     if definition.kind in _SCOPES:
         return next((_OF_SCOPES[word] for word in reversed(words) if word in _OF_SCOPES), "")
+
     if definition.kind in _VALUES:
         if "static" in words and "final" in words:
             return "constant"
         return next((_OF_VALUES[word] for word in reversed(words) if word in _OF_VALUES), "")
+
     if definition.kind not in {"field", "property"} or not definition.container:
         return ""
+
     return _OF_MEMBERS.get(language, definition.kind if language in _WITH_FIELDS else "")
 
 
@@ -117,18 +123,22 @@ def _type_in_words(definition: Definition, lines: Sequence[str], before: str, af
     if language == "Go":
         word = re.match(r"(?:\[.*\])?\s+(struct|interface)\b", after)
         return word[1] if word is not None else "type"
+
     words = _WORD.findall(_without_brackets(before))
     keywords = [word.lower() for word in words if word.lower() in _OF_TYPES]
     if "@interface" in words:
         return "annotation" if language in {"Java", "Groovy"} else "class"
+
     if not keywords:
         # The name of a C type may stand behind its body: `} entry_t;`.
         first_line = lines[definition.begin_line - 1] if 0 < definition.begin_line <= len(lines) else ""
         return "type" if re.match(r"\s*typedef\b", first_line) else ""
+
     if "typedef" in keywords:
         return "type"
     if keywords[-1] in {"class", "struct"} and len(keywords) > 1 and keywords[-2] in {"enum", "record", "annotation"}:
         return _OF_TYPES[keywords[-2]]
+
     return _OF_TYPES[keywords[-1]]
 
 
@@ -137,6 +147,7 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
 ) -> str:
     if re.search(r"\b(?:get|set)\s+$", before) and language in {"JavaScript", "TypeScript", "TSX", "Dart"}:
         return "property"
+
     above = "\n".join(lines[max(0, definition.begin_line - 1) : definition.line])
     if language == "Python" and re.search(r"@(?:\w+\.)*(?:cached_)?property\b|@\w+\.setter\b", above):
         return "property"
@@ -154,4 +165,5 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
         return "method" if re.search(r"\bself\b", head) else "function"
     if definition.kind == "method" and re.match(r"[\"']?\s*[:=]", after):
         return "function"  # of an object, in JavaScript
+
     return definition.kind

@@ -32,6 +32,7 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
         rules = ownership.of(target)
         if rules is None:
             continue
+
         for path in paths.paths.get((target.repository.name, target.commit), ()):
             if any(re.search(scope.pattern, path) for scope in work.request.paths):
                 owners = rules.owners(path)
@@ -39,8 +40,10 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
                 counts.update(owners)
                 if owners:
                     table.add((target.repository.name, path, " ".join(owners)))
+
     if not counts:
         return None
+
     first = max(counts.values())
     names = [name for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if number == first]
     of_files = "" if first == matching else f"{first:,} of the {count_of(matching, 'file')} of "
@@ -65,15 +68,18 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     targets = concrete_paths(work, paths) if request.paths else [(name, "") for name in work.names]
     if not targets:
         return None
+
     notes = []
     if len(targets) > _MAX_OWNED:
         notes.append(
             f"Only the lines of the first {_MAX_OWNED} of {len(targets):,} paths were counted. Name a path to count "
             "its lines."
         )
+
     blame = _count_lines(work, targets[:_MAX_OWNED])
     if not blame.lines:
         return None
+
     names = " and ".join(
         code((f"{repository}/{path}" if len(work.inquiry.pins) > 1 else path) if path else repository)
         for repository, path in targets[:_MAX_OWNED]
@@ -83,16 +89,20 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     fact.rule = "Counts current lines by author, as in `git blame`. An author is an address."
     if not blame.is_exact:
         fact.rule += " Not every line is compared with `git blame`; `exact=True` compares all."
+
     if request.event == "owner":
         fact.sentences.append("No CODEOWNERS file names an owner, so this is the main author.")
+
     fact.tables = [_lines_by_author(blame.lines)]
     fact.adds_up = False
     if request.period.text:
         fact.unapplied.append(request.period.text)
+
     # Blame is of whole files and directories: a note tells if narrower filters aren't applied.
     fact.unapplied += [*request.languages, *(path.source_text for path in request.without)]
     if request.tests is not None:
         fact.unapplied.append("tests")
+
     return fact
 
 
@@ -102,6 +112,7 @@ def _state_main_author(blame: _LineCounts, names: str) -> str:
     by_name: Counter[str] = Counter()
     for (author, _), number in blame.lines.items():
         by_name[author] += number
+
     name, number = min(by_name.items(), key=lambda item: (-item[1], item[0]))
     addresses = sum(author == name for author, _ in blame.lines)
     under = f", under {addresses} addresses" if addresses > 1 else ""
@@ -139,6 +150,7 @@ def _count_lines(work: Work, targets: Sequence[tuple[str, str]]) -> _LineCounts:
         counts.notes += limiting_notices(answer)
         for row in answer.table.to_pylist():
             counts.lines[row["author"], row["author_email"]] += row["lines"]
+
     return counts
 
 
@@ -158,4 +170,5 @@ def concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:
                 match = re.search(scope.pattern, path)
                 if match is not None:
                     concrete[repository, path if scope.is_file else path[: match.end()].rstrip("/")] = None
+
     return list(concrete)

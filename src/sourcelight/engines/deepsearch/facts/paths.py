@@ -91,6 +91,7 @@ class PathNames:
         missing = [target for target in self.inquiry.pins.targets if not engine.store.is_current(target)]
         if missing:
             engine.store.update(missing, cancellation=self.inquiry.context.cancellation)
+
         by_commit = {}
         for target in self.inquiry.pins.targets:
             self.inquiry.context.cancellation.check()
@@ -99,10 +100,12 @@ class PathNames:
             except (SourcelightError, OSError) as exc:
                 self.notes.append(f"{target.repository.name}: {exc}")
                 continue
+
             raw = bytes(view.path_text)
             by_commit[target.repository.name, target.commit] = (
                 raw.decode(errors="replace").strip("\n").split("\n") if view.files else []
             )
+
         return by_commit
 
     @cached_property
@@ -127,6 +130,7 @@ class PathNames:
                     break
                 having.update(repositories)
                 folder = folder.rpartition("/")[0]
+
         return by_folder
 
     def find(self, text: str) -> PathScope | None:
@@ -137,11 +141,13 @@ class PathNames:
                 name for path_of_file, names in self._files.items() if path_of_file.endswith(ending) for name in names
             ]
             return self._scope(text, f"{escape_regexp(ending)}$", text, having, is_file=True) if having else None
+
         path = text.strip("/")
         if not path:
             return None
         if "*" in path:
             return self._find_matching(text, path)
+
         return self._find_from_top(text, path) or self._find_ending(text, path) or self._find_below(text, path)
 
     def _find_matching(self, text: str, path: str) -> PathScope | None:
@@ -185,6 +191,7 @@ class PathNames:
                     text, pattern, path_below if files else f"{path_below}/", having, is_file=bool(files)
                 )
                 return replace(scope, is_of_repository=True)
+
         return None
 
     def _scope(self, text: str, pattern: str, glob: str, repositories: Iterable[str], *, is_file: bool) -> PathScope:
@@ -200,26 +207,31 @@ class PathNames:
         path = text.strip("/").removeprefix("./")
         if not path:
             return None
+
         folder = "/" if text.endswith("/") else ""
         having = self._having_had(path)
         if having:
             return past_scope(text, path + folder, having, was_there=True)
+
         for path_below, repositories in self._below_repositories(path).items():
             having = tuple(name for name in self._having_had(path_below) if name in repositories)
             if having:
                 return replace(past_scope(text, path_below + folder, having, was_there=True), is_of_repository=True)
+
         return self._find_past_ending(text, path)
 
     def _find_past_ending(self, text: str, path: str) -> PathScope | None:
         """Return the former files whose paths end with a path; None if the searched commit has such a file."""
         if text.endswith("/") or self._find_ending(text, path) is not None:
             return None
+
         ending = f"/{path}".encode()
         former = [(name, past) for name, paths in self._past.items() for past in paths if past.endswith(ending)]
         having = tuple(sorted({name for name, _ in former}))
         distinct = {past for _, past in former}
         if len(distinct) == 1:
             return past_scope(text, distinct.pop().decode(errors="replace"), having, was_there=True)
+
         # A pattern for several files: only their common name is certain.
         pattern = f"(^|/){escape_regexp(path)}$"
         scope = PathScope(text, pattern, f"**/{path}", True, False, having, was_there=True)
@@ -244,6 +256,7 @@ class PathNames:
                 # Names of repositories ignore case, as code hosts do.
                 if path.casefold().startswith(ending.casefold()) and len(path) > len(ending):
                     by_path.setdefault(path[len(ending) :], []).append(name)
+
         return by_path
 
     @cached_property
@@ -256,6 +269,7 @@ class PathNames:
         except SourcelightError:
             context.cancellation.check()
             return {}
+
         return {opened_history.name: set(opened_history.history.paths) for opened_history in opened_histories}
 
     def find_revision(self, text: str) -> str:
@@ -279,6 +293,7 @@ class PathNames:
                 match = is_tag.fullmatch(name)
                 if match is not None:
                     (zero if match["zero"] else exact).add(name)
+
         names = exact or zero
         return names.pop() if len(names) == 1 else ""
 
@@ -286,6 +301,7 @@ class PathNames:
         """Return whether a repository has this branch, tag or commit."""
         if not text or not is_revision(text):
             return False
+
         for target in self.inquiry.pins.targets:
             if target.repository.kind != "git":
                 continue
@@ -294,6 +310,7 @@ class PathNames:
             except RepositoryError:
                 continue
             return True
+
         return False
 
 

@@ -37,6 +37,7 @@ def make_queries(work: Work, text: str, *, languages: bool = True) -> list[str]:
         pattern_text = " ".join(part for part in (f"lang:{quote_value(name)}" if name else "", filters, text) if part)
         scope = f"{_repository_filter_of(work)} {work.inquiry.filters} count:all".strip()
         queries.append(add_filter(parse(pattern_text, "standard"), scope))
+
     return queries
 
 
@@ -53,8 +54,10 @@ def make_filters(work: Work, *, languages: bool = True) -> str:
     parts += [f"-file:{quote_value(path.pattern)}" for path in request.without]
     if request.tests is not None:
         parts.append(f"{'' if request.tests else '-'}file:{quote_value(test_files(request))}")
+
     if languages and len(request.languages) == 1:
         parts.append(f"lang:{quote_value(request.languages[0])}")
+
     return " ".join(parts)
 
 
@@ -67,6 +70,7 @@ def _repository_filter_of(work: Work) -> str:
         or len(names) == len({pin.repository for pin in work.inquiry.pins})
     ):
         return ""
+
     return repository_filter(names)
 
 
@@ -116,7 +120,9 @@ def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
                     large_files += [_sentence_of(message) for message in large]
                 elif isinstance(event, Alert) and event.kind != "info":
                     notes.append(event.title)
+
                 finished = finished or isinstance(event, Done)
+
         context.cancellation.check()
 
         # Without `Done` the stream was cut, and a count would look complete.
@@ -197,15 +203,20 @@ def file_conditions(work: Work, *, languages: bool = True) -> str:
     parts = []
     if request.languages and languages:
         parts.append(f" in {' or '.join(request.languages)} files")
+
     if request.tests is not None:
         parts.append(" in tests" if request.tests else " outside of tests")
+
     if request.paths:
         preposition = "of" if all(path.glob.startswith("*.") for path in request.paths) else "in"
         parts.append(f" {preposition} {' or '.join(code(path.glob) for path in request.paths)}")
+
     if request.without:
         parts.append(f" outside of {' and '.join(code(path.glob) for path in request.without)}")
+
     if work.revision:
         parts.append(f" at {code(work.revision)}")
+
     return "".join(parts)
 
 

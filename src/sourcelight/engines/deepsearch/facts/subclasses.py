@@ -63,13 +63,16 @@ def count_subclasses(work: Work) -> Fact:
     kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
     if "class" not in request.symbol_kinds and kinds:
         heads = _of_kinds(work, heads, kinds, notes)
+
     subtypes = _subtypes(heads)
     noun = request.symbol_kinds[0] if kinds else "class"
+
     # Readers don't call an object of Kotlin or a record of Java a class.
     if noun == "class" and not all(
         re.search(r"\bclass\b", row["line"] or "", re.IGNORECASE) for row, _ in subtypes.values()
     ):
         noun = "type"
+
     fact = Fact(
         len(subtypes), _subject(work, noun, subtypes), join_queries([*queries, *continued]), notes=notes,
         unit="definitions",
@@ -77,6 +80,7 @@ def count_subclasses(work: Work) -> Fact:
     if filled_heads := find_filled_heads(work, names, {key[:3] for key in subtypes}, notes):
         fact.subject += _mention_filled_heads(filled_heads)
         fact.is_open = True
+
     fact.rule = (
         "Counts declarations of classes, and in Rust `impl` and `derive`. Bounds of type parameters aren't bases, and "
         "classes that inherit indirectly don't count."
@@ -86,6 +90,7 @@ def count_subclasses(work: Work) -> Fact:
     for row, head in subtypes.values():
         values = (row["repository"], row["path"], row["line_number"], head.name, row["line"])
         table.add(values, cited_line(work, row))
+
     fact.tables = [table]
     return fact
 
@@ -145,8 +150,10 @@ def _read_heads(
         target, number = work.inquiry.pins.of(row["repository"]), row["line_number"]
         if target is None or _NO_SOURCE.search(row["path"]):
             continue
+
         lines = texts.lines(target, row["path"])
         head = read_subtype(row["line"] or "", terms, row["path"], lines[number : number + MAX_ATTRIBUTE_LINES])
+
         # An example in a docstring declares nothing.
         if head is not None and row["path"].endswith((".py", ".pyi")):
             key = row["repository"], row["path"]
@@ -154,6 +161,7 @@ def _read_heads(
                 code_numbers[key] = {line_number for line_number, _ in lines_of_code(lines, "Python")}
             if number not in code_numbers[key]:
                 continue
+
         if head is not None:
             if not head.is_declared or _is_definition(texts, target, row, head.name):
                 yield row, head
@@ -182,6 +190,7 @@ def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], nam
         for definition in (definitions.definitions() if definitions is not None else ())
         if definition.kind in _TYPES
     )
+
     # A grammar may miss a head, such as Kotlin's with an annotated constructor.
     before = "\n".join(texts.lines(target, path)[: number - 1])
     is_text = before.count('"""') % 2 == 1 or before.count("'''") % 2 == 1

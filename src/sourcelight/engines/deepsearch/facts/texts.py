@@ -35,6 +35,7 @@ def count_texts(work: Work) -> Fact:
     request = work.request
     if request.is_negated:
         return _count_without(work)
+
     # Functions that contain a text aren't counted; the places are, with a note in the answer.
     unit = request.kind if request.kind != "definitions" else "occurrences"
     # "Occurrences of a and b" are occurrences of either, because no text is both.
@@ -46,23 +47,28 @@ def count_texts(work: Work) -> Fact:
     else:
         queries = _line_queries(work, every=every, is_one_line=unit == "lines" and every)
         rows = _find_lines(work, queries, notes, left_out)
+
     terms = format_terms(request.terms, every=every)
     if request.lacking:
         terms += f", but not {format_terms(request.lacking)}"
+
     fact = Fact(0, "", join_queries(queries), _counting_rule(request.terms), notes=notes, unit=unit)
     counts = _count_by_repository(rows)
     fact.repositories = counts[unit]
     fact.number = sum(fact.repositories.values())
     if unit != "repositories" and _is_within_words(work, len(rows)):
         terms += " as a whole word"
+
     fact.subject = _subject(work, unit, fact.number, terms)
     if request.kind == "definitions":
         fact.unapplied += [noun_for(kind, 2) for kind in request.symbol_kinds or ("definition",)]
+
     fact.sentences.append(f"In total: {_format_totals(*(sum(counts[name].values()) for name in _UNITS))}.")
     fact.search_notices += dict.fromkeys(left_out)
     fact.unread += ["large"] if left_out else []
     if request.relation == "call":
         fact.sentences.append("A definition with a parenthesis after the name matches like a call.")
+
     files = _files_table(work, rows, "matches" if unit != "lines" else "lines")
     has_lines = unit in {"lines", "occurrences"} and request.group != "files"
     fact.tables = [_lines_table(work, rows), files] if has_lines else [files]
@@ -117,9 +123,11 @@ def _subject(work: Work, unit: str, number: int, terms: str) -> str:
     terms += " followed by `(`, as in calls and definitions" if called else ""
     if unit == "occurrences":
         return f"{noun_for('occurrence', number)} of {terms}{file_conditions(work)}"
+
     verb = ("has" if called else "contains") if number == 1 else ("have" if called else "contain")
     if unit == "files":
         return f"{files_noun(work, number)}{file_conditions(work, languages=False)} {verb} {terms}"
+
     noun = noun_for({"lines": "line", "repositories": "repository"}[unit], number)
     return f"{noun}{file_conditions(work)} {verb} {terms}"
 
@@ -152,11 +160,13 @@ def _find_in_repositories(
         having.append({row["repository"] for row in lines})
         queries += term_queries
         rows += lines
+
     names = set.intersection(*having)
     if request.lacking and names:
         term_queries = make_queries(work, f"case:yes type:file {make_pattern(request.lacking, called=called)}")
         names -= {row["repository"] for row in _find_lines(work, term_queries, notes, left_out)}
         queries += term_queries
+
     return queries, [row for row in rows if row["repository"] in names]
 
 
@@ -189,6 +199,7 @@ def _count_without(work: Work) -> Fact:
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(lacking):
         table.add((repository, path), CitedLine(repository, commit_of(work, {"repository": repository}), path))
+
     fact.tables = [table]
     return fact
 
@@ -205,6 +216,7 @@ def _find_in_bytes(work: Work, files: Collection[tuple[str, str]], notes: list[s
     context = work.inquiry.context
     if not context.engine.holds_files:
         return set()
+
     called = work.request.relation == "call"
     patterns = [
         compile_pattern(expression(term, called=called), kind="regexp", case_sensitive=True)
@@ -218,19 +230,24 @@ def _find_in_bytes(work: Work, files: Collection[tuple[str, str]], notes: list[s
         number = None if view is None else view.file_number(path.encode("utf-8", "surrogateescape"))
         if target is None or view is None or number is None or REASONS[int(view.reason[number])] not in _BY_NAME:
             continue
+
         context.cancellation.check()
         data = None
         if file_count < _MAX_FILES and byte_count < _MAX_BYTES:
             with ObjectReader(target.repository) as reader:
                 data = reader.read(bytes.fromhex(view.blob_id(number)), _MAX_FILE_BYTES)
+
         if data is None:
             unread += 1
             continue
+
         file_count, byte_count = file_count + 1, byte_count + len(data)
         if any(pattern.find_document(data) for pattern in patterns):
             having.add((repository, path))
+
     if unread:
         notes.append(f"{count_of(unread, 'binary or large file')} could not be read, and may contain the text.")
+
     return having
 
 

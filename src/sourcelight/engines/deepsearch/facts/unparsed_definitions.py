@@ -198,6 +198,7 @@ def find_unparsed(
     """
     if not re.fullmatch(r"[\w$@'!?-]+", name):
         return
+
     rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)
     is_parsed_by_path: dict[tuple[str, str], bool] = {}
     seen: set[tuple[str, str]] = set()
@@ -205,18 +206,23 @@ def find_unparsed(
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"])
         if target is None or key in seen or len(row["line"] or "") > 500:
             continue
+
         if key not in is_parsed_by_path:
             is_parsed_by_path[key] = not parsed and not is_unread_code(texts, target, row["path"])
+
         if is_parsed_by_path[key]:
             continue
+
         define = reader_of(language_at(texts, target, row["path"]), name)
         kind = None if define is None else define(row["line"])
         lines = texts.lines(target, row["path"])
         if kind is None or _is_in_text(lines, row["line_number"]):
             continue
+
         before = "\n".join(lines[: row["line_number"] - 1])
         if parsed and before.rfind("/*") > before.rfind("*/"):
             continue
+
         seen.add(key)
         number = row["line_number"]
         column = row["line"].find(name)
@@ -228,6 +234,7 @@ def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     forms = _FORMS.get(_SAME_FORMS.get(language, language))
     if forms is None:
         return None
+
     patterns = [re.compile(form.format(name=re.escape(name))) for form in forms]
 
     def read(line: str) -> str | None:
@@ -254,6 +261,7 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
     if language == "Zig" and keyword == "const":
         types = ("struct", "enum")
         return next((kind for kind in types if re.search(rf"=\s*(?:\w+\s+)?{kind}\b", line)), "constant")
+
     return _KINDS.get(keyword, "function")
 
 
@@ -296,18 +304,22 @@ def has_call(line: str, name: str, language: str) -> bool:
             return False
         if language in _WITH_TYPES_FIRST and _is_prototype(bare, escaped):
             return False
+
         if language == "Erlang":
             if bare.startswith("-"):
                 return False  # a specification or an attribute
             # The head of a clause begins in the first column, and nothing else does.
             bare = re.sub(rf"^{escaped}\s*\(", "(", bare)
+
         form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
         return re.search(form, bare) is not None
+
     # A signature, an equation, a pragma or a list of exports doesn't call it.
     if re.match(r"\s*(?:module\b|\{-#)", bare) or re.match(
         rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
     ):
         return False
+
     return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
 
 

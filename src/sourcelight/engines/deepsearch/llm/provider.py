@@ -57,6 +57,7 @@ class ModelConfig:
             from pydantic_ai.models import infer_model
         except ImportError as exc:
             raise MissingExtra("sourcelight[llm]", "asking a model") from exc
+
         try:
             if self.base_url:
                 from pydantic_ai.models.openai import OpenAIChatModel
@@ -90,10 +91,13 @@ def choose_cost_limit(environ: Mapping[str, str] | None = None) -> float | None:
     text = (os.environ if environ is None else environ).get(MAX_COST, "").strip()
     if not text:
         return None
+
     try:
         cost = float(text)
     except ValueError:
         cost = math.nan
+
     if not 0.0 < cost < math.inf:
         raise ConfigurationError(f"{MAX_COST} is {text!r}: give dollars for a question, such as 0.5")
+
     return cost

@@ -96,6 +96,7 @@ class ModelResearcher:
             # A provider's library may wrap a cancellation in an error of its own.
             inquiry.context.cancellation.check()
             return self._without(inquiry, emit, run, exc)
+
         draft = run.draft(text)
         draft.stats["time_millis"] = round((time.monotonic() - started_s) * 1000)
         return draft
@@ -127,6 +128,7 @@ def reason_of(exc: Exception) -> str:
     status = getattr(exc, "status_code", None)
     if isinstance(exc, SourcelightError):
         return str(exc)
+
     reasons = {
         "UsageLimitExceeded": "its budget is used up",
         "RunTimedOut": "it took too long",
@@ -148,6 +150,7 @@ def reason_of(exc: Exception) -> str:
     if name == "UsageLimitExceeded":
         # The library's error tells only in its message which limit was reached.
         text += next((f": {budget}" for limit, budget in _BUDGETS.items() if limit in str(exc)), "")
+
     return f"{text}, status {status}" if status else text
 
 
@@ -203,6 +206,7 @@ class _ModelRun:
         token = CancellationToken()
         error: Exception | None = None
         result: Any = None
+
         # The model runs in this event loop, but the question is cancelled from another thread: `_watch` passes that on.
         async with self.choice.open() as self._model, anyio.create_task_group() as group:
             group.start_soon(self._watch, token)
@@ -220,17 +224,21 @@ class _ModelRun:
                     self.cut_short = reason_of(limit)
                 except Exception as exc:  # noqa: BLE001 - raised below: a task group would wrap it
                     error = exc
+
             if self.cut_short:
                 self.emit(ResearchEvent("turn", {"tool": "model", "result": f"stopped: {self.cut_short}"}))
                 try:
                     result = await self._last(list(messages), token)
                 except Exception as exc:  # noqa: BLE001 - as above
                     error = exc
+
             group.cancel_scope.cancel()
+
         if error is not None and self.inquiry.context.cancellation.cancelled:
             raise Cancelled("stopped on request") from error
         if error is not None:
             raise error
+
         return str(result.output)
 
     async def _last(self, messages: list[Any], token: Any) -> Any:
@@ -290,6 +298,7 @@ class _ModelRun:
         ]
         if tools:
             agent_tools.append(make_tool(LOOKUP, LOOKUP_DESCRIPTION, LOOKUP_SCHEMA))
+
         agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=agent_tools, retries=MAX_CORRECTIONS)
 
         @agent.output_validator  # type: ignore[untyped-decorator]
@@ -313,6 +322,7 @@ class _ModelRun:
                 if not self.ledger.items
                 else "Nothing is cited. Put the ids of what you read behind sentences: [E1]."
             )
+
         items = {name: item for name in dict.fromkeys(names) if (item := self.ledger.get(name)) is not None}
         # Checked here as the final answer will be checked, so the model can correct what would be removed.
         citations = check_citations(list(items.values()), self.inquiry.pins, self.inquiry.context)
@@ -320,6 +330,7 @@ class _ModelRun:
         rejected = [name for name, citation in zip(items, citations, strict=True) if not citation.accepted]
         if not absent and not rejected:
             return ""
+
         return f"These ids can't be cited: {', '.join([*absent, *rejected])}. Use ids that a tool gave you, or none."
 
     async def _on_events(self, _: Any, events: AsyncIterable[Any]) -> None:
@@ -335,6 +346,7 @@ class _ModelRun:
             if pending and time.monotonic() - flushed_s >= _DELTA_S:
                 self._notify(pending)
                 pending, flushed_s = "", time.monotonic()
+
         if pending:
             self._notify(pending)
 
@@ -353,12 +365,14 @@ class _ModelRun:
             text = text[: suggested.start()].rstrip()
             questions = (line.strip() for line in suggested[1].split("\n"))
             followups = [inline(line.lstrip("-*0123456789. "), 200) for line in questions if line][:3]
+
         draft = Draft(ledger=self.ledger, followups=followups, researcher="model", model=self.choice.name)
         draft.parts.append(Paragraph(text))
         if self._counts is not None:
             draft.parts += [Heading("Counted by the engine"), *self._counts.parts]
             draft.tables += self._counts.tables
             draft.stats |= {name: self._counts.stats[name] for name in _FACTS if name in self._counts.stats}
+
         draft.parts.append(Heading("Searched"))
         pins = list(self.inquiry.pins)
         pin_list = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
@@ -366,13 +380,16 @@ class _ModelRun:
         lines = [f"- {pin_list}{suffix}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
         if self.cut_short:
             lines.append(f"- The model was stopped: {self.cut_short}.")
+
         if self.toolbox.refused:
             lines.append(
                 f"- {count_of(self.toolbox.refused, 'tool call')} refused; the limit is {self.budget.tool_calls}."
             )
+
         if self.budget.cost is not None and self.cost is None:
             limit = f"{self.budget.cost:g} dollars"
             lines.append(f"- The price list lacks this model, so the cost limit of {limit} couldn't be applied.")
+
         provider = code(self.choice.host)
         lines.append(
             f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {provider}."
@@ -383,6 +400,7 @@ class _ModelRun:
         draft.stats |= {**self.stats(), "confident": bool(CITED.search(text))}
         if self.cut_short:
             draft.stats["cut_short"] = self.cut_short
+
         return draft
 
     @property
@@ -401,6 +419,8 @@ class _ModelRun:
                 "completion_tokens": usage.output_tokens,
                 "cached_tokens": usage.cache_read_tokens,
             }
+
         if self.cost is not None:
             stats["cost_dollars"] = round(self.cost, 6)
+
         return stats

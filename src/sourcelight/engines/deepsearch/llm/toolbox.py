@@ -75,15 +75,19 @@ def first_message(
     names = [f"- {pin.repository} at {pin.commit[:12]}" for pin in pins[:_MAX_PINS]]
     if len(pins) > _MAX_PINS:
         names.append(f"- and {len(pins) - _MAX_PINS} more; list_repos names them")
+
     parts = [f"Question: {redact(inquiry.question)}", "Repositories in scope:\n" + "\n".join(names)]
     before = "\n\n".join(f"Question: {turn.question}\nAnswer:\n{turn.answer}" for turn in inquiry.previous[-3:])
     if before:
         parts.append("Earlier in this conversation (its links are no ids):\n" + before[-_MAX_BEFORE:])
+
     if counts_text:
         parts.append("Counted by the engine:\n" + frame_text(redact(counts_text), "facts", boundary))
+
     described_items = [describe(name, item, boundary) for name in pack if (item := ledger.get(name)) is not None]
     if described_items:
         parts.append("A first search found:\n" + "\n".join(described_items))
+
     return "\n\n".join(parts)
 
 
@@ -155,10 +159,12 @@ class Toolbox:
                 self.refused += 1
                 self.emit(ResearchEvent("turn", {"tool": name, "result": "refused: the number of calls is used up"}))
                 return "The number of tool calls is used up: answer now with what you have."
+
             key = json.dumps([name, dict(arguments)], sort_keys=True, default=str)
             # Models repeat calls. Instead of the text, which they have, they get a hint to stop.
             if key in self._results_by_call:
                 return f"You made this very call before: {self._results_by_call[key]}. {self._nudge(new=False)}".strip()
+
             before = len(self.ledger.items)
             try:
                 text = self._run(name, arguments)
@@ -168,6 +174,7 @@ class Toolbox:
                 text = f"Error: {exc}"
             except Exception as exc:  # noqa: BLE001 - a fault of ours must not end the model's run
                 text = f"Error: the tool failed ({type(exc).__name__})"
+
             new = len(self.ledger.items) - before
             result_text = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
             self._results_by_call[key] = result_text
@@ -189,11 +196,13 @@ class Toolbox:
         targets = tuple(target for target in self.inquiry.pins.targets if target.repository.name in selected)
         pins = Pins(targets, self.inquiry.pins.failed)
         inquiry = replace(self.inquiry, question=question, pins=pins, scope=scope)
+
         # Lookups search with the filters of the inquiry, narrowed by the repositories of this question.
         inquiry = replace(inquiry, filters=f"{self.inquiry.filters} {scope.named_scope.filters}".strip())
         draft = ExtractiveResearcher().counted_draft(inquiry, self.emit)
         if draft is None:
             return "No line proves an answer to a question of this form: search and read instead."
+
         before = len(self.ledger.items)
         # Without the last section, which describes the searched scope.
         parts = adopt_parts(draft, self.ledger)[:-2]
@@ -206,19 +215,23 @@ class Toolbox:
             if size > 2 * RESULT_BYTES:
                 break
             visible.append(described)
+
         return "\n".join([frame_text(redact(text), "lookup", self.boundary), *visible])
 
     def _run(self, name: str, arguments: Mapping[str, Any]) -> str:
         if name == LOOKUP:
             return self._look_up(str(arguments.get("question", "")))
+
         scoped = self._keep_in_scope(name, arguments)
         if isinstance(scoped, str):
             return scoped
+
         context = replace(self.inquiry.context, served=True, observer=None, conversations=None)
         answer = call(name, scoped, context)
         items = list(self._evidence(answer))
         if items:
             return self._show(items, answer)
+
         return self._other(name, answer)
 
     def _keep_in_scope(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
@@ -229,22 +242,27 @@ class Toolbox:
                 targets = self.inquiry.pins.of_any(str(scoped[key]))
                 if not targets:
                     return f"Error: {scoped[key]} is not in the scope of this question"
+
                 revision = str(scoped.get("revision", ""))
                 by_revision = {target.revision: target for target in targets} | {
                     target.commit: target for target in targets
                 }
+
                 # An answer is about pinned commits; a branch that moves in between must not mix in another one.
                 selected = by_revision.get(revision) if revision else targets[0]
                 if selected is None and not any(target.commit.startswith(revision) for target in targets):
                     return f"Error: only {', '.join(target.commit[:12] for target in targets)} is in scope"
+
                 selected = selected or targets[0]
                 scoped.pop("revision", None)
                 if selected.revision and "base" not in scoped:
                     scoped["revision"] = selected.commit
+
         if "repos" in scoped and isinstance(scoped["repos"], list):
             outside = [name for name in scoped["repos"] if not self.inquiry.pins.of_any(str(name))]
             if outside:
                 return f"Error: {', '.join(map(str, outside))} is not in the scope of this question"
+
         if "query" in scoped and "repo" not in scoped and self.inquiry.filters:
             if name != "keyword_search":  # a question, which may hold filters anywhere
                 return {**scoped, "query": f"{self.inquiry.filters} {scoped['query']}"}
@@ -252,6 +270,7 @@ class Toolbox:
                 scoped["query"] = add_filter(parse(str(scoped["query"]), "keyword"), self.inquiry.filters)
             except QueryError as error:
                 return f"Error: {error.message}"
+
         return scoped
 
     def _evidence(self, answer: ToolResult) -> Iterator[Evidence]:
@@ -296,10 +315,13 @@ class Toolbox:
                     left_out += 1
                     continue
                 self.ledger.add(item)
+
             size += len(text.encode())
             parts.append(text)
+
         if left_out:
             parts.append(f"({left_out} further results were left out to keep this short; ask more narrowly.)")
+
         parts += [f"({notice})" for notice in answer.notices[:5]]
         return "\n".join(parts)
 
@@ -311,6 +333,7 @@ class Toolbox:
             text = "\n".join(lines) or "No results in scope."
         else:
             text = render(find_tool(name), answer, self.inquiry.context)[1]
+
         raw = redact(text).encode()
         truncated = raw[:RESULT_BYTES].decode("utf-8", "ignore")
         note = "\n(The rest was left out to keep this short.)" if len(raw) > RESULT_BYTES else ""

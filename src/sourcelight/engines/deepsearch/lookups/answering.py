@@ -108,10 +108,12 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
             # Another definition of the name isn't the one that is asked about.
             assigned = find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
             return assigned or find_key(work, lookup.name, lookup.owner, notes)
+
     if not definitions and lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
         assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
         if assigned_value is not None:
             return assigned_value
+
     if not definitions:
         # A missing word of prose proves nothing: "where is authentication implemented?"
         if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
@@ -120,12 +122,15 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         # A question about a definition is left to the ranking if the name occurs without one.
         is_left = find is not None and absence is not None and bool(absence.headline.evidence)
         return None if is_left and absence is not None and WITHIN_NAMES not in absence.headline.text else absence
+
     if find is not None:
         finding = find(work, definitions, lookup.name, queries, notes)
         return finding if lookup.kind != "callers" or are_calls_in_scope(finding, definitions, lookup.owner) else None
+
     finding = state_definitions(work, lookup.name, definitions, queries, notes)
     if lookup.kind == "existence" and is_of_kind(work, definitions[0], lookup.symbol_kind):
         finding.headline = Statement(f"Yes: {finding.headline.text}", finding.headline.evidence)
+
     return finding
 
 
@@ -133,11 +138,13 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     queries: list[str] = []
     if (option := find_option(work, lookup.name, lookup.owner, queries, notes)) is not None:
         return option
+
     if lookup.is_prose or " " in lookup.name:
         # A setting may be written with a space, in quotation marks.
         may_be_quoted = " " in lookup.name and not lookup.bound
         quoted = find_setting(work, lookup.name, lookup.owner, queries, notes) if may_be_quoted else None
         return quoted or _find_in_prose(lookup, work, queries, notes)
+
     if lookup.owner:
         owners = find_definitions(work, lookup.owner, "", notes, queries, unparsed=True)
         finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
@@ -148,6 +155,7 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         if owners:
             return find_lacking_parameter(work, owners, lookup.name, queries, notes)
         return find_any_default(work, lookup.name, queries, notes)
+
     setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
         work, lookup.name, "", queries, notes
     )
@@ -155,15 +163,18 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     is_of_call = setting is not None and setting.headline.text.startswith(f"{code(lookup.name)} is set to")
     if setting is not None and not is_of_call:
         return setting
+
     common_default = find_any_default(work, lookup.name, queries, notes) or setting
     if common_default is not None or re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
         return common_default
+
     definitions = find_definitions(work, lookup.name, "", notes, queries)
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         return find_value(work, definitions, lookup.name, queries, notes)
     if not definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         absence = find_absence(work, lookup.name, notes)
         return absence if absence is not None and not absence.headline.evidence else None
+
     return None
 
 
@@ -205,8 +216,10 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         if finding is not None or lookup.owner:
             return finding
         return _find_named(replace(lookup, kind="value", symbol_kind=""), work, notes)
+
     if kind == "command" and lookup.owner and not is_repository(work, lookup.owner):
         return None  # "how do I build URLs"
+
     find = _OF_BUILDS.get(kind)
     return find_field(work, kind, name, lookup.owner, lookup.group, notes) if find is None else find(work, name, notes)
 

@@ -26,6 +26,7 @@ def call_graph(work: Work, tool: str, location: DefinitionLocation, queries: lis
     arguments: dict[str, Any] = {"repo": location.target.repository.name, "path": location.path, "symbol": symbol}
     if location.target.revision:
         arguments["revision"] = location.target.commit
+
     # The line tells functions of one name in one file apart.
     arguments["line"] = location.definition.line
     try:
@@ -33,6 +34,7 @@ def call_graph(work: Work, tool: str, location: DefinitionLocation, queries: lis
     except (RepositoryError, SourcelightError):
         work.context.cancellation.check()
         return None
+
     queries.append(format_call(tool, arguments))
     return answer
 
@@ -42,11 +44,13 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
     callables = [location for location in best_locations(locations) if location.definition.kind in _FUNCTIONS]
     if len(callables) != 1:
         return None
+
     location = callables[0]
     queries: list[str] = []
     answer = call_graph(work, "callees", location, queries)
     if answer is None:
         return None
+
     body = range(location.definition.begin_line, location.definition.end_line + 1)
     first_rows: dict[str, dict[str, Any]] = {}
     for row in sorted(map(with_cell_line, answer.table.to_pylist()), key=lambda row: row["line_number"]):
@@ -55,8 +59,10 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
         is_name = row["callee"] not in KEYWORDS and row["how"] not in {"name", "text"}
         if is_here and is_name and is_call(row, row["callee"]):
             first_rows.setdefault(row["callee"], row)
+
     if not first_rows:
         return None
+
     return _state_callees(work, location, name, list(first_rows.values()), queries, has_others=len(locations) > 1)
 
 
@@ -78,6 +84,7 @@ def _state_callees(
     evidence = join_evidence(
         [texts.evidence(location.target, location.path, line, line, "usage", 0.0, (name,)) for line in line_numbers]
     )
+
     # Another function of the same name, in an example or a test, may be the one that is meant.
     location_text = f" in {code(location.path)}" if has_others else ""
     headline = Statement(f"{code(name)}{location_text} calls {among}{name_list}", evidence)

@@ -51,10 +51,12 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     callables = [location for location in best_locations(locations) if location.definition.kind in _CALLABLE]
     if not callables or len(callables) > _MAX_DEFINITIONS:
         return None
+
     simple = callables[0].definition.name
     texts = FileTexts(work.context)
     if not all(is_parsed(texts, location.target, location.path) for location in callables):
         return _no_callers(work, simple, callables, [], notes)
+
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     counts: Counter[tuple[str, str, int]] = Counter()
     queries: list[str] = []
@@ -63,6 +65,7 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         answer = call_graph(work, "callers", location, queries)
         if answer is None:
             return None
+
         complete = complete and answer.complete
         on_line: Counter[tuple[str, str, int]] = Counter()
         for row in map(with_cell_line, answer.table.to_pylist()):
@@ -70,13 +73,18 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
                 key = row["caller_repository"], row["caller_path"], row["line_number"]
                 rows.setdefault(key, row)
                 on_line[key] += 1
+
         counts |= on_line  # a call that may be of two definitions is one call
+
     if not rows:
         return _no_callers(work, simple, callables, queries, notes)
+
     for key, row in rows.items():
         row["calls"] = counts[key]
+
     other_lines = _other_lines(work, texts, simple, rows.keys(), notes)
     is_whole = complete and not notes and not any(is_unread for _, is_unread in other_lines)
+
     # Lines of tests say nothing of the project's code, but may call a function of a test.
     is_of_tests = all(rank_of(location.path) for location in callables)
     number = sum(is_of_tests or not rank_of(path) for (_, path, _), _ in other_lines)
@@ -102,6 +110,7 @@ def _other_lines(
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
             is_call = not rank_of(row["path"]) and call.search(row["line"] or "") is not None
             other_lines.append((key, is_call or is_unread_code(texts, target, row["path"])))
+
     return other_lines
 
 
@@ -130,14 +139,17 @@ def _state(
     for row in main:
         _name_caller(work, texts, row)
         by_caller.setdefault((row["caller_repository"], row["caller_path"], row["caller"] or ""), row)
+
     visible = list(by_caller.values())[: 2 * MAX_NAMED]
     statements = [_statement(work, texts, row) for row in visible]
     evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     name_list = join_words(list(dict.fromkeys(_caller(row) for row in visible)))
     if len(by_caller) > len(visible):
         name_list = f"{len(by_caller):,} places, including {name_list}"
+
     count = _count_calls(main, callables[0].definition.name)
     is_whole = is_whole and count.is_confirmed
+
     # A call that only shares the name may be of something else: of another class, of a library.
     by_name = any(row["how"] in {"name", "text"} for row in main)
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
@@ -147,6 +159,7 @@ def _state(
     if other_lines:
         # A name that is passed on is called elsewhere. No number: what is code in a notebook or a text is not certain.
         counts += "; other lines have the name, too"
+
     text = f"{code(name)} is {by} {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     files_again = recount.files_in({(row["caller_repository"], row["caller_path"], row["line_number"]) for row in main})
@@ -154,9 +167,11 @@ def _state(
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
         finding.method.append(f"The list has the first {MAX_DETAILS} of {len(main):,} lines with calls.")
+
     if is_partly_tests:
         in_tests = sum(row["calls"] for row in rows if rank_of(row["caller_path"]))
         finding.method.append(f"Tests and examples have {count_of(in_tests, 'more call')}.")
+
     finding.method += _reservations(len(callables), by_name=by_name, is_whole=is_whole)
     return finding
 
@@ -176,6 +191,7 @@ def _count_calls(rows: Sequence[Mapping[str, Any]], name: str) -> _CallCount:
     pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     name_count = sum(len(pattern.findall(row["line"] or "")) for row in rows)
     number = min(calls, name_count) or calls
+
     # A method reference or a function that is passed on has no bracket, and neither has a call in Ruby.
     bracketed = re.compile(rf"{pattern.pattern}\s*(?:\?\.|!)?\s*(?:\(|(?:::)?<[^<>()]*>\s*\(|\[[^\[\]()]*\]\()")
     are_calls = sum(len(bracketed.findall(row["line"] or "")) for row in rows) >= number
@@ -188,12 +204,15 @@ def _reservations(definition_count: int, *, by_name: bool, is_whole: bool) -> li
     reservations = []
     if by_name:
         reservations.append("Some calls match only by name, so they may call another function of this name.")
+
     if definition_count > 1:
         reservations.append(
             f"{definition_count} definitions have this name, and the list has the calls of all of them."
         )
+
     if not is_whole:
         reservations.append("There may be more calls, because not every file with the name could be parsed.")
+
     return reservations
 
 
@@ -219,6 +238,7 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
     text = f"{caller} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
     if target is None:
         return Statement(text)
+
     line = row["line_number"]
     symbols = (row["caller"],) if row["caller"] else ()
     return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
@@ -244,13 +264,16 @@ def _no_callers(
     ]
     texts = FileTexts(work.context)
     first = callables[0]
+
     if other_rows:
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
         finding = _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
         # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
         return finding if not notes or (finding is not None and "is called" in finding.headline.text) else None
+
     if notes:
         return None
+
     line = first.definition.line
     evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
     defined = "its definition" if len(callables) == 1 else "its definitions"
@@ -272,18 +295,21 @@ def _mentions(
     main = [row for row in lines if not rank_of(row["path"])] or lines
     if not main:
         return None
+
     main.sort(key=lambda row: (row["path"], row["line_number"]))
     statements = []
     for row in main[:MAX_DETAILS]:
         evidence = row_evidence(work, texts, row)
         if evidence is not None:
             statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
+
     headline = _state_unparsed(work, texts, name, main, len(lines))
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
         finding.details = statements
         finding.method.append("Calls were found by the name alone: another function of this name may be called there.")
         return finding
+
     locations = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:MAX_NAMED]
     # A colon promises all of them, and comments, texts and tests have the name, too.
     such = f"{':' if len(rows) == len(locations) else ', such as'} {join_words(locations)}"
@@ -293,11 +319,13 @@ def _mentions(
     )
     finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
     finding.details = statements
+
     if len(rows) > len(statements):
         finding.method.append(
             f"{count_of(len(rows), 'line')} besides definitions {'has' if len(rows) == 1 else 'have'} the name, "
             f"including lines of tests, comments and strings. The list has {len(statements):,} of them."
         )
+
     return finding
 
 
@@ -311,8 +339,10 @@ def _state_unparsed(
         language, key = language_of(row["path"]), (row["repository"], row["path"])
         if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
             continue
+
         if key not in code_by_file:
             code_by_file[key] = dict(recount.code_lines(texts, work, *key))
+
         target = work.inquiry.pins.of(row["repository"])
         # Another definition of the name looks like a call where no keyword precedes it.
         is_definition = target is not None and (
@@ -320,10 +350,13 @@ def _state_unparsed(
         )
         if is_definition or not is_call(row, name) or row["line_number"] not in code_by_file[key]:
             continue
+
         if has_call(row["line"] or "", name, language):
             calling.append(row)
+
     if not calling:
         return None
+
     visible = calling[:_MAX_CALLS]
     lines_by_holder: dict[tuple[str, str], list[str]] = {}
     for row in visible:
@@ -331,6 +364,7 @@ def _state_unparsed(
         code_of_file = list(code_by_file[row["repository"], path].items())
         holder = enclosing_function(code_of_file, number, language_of(path))
         lines_by_holder.setdefault((path, holder), []).append(f"line {number:,}")
+
     line_list = join_words(
         [
             f"{code(holder)} ({of_file})" if holder else of_file

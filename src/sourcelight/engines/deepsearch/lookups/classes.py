@@ -36,6 +36,7 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
     texts = FileTexts(work.context)
     if all(location.path.endswith(".rs") for location in locations):
         return _find_traits(work, texts, best_locations(locations), queries)
+
     classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
     # The name of another type, as in `type A = B & C`, has no head.
     kinds = [
@@ -44,24 +45,29 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
     ]
     if not classes or len(classes) > MAX_NAMED or any(kind.startswith("type") for kind in kinds):
         return None
+
     sentences, evidence = [], []
     heads = [(location, bases_of(texts.lines(location.target, location.path), location)) for location in classes]
     is_any = any(head is not None and head[0] for _, head in heads)
     for location, head in heads:
         if head is None:
             return None
+
         bases, last = head
         if not all(map(_is_type, bases)):
             return None
+
         # In C#, one part of a partial class names the bases for all parts.
         if is_any and not bases and location.path.endswith(".cs"):
             continue
+
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         base_list = join_words([code(base) for base in bases])
         bases_text = f"the base{'s' * (len(bases) > 1)} {base_list}" if bases else "no base class"
         sentences.append(f"{bases_text} in {location_text}")
         line = location.definition.line
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
+
     text = f"The declaration of {code(name)} names {'; '.join(sentences)}"
     finding = Finding(Statement(text, tuple(evidence)), "bases", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, classes[0])]
@@ -80,6 +86,7 @@ def _find_traits(
     """Return the traits that ``impl`` blocks of Rust name for a type, and those that it derives; None for none."""
     if len(locations) != 1 or locations[0].definition.kind not in {"class", "struct", "enum"}:
         return None
+
     location, name = locations[0], locations[0].definition.name
     notes: list[str] = []
     searches = make_queries(work, rf"case:yes type:file file:\.rs$ /\bimpl\b.*\bfor\b.*\b{escape_regexp(name)}\b/")
@@ -90,18 +97,22 @@ def _find_traits(
         match = _IMPL.match(line) if len(line) <= _MAX_IMPL else None
         if target is None or match is None or rank_of(row["path"]) != location.rank or not is_code(texts, work, row):
             continue
+
         subject = re.match(r"&?\s*(?:'\w+\s+)?(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:[<{]|where\b|$)", match["type"])
         trait = _without_parameters(match["trait"])
         if subject is None or subject[1] != name or not trait or trait in traits:
             continue
+
         traits.append(trait)
         evidence.append(
             texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 1.0, (name,))
         )
+
     lines = texts.lines(location.target, location.path)
     start = location.definition.line
     while start > 1 and lines[start - 2].lstrip().startswith(("#[", "//")):
         start -= 1
+
     above = range(start, location.definition.line)
     derives = [(number, match) for number in above if (match := _DERIVE.match(lines[number - 1])) is not None]
     derived = [trait.strip() for _, match in derives for trait in match["traits"].split(",") if trait.strip()]
@@ -113,6 +124,7 @@ def _find_traits(
     parts += [f"derives {join_words([code(trait) for trait in derived])}"] if derived else []
     if not parts or len(traits) > MAX_TRAITS:
         return None
+
     finding = Finding(Statement(f"{code(name)} {' and '.join(parts)}", tuple(evidence)), "bases", notes=notes)
     finding.queries = [join_queries([*queries, *searches])]
     finding.method.append("Lists blocks of `impl` by their first line, without blocks that a macro creates.")
@@ -143,26 +155,31 @@ def bases_of(  # noqa: PLR0911 - one for each form of head
             return None
         arguments, last = parameters
         return [argument.text for argument in arguments if not argument.value], last
+
     if location.path.endswith(".rb"):
         match = re.search(
             rf"\bclass\s+(?:\w+::)*{re.escape(name)}\b\s*(?:<\s*([\w:.]+(?:\([^)]*\)|\[[^\]]*\])?))?", lines[line - 1]
         )
         return None if match is None else ([match[1]] if match[1] else [], line)
+
     head = _head_of(lines, name, line)
     if head is None:
         return None
+
     text, last = head
     if _EXTENDS.search(location.path):
         # `extends` within angle brackets is the bound of a type parameter.
         blanked = _blank_angles(blank_brackets(text))
         parts = [text[part.start(1) : part.end(1)] for part in _CLAUSES.finditer(blanked)]
         return [base for part in parts for base in _split(part)], last
+
     if _COLON.search(location.path):
         # Blank out the colons of parameters and type bounds, which precede the colon of the bases.
         bare = _blank_angles(blank_brackets(text))
         has_colon, after = ":" in bare, text[bare.find(":") + 1 :]
         after = re.split(r"\bwhere\b", after)[0]
         return ([_ACCESS.sub("", base) for base in _split(after)] if has_colon else []), last
+
     return None
 
 
@@ -171,6 +188,7 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
     match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", lines[line - 1])
     if match is None:
         return None
+
     parts = []
     for number in range(line, min(line + _MAX_HEAD_LINES, len(lines) + 1)):
         text = lines[number - 1][match.end() if number == line else 0 :]
@@ -179,6 +197,7 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
         parts.append(before)
         if brace or before.rstrip().endswith(";"):
             return " ".join(" ".join(parts).split()).rstrip(";"), number
+
     return None
 
 

@@ -40,6 +40,7 @@ def find_purpose(work: Work, locations: Sequence[DefinitionLocation], name: str,
     documented = [(location, statement) for location, statement in described if "“" in statement.text]
     if len(documented) != 1 or len(described) == _MAX_DESCRIBED:
         return None
+
     location, statement = documented[0]
     finding = Finding(statement, "definition", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, location)]
@@ -56,12 +57,14 @@ def find_parameters(
     best = with_overloads(texts, best_locations(locations))
     if len(best) > MAX_NAMED or any(location.definition.kind not in _FUNCTIONS for location in best):
         return None
+
     parts: list[str] = []
     evidence: list[FileEvidence] = []
     for location in best:
         read = _parameters_at(texts, location)
         if read is None:
             return None
+
         names, last = read
         parameter_list = (
             f"the parameter{'s' * (len(names) > 1)} {join_words([code(parameter_name) for parameter_name in names])}"
@@ -71,9 +74,11 @@ def find_parameters(
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {line:,}"
         parts.append(f"{parameter_list if names else 'no parameters'}, in {location_text}{holder}")
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
+
     text = f"{code(name)} has {parts[0]}"
     if len(parts) > 1:
         text = f"{code(name)} is the name of several functions: one has {'; one has '.join(parts)}"
+
     finding = Finding(Statement(text, tuple(evidence)), "parameters", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, best[0])]
     return finding
@@ -87,6 +92,7 @@ def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> tuple[list
         # A method of Ruby without parameters has no brackets.
         bare = location.path.endswith(".rb") and _BARE_METHOD.fullmatch(lines[definition.line - 1]) is not None
         return ([], definition.line) if bare else None
+
     names = parameter_names(read[0], location.path, is_method=_is_method(location))
     return None if names is None else (names, read[1])
 
@@ -104,14 +110,18 @@ def find_lacking_parameter(
     best = best_locations(owners)
     if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
         return None
+
     location, texts = best[0], FileTexts(work.context)
     definition = location.definition
     body = texts.lines(location.target, location.path)[definition.begin_line - 1 : definition.end_line]
+
     # A member of an options object isn't a parameter, but may be the subject of the question.
     if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):
         return None
+
     read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
     names = None if read is None else parameter_names(read[0], location.path, is_method=_is_method(location))
+
     # `*args`, `&block`, `...rest` and destructured objects accept names that the head doesn't list.
     if (
         read is None
@@ -119,6 +129,7 @@ def find_lacking_parameter(
         or any(parameter_name.startswith(("*", "&", "...", "{")) or parameter_name == name for parameter_name in names)
     ):
         return None
+
     parameter_list = (
         f"its parameters are {join_words([code(parameter_name) for parameter_name in names])}"
         if names
@@ -142,6 +153,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     pairs = _pairs_of(*candidates)
     if not pairs:
         return None
+
     pair = pairs[0]
     texts = FileTexts(work.context)
     described = [_describe(work, texts, name, location) for name, location in zip((first, second), pair, strict=True)]
@@ -151,6 +163,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
             replace(description, text=description.text.replace(" in `", f"{owner} in `", 1))
             for description in described
         ]
+
     headline = Statement(
         "; ".join(statement.text for statement in described),
         tuple(item for statement in described for item in statement.evidence),
@@ -159,11 +172,13 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     finding.quotes = [_short_head_at(texts, location) for location in pair]
     finding.details = _differences(texts, (first, second), pair)
     finding.method.append("The bodies of the definitions were not compared.")
+
     if len(pairs) > 1:
         locations = [
             f"{code(other[0].definition.container or other[0].path)} in {code(other[0].path)}" for other in pairs[1:]
         ]
         finding.method.append(f"Both names are also defined in {join_words(locations)}.")
+
     return finding
 
 
@@ -175,6 +190,7 @@ def _short_head_at(texts: FileTexts, location: DefinitionLocation) -> FileEviden
     blank = next((index for index, line in enumerate(lines) if index >= below and not line.strip()), len(lines))
     if len(lines) <= _HEAD_LINES or blank == len(lines):
         return quote
+
     end = quote.begin_line + blank - 1
     names = (location.definition.name,)
     return texts.evidence(location.target, location.path, quote.begin_line, end, "definition", 1.0, names)
@@ -186,6 +202,7 @@ def _pairs_of(
     """Return the pairs of definitions that two names may mean: of one class, else of one file, else the only ones."""
     if len(firsts) == 1 and len(seconds) == 1:
         return [(firsts[0], seconds[0])]
+
     for key in (_class_of, lambda location: (location.target.repository.key, location.path, "")):
         by_key = [{key(location): location for location in locations} for locations in (firsts, seconds)]
         counts = [Counter(map(key, locations)) for locations in (firsts, seconds)]
@@ -193,6 +210,7 @@ def _pairs_of(
         common_keys = [pair_key for pair_key in by_key[0] if counts[0][pair_key] == 1 and counts[1][pair_key] == 1]
         if common_keys:
             return [(by_key[0][pair_key], by_key[1][pair_key]) for pair_key in common_keys]
+
     return []
 
 
@@ -204,6 +222,7 @@ def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocat
     lines = texts.lines(location.target, location.path)
     head = head_at(texts, location)
     summary = first_sentence(lines, location.definition)
+
     # Only text of the cited lines is quoted.
     quoted = (
         f": “{inline(summary, 200)}”" if summary and " ".join(summary.split()[:3]) in without_markup(head.text) else ""
@@ -220,9 +239,11 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[Defini
     """Compare the parameters of two functions."""
     if not all(location.definition.kind in _FUNCTIONS for location in pair):
         return []
+
     read = [_parameters_at(texts, location) for location in pair]
     if read[0] is None or read[1] is None:
         return []
+
     own_names, other_names = read[0][0], read[1][0]
     statements = []
     for parameters, other, name, location, (_, last) in zip(
@@ -239,4 +260,5 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[Defini
                     f"Only {code(name)} has the parameter{'s' * (len(only_here) > 1)} {parameter_list}", (evidence,)
                 )
             )
+
     return statements

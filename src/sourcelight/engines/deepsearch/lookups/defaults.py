@@ -53,6 +53,7 @@ def find_value(
     candidates = [candidate for location in every if (candidate := value_at(texts, location)) is not None]
     if not candidates:
         return None
+
     finding = state_values(work, candidates, code(name), "value", queries, notes)
     _add_assignments(texts, candidates, every, finding)
     follow_constant(work, candidates, finding, notes)
@@ -70,6 +71,7 @@ def _add_assignments(
     # A constant may have another value on another platform.
     if location.definition.kind not in {"variable", "field", "property", "constant"}:
         return
+
     definition_lines = {other.definition.line for other in definitions if other.path == location.path}
     name = re.escape(location.definition.name)
     assigned = re.compile(
@@ -89,6 +91,7 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
     lines = texts.lines(location.target, location.path)
     if definition.kind not in _VALUED:
         return None
+
     value = value_of(lines, definition.name, definition.line, location.path)
     if location.path.endswith(".hs"):
         value = haskell_value(lines, definition.name, definition.line)
@@ -96,8 +99,10 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
         value = lisp_value(lines, definition.name, definition.line)
     elif location.path.endswith((".ex", ".exs")):
         value = value or attribute_value(lines, definition.name, definition.line, location.path)
+
     if value is None:
         return None
+
     quote = texts.evidence(
         location.target, location.path, value.begin_line, value.end_line, "definition", 1.0, (definition.name,)
     )
@@ -122,8 +127,10 @@ def find_parameter_default(
             field_value = _field_of(texts, location, name)
             if field_value is not None:
                 candidates.append(field_value)
+
     if not candidates:
         return None
+
     # A required parameter is an answer too: better than silence, and a line proves it.
     if all(not candidate.value for candidate in candidates):
         # Another function of the name may call this one with a value, or its body may replace what is absent.
@@ -132,6 +139,7 @@ def find_parameter_default(
         first = candidates[0]
         text = f"{code(name)} of {code(owner)} has no default in {code(first.path)}"
         return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)
+
     valued = [candidate for candidate in candidates if candidate.value]
     finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
     follow_constant(work, valued, finding, notes)
@@ -150,12 +158,14 @@ def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionL
     """Return the functions whose parameters are meant: the function itself, or the constructors of a class."""
     if location.definition.kind in {"function", "method", "constructor"}:
         return [location]
+
     definitions = texts.definitions(location.target, location.path)
     heads = []
     for definition in definitions.definitions() if definitions is not None else ():
         within = location.definition.begin_line <= definition.line <= location.definition.end_line
         if not within or definition.container.rpartition(".")[2] != location.definition.name:
             continue
+
         if definition.kind == "constructor" or definition.name in {
             "__init__",
             "initialize",
@@ -164,6 +174,7 @@ def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionL
             "new",
         }:
             heads.append(DefinitionLocation(location.target, location.path, definition))
+
     return heads
 
 
@@ -173,11 +184,13 @@ def default_at(texts: FileTexts, head: DefinitionLocation, name: str) -> ValueCa
     read = parameters_of(lines, head.definition.name, head.definition.line, head.path)
     if read is None:
         return None
+
     parameters, _ = read
     for parameter in parameters:
         # PHP writes `$name`; the sign isn't part of the spoken name.
         if parameter.name.lstrip("$") != name.lstrip("$"):
             continue
+
         value = parameter.value
         # Ruby's keyword parameters (`limit: 10`) look like types to the reader of parameters.
         if (
@@ -186,12 +199,14 @@ def default_at(texts: FileTexts, head: DefinitionLocation, name: str) -> ValueCa
             and (keyword := re.match(rf"{re.escape(name)}:\s*(\S.*)$", parameter.text))
         ):
             value = keyword[1]
+
         evidence = texts.evidence(
             head.target, head.path, parameter.line, parameter.line, "definition", 1.0, (head.definition.name,)
         )
         return ValueCandidate(
             value, "", head.path, [evidence], head.rank, head.target.repository.name, locations=[head]
         )
+
     return None
 
 
@@ -199,6 +214,7 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
     """Return the value that the body of a class gives to a field."""
     if location.definition.kind in {"function", "method"}:
         return None
+
     definitions = texts.definitions(location.target, location.path)
     for definition in definitions.definitions() if definitions is not None else ():
         if (
@@ -209,6 +225,7 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
             candidate = value_at(texts, DefinitionLocation(location.target, location.path, definition))
             if candidate is not None and definition.kind != "function":
                 return candidate
+
     return None
 
 
@@ -217,9 +234,11 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
         return
+
     # Words of the language are no names, and a short plain word may be a parameter or a local variable.
     if _LANGUAGE_WORD.fullmatch(value) or (value.isalpha() and value.islower()):
         return
+
     locations = find_definitions(work, value, "", notes, [])
     texts = FileTexts(work.context)
     near = [
@@ -230,6 +249,7 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
     valued = [value_candidate for location in near if (value_candidate := value_at(texts, location)) is not None]
     if len({value_candidate.value for value_candidate in valued}) != 1:
         return
+
     constant = valued[0]
     line = constant.evidence[0].begin_line
     finding.headline = Statement(
@@ -251,15 +271,18 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
         registered = [
             candidate for candidate in registered if owner.lower() in re.split(r"[/.]", candidate.path.lower())
         ]
+
     # A constant that is named as the default is stronger evidence than a registration.
     candidates = _lowest(constants) or _lowest(registered)
     if not candidates:
         return None
+
     finding = state_values(work, candidates, candidates[0].subject, "value", queries, notes, verb=candidates[0].verb)
     if constants:
         finding.details += [
             _detail_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_DETAILS]
         ]
+
     follow_constant(work, candidates, finding, notes)
     return finding
 
@@ -276,6 +299,7 @@ def _default_constants(
     words = [part.lower() for part in parts_of(name)]
     if not words:
         return []
+
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(words[0])}/")
     queries += searches
     candidates: list[ValueCandidate] = []
@@ -283,9 +307,11 @@ def _default_constants(
         parts = [part.lower() for part in parts_of(row["symbol"] or "")]
         if "default" not in parts or [part for part in parts if part not in _FILLERS] != words:
             continue
+
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
             continue
+
         definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
         if (
             target is None
@@ -293,10 +319,12 @@ def _default_constants(
             or definition.kind not in {"constant", "variable", "field", "enummember"}
         ):
             continue
+
         candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
         if candidate is not None:
             candidate.subject = code(definition.name)
             candidates.append(candidate)
+
     # Constants of several names are defaults of several things: to choose one would be a guess.
     names = {candidate.subject for candidate in candidates}
     return candidates if len(names) == 1 else []
@@ -317,6 +345,7 @@ def state_values(
     by_value: dict[str, ValueCandidate] = {}
     for candidate in best:
         by_value.setdefault(candidate.value, candidate)
+
     names_repository = len(work.inquiry.pins) > 1
     if len(by_value) == 1:
         first = best[0]
@@ -338,6 +367,7 @@ def state_values(
         among = ":" if len(by_value) <= MAX_NAMED else ", including"
         text = f"{subject} has several values{among} {'; '.join(parts)}"
         evidence = tuple(candidate.evidence[0] for candidate in visible)
+
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
     finding.quotes = _quotes(work, best[0])
     remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_DETAILS]
@@ -361,6 +391,7 @@ def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
         return [
             texts.evidence(location.target, location.path, first, last, "definition", 1.0, (location.definition.name,))
         ]
+
     return list(candidate.evidence)
 
 
@@ -371,6 +402,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     """
     if not name.isidentifier():
         return None
+
     texts = FileTexts(work.context)
     searches = make_queries(work, rf"case:yes type:file /\b{escape_regexp(name)}\s*(:[^=\n]*)?=/")
     queries += searches
@@ -384,6 +416,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
             candidate = None if head is None else default_at(texts, DefinitionLocation(target, row["path"], head), name)
             if head is not None and candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], head.line] = candidate
+
         for definition in definitions.definitions() if definitions is not None else ():
             is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
             if definition.kind not in _FUNCTIONS or not is_near or row["line_number"] > definition.end_line:
@@ -393,8 +426,10 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
             candidate = default_at(texts, DefinitionLocation(target, row["path"], definition), name)
             if candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], definition.line] = candidate
+
     if not candidates or len({candidate.value for candidate in candidates.values()}) > MAX_NAMED:
         return None
+
     # Of functions that have such a parameter: that of a setting or of another program may be something else.
     subject = f"The default of the parameter {code(name)}"
     return state_values(work, list(candidates.values()), subject, "value", queries, notes)

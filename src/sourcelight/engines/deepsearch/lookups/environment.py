@@ -61,11 +61,14 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     texts = FileTexts(work.context)
     variables = _read_variables(work, texts, notes)
     first_rows = variables.first_rows
+
     # In a script of a shell, no line tells a variable of the environment from another one.
     if not first_rows or variables.scripts > variables.programs:
         return None
+
     names = sorted(first_rows)
     name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
+
     # No number: a library may read others, by forms that no list of functions has.
     these = "this environment variable" if len(names) == 1 else "these environment variables"
     these = "these environment variables and others" if len(names) > MAX_DETAILS else these
@@ -112,6 +115,7 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
                 helper = _helper_around(work, texts, row, match[1])
                 is_unresolved = is_unresolved or not helper
                 helpers |= {helper: None} if helper else {}
+
     for helper in helpers:
         called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
         queries += called
@@ -119,6 +123,7 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
             call_match = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
             if call_match is not None and rank_of(row["path"]) < 2 and not DOCUMENTS.search(row["path"]):
                 first_rows.setdefault(call_match[1], row)
+
     # Tests and examples read their own variables, which aren't the program's.
     other = [row for row in rows if not is_code(row)]
     scripts, programs = _count_scripts(work, texts, notes)
@@ -145,6 +150,7 @@ def find_variable(work: Work, words: str, notes: list[str]) -> Finding | None:
     names = [name for name in variables.first_rows if all(part in _bare(name.lower()) for part in parts)]
     if not parts or len(names) != 1:
         return None
+
     name, row = names[0], variables.first_rows[names[0]]
     location = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
     statement = state_use(work, texts, row, "")

@@ -62,6 +62,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
     words = normal_words(text)
     if not words:
         return None
+
     texts = FileTexts(work.context)
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(words, key=len))}/")
     queries += searches
@@ -70,33 +71,42 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         parts = normal_words(row["symbol"] or "")
         is_default = "default" in parts
         name_words = sorted(word for word in words if word != "default")
+
         # One word, such as `size`, is in the names of too many constants to mean one of them.
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
             continue
+
         # Constants of C begin with the name of their project.
         project = normal_words(target.repository.name.rpartition("/")[2])
         if project and parts[: len(project)] == project and parts != project:
             parts = parts[len(project) :]
+
         if sorted(part for part in parts if part != "default") != name_words or (
             len(name_words) < 2 and not is_default
         ):
             continue
+
         definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
         if definition is None or definition.kind not in _CONSTANTS:
             continue
+
         # A member of an enum is one of several values; only its own name makes it a default.
         if definition.kind == "enummember" and not is_default:
             continue
+
         candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
         # Values set by tests aren't the program's.
         if candidate is None or candidate.rank:
             continue
+
         if candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
             candidate.subject = code(definition.name)
             candidates.append((not is_default, candidate))
+
     if not candidates:
         return None
+
     best = min((lacks_default, candidate.rank) for lacks_default, candidate in candidates)
     selected = [item for lacks_default, item in candidates if (lacks_default, item.rank) == best]
     return _state_one(work, selected, queries, notes)
@@ -112,6 +122,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     words = normal_words(text)
     if not words or any(not word.isalnum() for word in words):
         return None
+
     texts = FileTexts(work.context)
     # The words may be in another order, with others such as num_ and _count: they are compared below.
     name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
@@ -121,6 +132,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+
     # Longer lines are minified or generated: a reader couldn't check a quote of them.
     rows = [row for row in rows if rank_of(row["path"]) == 0 and len(row["line"] or "") < 1_000]
     matcher = re.compile(
@@ -144,6 +156,7 @@ def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], not
     words, owner_words = normal_words(text), normal_words(owner)
     if len(words) < 2 or not owner_words:
         return None
+
     texts = FileTexts(work.context)
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(owner_words, key=len))}/")
     queries += searches
@@ -156,16 +169,20 @@ def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], not
         if definition is not None and definition.kind in {"class", "struct", *_FUNCTIONS}:
             location = DefinitionLocation(target, row["path"], definition)
             locations[row["repository"], row["path"], row["line_number"]] = location
+
     if len(locations) != 1:
         return None
+
     location = next(iter(locations.values()))
     names = set()
     for head in with_overloads(texts, heads_of(texts, location)):
         read = parameters_of(texts.lines(head.target, head.path), head.definition.name, head.definition.line, head.path)
         names |= {parameter.name.lstrip("$") for parameter in (read[0] if read is not None else ())}
+
     alike = [name for name in names if normal_words(name) == words]
     if len(alike) != 1:
         return None
+
     return find_parameter_default(work, [location], alike[0], location.definition.name, queries, notes)
 
 
@@ -183,6 +200,7 @@ def find_assigned_value(work: Work, name: str, owner: str, queries: list[str], n
     texts = FileTexts(work.context)
     if len(rows) != 1 or re.match(rf"\s*{re.escape(name)}\s*=", rows[0]["line"] or "") is None:
         return None
+
     row = rows[0]
     target = work.inquiry.pins.of(row["repository"])
     number, path = row["line_number"], row["path"]
@@ -190,6 +208,7 @@ def find_assigned_value(work: Work, name: str, owner: str, queries: list[str], n
     value = value_of(texts.lines(target, path), name, number, path) if target is not None and is_code else None
     if target is None or value is None or (owner and not is_in_scope(path, "", owner)):
         return None
+
     evidence = texts.evidence(target, path, value.begin_line, value.end_line, "definition", 1.0, (name,))
     candidate = ValueCandidate(value.text, code(name), path, [evidence], 0, row["repository"], "is set to")
     return _state_one(work, [candidate], queries, notes)
@@ -210,6 +229,7 @@ def are_calls_in_scope(finding: Finding | None, definitions: Sequence[Definition
         return True
     if all(is_in_scope(location.path, location.definition.container, scope) for location in definitions):
         return True
+
     lines = [item for statement in finding.details for item in statement.evidence if isinstance(item, FileEvidence)]
     return (
         bool(lines)
@@ -224,6 +244,7 @@ def _state_one(
     """State candidates of one value; None for several that no line tells apart."""
     if not candidates or len({candidate.value for candidate in candidates}) > 1:
         return None
+
     first = candidates[0]
     return state_values(
         work,
@@ -247,16 +268,19 @@ def _candidates_at(
     match = matcher.search(row["line"])
     if target is None or match is None:
         return
+
     number, path = row["line_number"], row["path"]
     name = match["parameter"] or match["name"]
     if sorted(normal_words(name)) != sorted(words):
         return
+
     lines = texts.lines(target, path)
     holders = _holders(texts, target, path, lines, number)
     if owner and not any(
         owner.casefold() in {definition.name.casefold(), definition.container.casefold()} for definition in holders
     ):
         return
+
     evidence = texts.evidence(target, path, number, number, "definition", 1.0, (name,))
     default = partial(ValueCandidate, path=path, evidence=[evidence], rank=0, repository=row["repository"])
     if match["documented"]:
@@ -264,6 +288,7 @@ def _candidates_at(
         if value is not None:
             yield "documented", default(value[1], f"The documentation says that the default of {code(name)}")
         return
+
     expression = read_expression(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
     is_on_line = expression is not None and expression.line == number - 1
     value_text = in_one_line(expression.text.rstrip(",;")) if expression is not None and is_on_line else ""
@@ -272,6 +297,7 @@ def _candidates_at(
         return
     if _LITERAL.fullmatch(value_text) is None:
         return
+
     enclosing = next((definition for definition in holders if definition.kind in _FUNCTIONS), None)
     owners = [] if enclosing is None else [DefinitionLocation(target, path, enclosing)]
     is_set = default(value_text, code(name), verb="is set to", locations=owners)
@@ -315,6 +341,7 @@ def _is_merged(lines: Sequence[str], index: int) -> bool:
             depth += (letter in ")]}") - (letter in "([{")
             if depth < 0:
                 return _MERGED.search(text) is not None or spreads(lines, index)
+
     return False
 
 
@@ -328,4 +355,5 @@ def spreads(lines: Sequence[str], index: int) -> bool:
             depth += (letter in "([{") - (letter in ")]}")
             if depth < 0:
                 return False
+
     return False

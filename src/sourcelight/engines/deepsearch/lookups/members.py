@@ -45,18 +45,22 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
         if not all(member.name in lines[member.line - 1] for member in members):
             return None
         enums.append((location, members))
+
     if not enums or len(enums) > MAX_NAMED:
         return None
+
     sentences, evidence = [], []
     for location, members in enums:
         lines = texts.lines(location.target, location.path)
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         visible = members[:MAX_MEMBERS]
         names = join_words([code(member.name) for member in visible])
+
         # What a condition of the preprocessor or of the build leaves out can't be known from the text.
         body = lines[location.definition.begin_line - 1 : members[-1].line + 1]
         if any(re.match(r"\s*#\s*if|\s*#\[cfg", line) for line in body):
             names += ", some of them under a condition,"
+
         among = f"{len(members):,} members, including " if len(members) > len(visible) else ""
         sentences.append(f"{among}{names} in {location_text}")
         line_numbers = sorted({location.definition.line, *(member.line for member in visible)})
@@ -66,8 +70,10 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
             texts.evidence(location.target, location.path, start, end, "definition", 1.0, (name,))
             for start, end in ranges
         ]
+
     statement = Statement(f"The body of {code(name)} lists {'; '.join(sentences)}", tuple(evidence))
     finding = Finding(statement, "members", queries=[join_queries(queries)])
+
     # `_has_same_members` compared the names with those of a grammar, where one reads the file.
     finding.recounts = frozenset(len(members) for _, members in enums)
     finding.quotes = [head_at(texts, enums[0][0])]
@@ -80,13 +86,16 @@ def _has_same_members(texts: FileTexts, location: DefinitionLocation, members: S
     if location.path.endswith((".py", ".pyi")) or not is_parsed(texts, location.target, location.path):
         # The grammar of Python knows no members of enums, and other files have none.
         return True
+
     parsed = texts.definitions(location.target, location.path)
     definitions = list(parsed.definitions()) if parsed is not None else []
+
     # A grammar may miss an enum, and its members with it.
     if not any(
         (other.name, other.line) == (location.definition.name, location.definition.line) for other in definitions
     ):
         return True
+
     body = range(location.definition.begin_line, location.definition.end_line + 1)
     names = [
         definition.name
@@ -104,28 +113,34 @@ def members_of(  # noqa: PLR0911 - one for each form of body
     line, path, name = location.definition.line, location.path, location.definition.name
     if not 0 < line <= len(lines) or location.definition.kind not in _WITH_MEMBERS:
         return []
+
     language = language_of(path)
     if language == "Python":
         return _python_members(lines, line, name)
     if language == "Haskell":
         return _haskell_members(lines, line, name)
+
     # In C, the name may follow the body: `typedef enum { A, B } letter;`.
     is_behind = language in C_FAMILY and location.definition.begin_line < line
     first_line = location.definition.begin_line if is_behind else line
     word = "" if is_behind else rf"(?<![\w$]){re.escape(name)}(?![\w$])"
+
     # A generated file may have lines of any length.
     text = "\n".join(lines[first_line - 1 : first_line - 1 + _MAX_BODY_LINES])[:_MAX_BODY]
     text = _NO_CODE.sub(_blank, text)
     head_end = _head_end(text, word)
     if not head_end:
         return []
+
     body = _body_of(text[head_end:])
     if body is None or re.search(r"^\s*#\s*(?:include|define)\b", body, re.MULTILINE):
         return None
+
     first_line += text.count("\n", 0, head_end)
     outer = _outermost(re.sub(r"(?m)^[ \t]*#[ \t]*(?:if|el|endif|warning|region|endregion|pragma).*", _blank, body))
     if language in {"Swift", "PHP", "Scala"}:
         return _members_after_case(outer, first_line)
+
     # What follows the first semicolon in Java, Kotlin and Dart are methods.
     return _members_between_commas(_BARE_ATTRIBUTES.sub(_blank, outer).partition(";")[0], first_line)
 
@@ -154,9 +169,11 @@ def _head_end(text: str, word: str) -> int:
     keyword = re.search(r"\benum\b", head)
     if keyword is None or re.search(r"[\n=;(){]", head[: keyword.start()]) is not None:
         return 0
+
     name = re.search(word, head[keyword.end() :])
     if name is None or re.search(r"[=;(){]", head[keyword.end() : keyword.end() + name.start()]) is not None:
         return 0
+
     return 0 if ";" in head or not head.endswith("{") else len(head)
 
 
@@ -188,6 +205,7 @@ def _members_between_commas(text: str, first_line: int) -> list[EnumMember] | No
         if match is None:
             return None
         members.append(EnumMember(match["name"], first_line + text.count("\n", 0, offset + match.start("name"))))
+
     # The branches of a condition may name one member twice.
     return list({member.name: member for member in reversed(members)}.values())[::-1] or None
 
@@ -206,6 +224,7 @@ def _members_after_case(text: str, first_line: int) -> list[EnumMember] | None:
                 return None
             members.append(EnumMember(name[1], first_line + text.count("\n", 0, offset + name.start(1))))
             offset += len(item_text) + 1
+
     return members or None
 
 
@@ -214,6 +233,7 @@ def _python_members(lines: Sequence[str], line: int, name: str) -> list[EnumMemb
     head = re.match(rf"(\s*)class\s+{re.escape(name)}\s*\(([^()]*)\)\s*:\s*(?:#.*)?$", lines[line - 1])
     if head is None or re.search(r"\b\w*(?:Enum|Flag)\b", head[2]) is None:
         return []
+
     members: list[EnumMember] = []
     indent, in_text = "", ""
     for number, text in enumerate(lines[line : line + _MAX_BODY_LINES], line + 1):
@@ -224,20 +244,25 @@ def _python_members(lines: Sequence[str], line: int, name: str) -> list[EnumMemb
             continue
         if not text.startswith(f"{head[1]} ") and not text.startswith(f"{head[1]}\t"):
             break
+
         indent = indent or text[: len(text) - len(text.lstrip())]
         in_text = next((mark for mark in ('"""', "'''") if text.count(mark) % 2), "")
         if not text.startswith(indent) or text[len(indent)].isspace():
             continue
+
         # A condition or a loop in the body may add members or leave some out.
         if re.match(r"\s*(?:if|for|while|with|try|exec|vars|locals)\b", text):
             return None
+
         # Several members on one line have forms that aren't read here.
         bare = _NO_CODE.sub(_blank, text).partition("#")[0]
         if ";" in bare or re.match(r"\s*\w+\s*(?:,[\w\s,]*=|=\s*\w+\s*=)(?!=)", bare) is not None:
             return None
+
         match = re.match(r"\s*([A-Za-z]\w*)\s*(?::[^=]+)?=(?!=)", text)
         if match is not None:
             members.append(EnumMember(match[1], number))
+
     return members or None
 
 
@@ -248,12 +273,14 @@ def _haskell_members(lines: Sequence[str], line: int, name: str) -> list[EnumMem
         if text.strip() and not text[0].isspace():
             break
         parts.append(text)
+
     text = re.sub(r"--+(?![!#$%&*+./<=>?@\\^|~]).*|\{-.*?-\}", _blank, "\n".join(parts))
     head = re.match(rf"(?:data|newtype)\s+{re.escape(name)}\b[^=]*=", text)
     if head is None:
         return []
     if re.search(r"\bforall\b|=>|#", text):
         return None
+
     body = re.split(r"\bderiving\b", text[head.end() :])[0]
     members: list[EnumMember] = []
     start = 0
@@ -264,4 +291,5 @@ def _haskell_members(lines: Sequence[str], line: int, name: str) -> list[EnumMem
         offset = head.end() + start + match.start(1)
         members.append(EnumMember(match[1], line + text.count("\n", 0, offset)))
         start += len(item_text) + 1
+
     return members

@@ -34,6 +34,7 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
     location = _file_of(work, paths, path)
     if location is None:
         return None
+
     target, file = location
     repository = target.repository.name
     texts = FileTexts(work.context)
@@ -42,9 +43,11 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
         text = f"{code(file)} has no line {line:,}: it ends with line {count:,}"
         evidence = (texts.evidence(target, file, count, count, "read"),) if count else ()
         return Finding(Statement(text, evidence), "line", is_negative=True)
+
     arguments: dict[str, Any] = {"repo": repository, "path": file}
     if target.revision:
         arguments["revision"] = target.commit
+
     try:
         answer = work.call("blame", arguments)
         blamed = next((row for row in answer.table.to_pylist() if row["line_number"] == line), None)
@@ -55,8 +58,10 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
     except (RepositoryError, SourcelightError):
         work.context.cancellation.check()
         return None
+
     if not commits:
         return None
+
     finding = _state_line_author(blamed, commits[0], texts.evidence(target, file, line, line, "read", 1.0))
     finding.queries = [format_call("blame", arguments)]
     return finding
@@ -66,6 +71,7 @@ def _state_line_author(blamed: dict[str, Any], commit: dict[str, Any], quote: Fi
     """State who last changed a quoted line; `blamed` is its row of a blame, and `commit` the row of that commit."""
     line, file = quote.begin_line, quote.path
     text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in commit “{inline(commit['subject'])}”"
+
     # At the edge of a shallow clone, git knows no earlier commit, but the commit has parents.
     is_edge = blamed["boundary"] and bool(commit["parents"])
     if is_edge:
@@ -73,15 +79,18 @@ def _state_line_author(blamed: dict[str, Any], commit: dict[str, Any], quote: Fi
             f"Line {line:,} of {code(file)} is at least as old as the oldest commit of this shallow clone, which is by "
             f"{byline(commit)}"
         )
+
     # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
     change = replace(evidence_of(commit, f"last to change line {line}"), repository=quote.repository)
     finding = Finding(Statement(text, (change, quote)), "line", quotes=[quote])
     if is_edge:
         finding.method.append("The history of this clone ends at this commit: earlier commits were not fetched.")
+
     if blamed["original_path"] != file:
         finding.method.append(
             f"At that commit, it was line {blamed['original_line_number']:,} of {code(blamed['original_path'])}."
         )
+
     return finding
 
 
@@ -92,11 +101,13 @@ def find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | Non
     definitions = with_overloads(texts, find_definitions(work, name, "", notes, queries, unparsed=True))
     if len(definitions) != 1:
         return None
+
     location = definitions[0]
     finding = find_line_author(work, PathNames(work.inquiry), location.path, location.definition.line)
     if finding is not None:
         finding.method.append(f"This line defines {code(name)}.")
         finding.queries = [*queries, *finding.queries]
+
     return finding
 
 
@@ -105,6 +116,7 @@ def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None
     location = _file_of(work, paths, path)
     if location is None:
         return None
+
     target, file_path = location
     texts = FileTexts(work.context)
     language = language_at(texts, target, file_path)
@@ -114,17 +126,21 @@ def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None
         lines = list(enumerate(text.split("\n"), 1))
     else:
         lines = list(code_lines(texts, work, target.repository.name, file_path))
+
     modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
     if not modules:
         return None
+
     first_lines: dict[str, int] = {}
     for module in modules:
         first_lines.setdefault(module.name, module.line)
+
     visible = list(first_lines)[:MAX_MODULES]
     line_numbers = sorted({first_lines[name] for name in visible})
     is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
     ranges = [(line_numbers[0], line_numbers[-1])] if is_short else [(line, line) for line in line_numbers]
     evidence = tuple(texts.evidence(target, file_path, start, end, "read") for start, end in ranges)
+
     # A grammar reads statements over several lines, too: what only one of both has may be missing here.
     parsed = texts.definitions(target, file_path)
     lines_with_modules = {module.line for module in modules}
@@ -153,6 +169,7 @@ def _file_of(work: Work, paths: PathNames, path: str) -> tuple[Target, str] | No
     scope = paths.find(path)
     if scope is None or not scope.is_file:
         return None
+
     matching = [
         (repository, file_path)
         for (repository, _), files in paths.paths.items()
@@ -162,6 +179,7 @@ def _file_of(work: Work, paths: PathNames, path: str) -> tuple[Target, str] | No
     exact = [item for item in matching if item[1] == path]
     if len(exact or matching) != 1:
         return None
+
     ((repository, file),) = exact or matching
     target = work.inquiry.pins.of(repository)
     return None if target is None else (target, file)

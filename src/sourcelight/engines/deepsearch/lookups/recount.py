@@ -60,6 +60,7 @@ def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str
         for path in paths_of_repository
         if is_of_files(work.request, path) and (not languages or language_of(path) in languages)
     )
+
     # Many repositories have tens of thousands of files, and the first ones tell already that they are too many.
     first_files = list(islice(files, MAX_FILES + 1))
     return first_files if len(first_files) <= MAX_FILES else None
@@ -85,9 +86,11 @@ def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Locati
     """
     if not kinds or not all(kind in _KEYWORDS for kind in kinds):
         return None
+
     files = files_of(work)
     if files is None:
         return None
+
     texts = FileTexts(work.context)
     words = "|".join(_KEYWORDS[kind] for kind in kinds)
     pattern = re.compile(rf"\s*{_MODIFIERS}(?:{words})\s+[\w$]")
@@ -100,12 +103,14 @@ def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Locati
             continue
         if not all(language in _WITH_KEYWORD[kind] for kind in kinds):
             return None
+
         work.inquiry.context.cancellation.check()
         lines |= {
             (repository, path, number)
             for number, line in code_lines(texts, work, repository, path)
             if pattern.match(line) is not None
         }
+
     return lines
 
 
@@ -129,6 +134,7 @@ def are_absent(work: Work, words: Sequence[str]) -> bool:
     files = files_of(replace(work, request=replace(work.request, paths=(), languages=())))
     if files is None or not words:
         return True
+
     texts = FileTexts(work.context)
     lowered = [word.casefold() for word in words]
     for repository, path in files:
@@ -138,6 +144,7 @@ def are_absent(work: Work, words: Sequence[str]) -> bool:
             text = "\n".join(texts.lines(target, path)).casefold()
             if any(word in text for word in lowered):
                 return False
+
     return True
 
 
@@ -146,6 +153,7 @@ def has_unparsed_part(work: Work) -> bool:
     files = files_of(work, LANGUAGES)
     if files is None:
         return True
+
     texts = FileTexts(work.context)
     byte_count = 0
     for repository, path in files:
@@ -155,6 +163,7 @@ def has_unparsed_part(work: Work) -> bool:
             return True
         if target is None:
             continue
+
         # Of a tree with errors, the rest is in the table; what the errors hide is in none.
         work.inquiry.context.cancellation.check()
         # Without its last newline, the grammar of Go finds an error.
@@ -164,6 +173,7 @@ def has_unparsed_part(work: Work) -> bool:
         is_read = byte_count <= MAX_PARSED_BYTES
         if has_errors(language, data, max_seconds=_MAX_PARSE_SECONDS) if is_read else language in _WITH_MACROS:
             return True
+
     return any(head.has_macro for head in _read_class_heads(work).values())
 
 
@@ -176,6 +186,7 @@ def _read_class_heads(work: Work) -> dict[Location, ClassHead]:
         work.inquiry.context.cancellation.check()
         for head in [] if target is None else read_class_heads(texts.lines(target, path)):
             heads[repository, path, head.line] = head
+
     return heads
 
 
@@ -195,14 +206,17 @@ def confirm_subclasses(work: Work, fact: Fact) -> None:
     if files is None or table is None or table.total > len(table.rows):
         fact.is_least = True
         return
+
     line_numbers: dict[tuple[str, str], set[int]] = {}
     for row in table.rows:
         line_numbers.setdefault((row[0], row[1]), set()).add(row[2])
+
     texts = FileTexts(work.context)
     types = {(row[0], row[1], row[3]) for row in table.rows}
     for repository, path in files:
         if language_of(path) not in PROGRAMMING_LANGUAGES:
             continue
+
         work.inquiry.context.cancellation.check()
         for number, line in code_lines(texts, work, repository, path):
             if len(line) > _MAX_LINE or word.search(line) is None or number in line_numbers.get((repository, path), ()):
@@ -219,6 +233,7 @@ def _subject_with_base(line: str, path: str, word: re.Pattern[str]) -> str:
     match = _DECLARING.match(line)
     if match is None:
         return ""
+
     text = without_brackets(re.split(r"\s//|\s#\s", match["rest"])[0].replace("->", "  "), "<>").partition("{")[0]
     if match["keyword"] == "impl":
         trait, separator, subject = text.partition(" for ")
@@ -230,11 +245,14 @@ def _subject_with_base(line: str, path: str, word: re.Pattern[str]) -> str:
             return ""
         name = re.search(r"(\w+)\s*(?:where\b.*)?$", subject.strip())
         return (name[1] if name is not None else subject) if separator and word.search(trait) else ""
+
     if not path.endswith((".py", ".pyi")):
         text = without_brackets(text, "()")
+
     declaration = re.match(r"(?:\s*\[\[[^\]]*\]\]|\s+[A-Z_]+(?=\s+\w))*\s+(?:\w+(?:\.|::))*(\w+)(.*)", text)
     if declaration is None or text.rstrip().endswith(";"):
         return ""
+
     bases = re.split(r"\bwhere\b", declaration[2])[0]
     return (
         declaration[1] if re.search(r"[:(<]|\b(?:extends|implements|with|on)\b", bases) and word.search(bases) else ""
@@ -257,6 +275,7 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         return True
     if request.relation in {"inherit", "contain", "call"} or not fact.tables or fact.tables[0].title != "Definitions":
         return True
+
     table = fact.tables[0]
     indexed_lines = {(row[0], row[1], row[2]) for row in table.rows}
     kinds = request.symbol_kinds
@@ -275,11 +294,13 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         }
         sure = indexed_lines & keyword_lines | macro_heads.keys()
         fact.number, fact.repositories = len(sure), Counter(repository for repository, _, _ in sure)
+
         if macro_heads.keys() - indexed_lines:
             fact.sentences.append(
                 "Classes with a macro before their names are certain, too, although grammars don't read them."
             )
             fact.tables[0] = _with_heads(work, table, sure, macro_heads)
+
     return bool(fact.number)
 
 
@@ -292,4 +313,5 @@ def _with_heads(work: Work, table: Rows, sure: Collection[Location], heads: Mapp
         target = work.inquiry.pins.of(repository)
         citation = CitedLine(repository, target.commit if target is not None else "", path, line)
         longer.add(rows[repository, path, line], citation)
+
     return longer

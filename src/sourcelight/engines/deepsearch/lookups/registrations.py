@@ -45,6 +45,7 @@ def find_registrations(
         candidate = _registration_at(work, texts, target, row["path"], row["line_number"], name, heads, notes)
         if candidate is not None:
             candidates.append(candidate)
+
     defaults = [candidate for candidate in candidates if candidate.verb == "is"]
     return defaults or candidates
 
@@ -64,9 +65,11 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     name_match = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
     if name_match is None:
         return None
+
     call = _call_around(lines, line - 1, name_match.start())
     if call is None:
         return None
+
     callee, call_line, column, is_bracketed = call
     if is_bracketed:
         read = read_parameters(lines, call_line, column, path)
@@ -75,33 +78,40 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
         arguments, last_line = read
     else:
         arguments, last_line = _bare_arguments(lines, call_line, column, path), line
+
     # A quote of more lines proves nothing that a reader can check.
     if last_line - call_line > 30:
         return None
+
     quote = texts.evidence(target, path, call_line + 1, last_line, "definition", 1.0, (callee,))
     position = next((index for index, argument in enumerate(arguments) if _is_name(argument.text, name)), None)
     if position is None:
         return None
+
     subject = f"The default of {code(name)}"
     for argument in arguments:
         keyword = re.match(r"(?:default|default_value|defaultValue)\s*(?:=(?!=)|:|=>)\s*(\S.*)$", argument.text)
         if keyword is not None and position == 0:
             return ValueCandidate(keyword[1], subject, path, [quote], rank_of(path), target.repository.name)
+
     flag = _FLAGS.match(callee)
     if flag is not None and path.endswith(".go"):
         index = position + (2 if flag["short"] else 1)
         if position == (1 if flag["var"] else 0) and index < len(arguments):
             return ValueCandidate(arguments[index].text, subject, path, [quote], rank_of(path), target.repository.name)
+
     if _SETTERS.match(callee) and position == 0 and len(arguments) == 2:
         return ValueCandidate(
             arguments[1].text, code(name), path, [quote], rank_of(path), target.repository.name, "is set to"
         )
+
     if callee not in {"set", "get", "put"} and is_bracketed:
         head = _default_parameter(work, texts, target, callee, heads, notes)
         if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
             return ValueCandidate(
                 arguments[head[0]].text, subject, path, [quote, head[1]], rank_of(path), target.repository.name
             )
+
     return None
 
 
@@ -130,11 +140,14 @@ def _call_around(lines: Sequence[str], line: int, column: int) -> tuple[str, int
                     name = re.search(r"([A-Za-z_$][\w$]*)\s*$", text[:position])
                     return (name[1], number, position + 1, True) if letter == "(" and name is not None else None
                 depth -= 1
+
             position -= 1
+
         if number == line:
             bare = re.match(r"\s*(?:[\w.]+\.)?([A-Za-z_]\w*)\s+$", text[:column])
             if bare is not None and depth == 0:
                 return bare[1], number, column, False
+
     return None
 
 
@@ -158,20 +171,24 @@ def _default_parameter(
     key = target.repository.key, callee
     if key in heads:
         return heads[key]
+
     # Before the search, so that a name without a definition is searched once.
     heads[key] = None
     for location in find_definitions(work, callee, "", notes, []):
         if location.target.repository.key != target.repository.key:
             continue
+
         read = parameters_of(
             texts.lines(location.target, location.path), callee, location.definition.line, location.path
         )
         if read is None:
             continue
+
         for index, parameter in enumerate(read[0]):
             if DEFAULT_NAMES.match(parameter.name or parameter.text):
                 line = location.definition.line
                 evidence = texts.evidence(location.target, location.path, line, read[1], "definition", 1.0, (callee,))
                 heads[key] = index, evidence
                 return heads[key]
+
     return None

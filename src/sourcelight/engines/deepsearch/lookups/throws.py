@@ -40,18 +40,22 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     for row in run_searches(work, queries, notes):
         if row["type"] == "content" and language_of(row["path"]) in PROGRAMMING_LANGUAGES:
             (rows if is_code(row) else other_rows).append(row)
+
     texts = FileTexts(work.context)
     exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
     pattern = re.compile(rf"\b{_KEYWORD}\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}")
     throwing = [row for row in rows if _throws(work, texts, row, pattern)]
+
     # What is left out belongs into the sentence, or its number is another one than a reader counts.
     scope = "outside of tests and examples " if any(_throws(work, texts, row, pattern) for row in other_rows) else ""
     # What only tests and examples throw is an answer, too, if the sentence says so.
     if not throwing:
         scope, rows = "in tests and examples ", other_rows
         throwing = [row for row in rows if _throws(work, texts, row, pattern)]
+
     if not throwing:
         return None
+
     stated = {(row["repository"], row["path"], row["line_number"]) for row in throwing}
     least = "at least " if _lines_with_keyword(work, texts, rows, simple, exception) - stated else ""
     finding = _state_throws(work, texts, simple, throwing, f"{scope}on {least}")
@@ -82,6 +86,7 @@ def _state_throws(work: Work, texts: FileTexts, name: str, rows: list[dict[str, 
     locations = list(dict.fromkeys(location_in(row, holder) for row, holder in detailed))
     files = count_of(len({(row["repository"], row["path"]) for row in rows}), "file")
     verb = "raised" if rows[0]["path"].endswith(_RAISING) else "thrown"
+
     # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
     text = f"{code(name)} is {verb} by name {scope}{count_of(len(rows), 'line')} of {files}"
     text += f"{', such as in' if len(locations) > MAX_NAMED else ':'} {join_words(locations[:MAX_NAMED])}"
@@ -108,6 +113,7 @@ def _throws(work: Work, texts: FileTexts, row: Mapping[str, Any], pattern: re.Pa
     for line in above:
         blanked = _STRINGS.sub('""', line)
         before = f"{before} {blanked}" if re.search(r"(?:\b(?:throw|raise|new)|[(?:,])$", blanked) is not None else ""
+
     line = _blank_comments(lines, number, row["path"]) if lines else row["line"]
     text = f"{before} {_STRINGS.sub(chr(34) * 2, line.strip())}"
     return pattern.search(text) is not None and pattern.search(before) is None

@@ -49,10 +49,12 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         if notes or _has_tests_beside_code(work, notes):
             return None
         return _state_no_tests(simple, queries)
+
     texts = FileTexts(work.context)
     using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
         return None
+
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
     first_uses = _first_uses(work, texts, using, simple)
@@ -99,6 +101,7 @@ def _first_uses(
     first_uses: dict[tuple[str, str], tuple[Mapping[str, Any], str]] = {}
     for row, holder in uses:
         first_uses.setdefault((row["path"], holder), (row, holder))
+
     return list(first_uses.values())
 
 
@@ -119,6 +122,7 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     texts = FileTexts(work.context)
     defining = {(location.target.repository.name, location.path) for location in locations}
     word = re.escape(simple)
+
     # An annotation, a call, a member, a type with parameters or a literal: what text in prose is not.
     usage_pattern = re.compile(
         rf"(?<![\w$])(?:@{word}\b|{word}\s*[(<{{]|{word}(?:\.|::)\w|new\s+{word}\b|[=(,:]\s*&?{word}\s*[,)\]}};]|{word}!)"
@@ -135,22 +139,28 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
         )
         if usage_pattern.search(line) is None or IMPORT.match(line) or is_definition:
             continue
+
         is_document = DOCUMENTS.search(row["path"]) is not None
         if (is_document and (_LOGS.search(row["path"]) or not _is_in_code_block(work, texts, row))) or (
             not is_document and COMMENT.match(line)
         ):
             continue
+
         using.append(row)
+
     if not using:
         return None
+
     using.sort(key=lambda row: (_example_rank(row["path"]), row["path"].count("/"), row["path"], row["line_number"]))
     firsts: dict[str, dict[str, Any]] = {}
     for row in using:
         firsts.setdefault(row["path"], row)
+
     first_rows = list(firsts.values())
     row = first_rows[0]
     line = row_evidence(work, texts, row)
     location_text = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
+
     # The line is shown, so that a reader sees whether another thing of this name is meant.
     text = f"A line that uses the name {code(simple)} is in {location_text}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
@@ -240,8 +250,10 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
             continue
         value = re.sub(r"(?:^|\s)[#;].*$", "", row["line"][match.end() :]).strip().rstrip(",").strip()
         values.append((value, row))
+
     if not values or any(not value or value.endswith(_OPENED) for value, _ in values):
         return None
+
     values.sort(
         key=lambda entry: (
             rank_of(entry[1]["path"]) > 1,
@@ -256,6 +268,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
         repository_text = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
         text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
+
     displayed_statements = statements[:MAX_NAMED]
     verb = (
         "is set to"
@@ -342,6 +355,7 @@ def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEv
     definitions = texts.definitions(target, row["path"])
     line = row["line_number"]
     units = list(definitions.definitions()) if definitions is not None else []
+
     # What follows the function around the line is about something else.
     around = definition_around(work, texts, row, lambda definition: definition.kind in FUNCTIONS)
     first_line, last_line = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
@@ -350,6 +364,7 @@ def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEv
     )
     if end - start >= _AROUND_LINES:  # a long list or call is one unit: keep the lines around this one
         start, end = max(start, line - 2), min(end, line + 6)
+
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
 
 

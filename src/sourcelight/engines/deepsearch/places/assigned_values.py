@@ -73,6 +73,7 @@ def find_values(
     )[:_MAX_WORDS]
     if not terms:
         return
+
     total = sum(subject.weights[term] for term in terms)
     exact = frozenset(name for name in names if len(name) > 1)
     words = [escape_regexp(term) for term in terms]
@@ -80,6 +81,7 @@ def find_values(
     pair = rf"{any_word}\w*?{any_word}\w*" if len(words) > 1 else rf"{any_word}\w*"
     if exact:
         pair = f"(?:{'|'.join(escape_regexp(name) for name in sorted(exact))})"
+
     scored: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     for pattern in dict.fromkeys((pair, rf"{any_word}\w*")):
         query = rf"case:no type:file /{pattern}[\"'\]]?(?:\s*:\s*[\w.<>\[\]?*&|, ]+)?\s*(?:=|:|\{{|\s[\d\"'])\s*\S/"
@@ -87,6 +89,7 @@ def find_values(
         scored += _rank(subject, rows[:_MAX_ROWS], total, exact, least)
         if any(-order[0] >= _CERTAIN for order, _ in scored):
             break
+
     scored.sort(key=lambda item: item[0])
     lines = {(row["repository"], row["path"], row["line_number"]): row for _, row in reversed(scored)}
     yield from ((row, _reason(subject, row["line"] or "", row["path"])) for row in reversed(lines.values()))
@@ -102,6 +105,7 @@ def _reason(subject: Subject, line: str, path: str) -> str:
     for match in _KEY.finditer(line[:_MAX_CHARACTERS]):
         before = line[: match.start()]
         is_in_text = any(before.count(mark) % 2 for mark in "\"'`")
+
         # A blank sets a value behind a keyword or at the beginning of a line; elsewhere it separates arguments.
         is_assigned = match["sign"].strip() or _BEFORE_KEY.fullmatch(before) is not None
         # A role of reStructuredText, as in :class:`Name`, is no name.
@@ -109,8 +113,10 @@ def _reason(subject: Subject, line: str, path: str) -> str:
         has_words = bool(subject.terms_in(match["key"])) and not is_role
         if subject.asks_default:
             has_words = has_words and named_terms <= subject.terms_in(match["key"]) | of_path
+
         if not is_in_text and is_assigned and has_words and _LITERAL.match(match["value"]) is not None:
             return "sets a value"
+
     words = [word for word in dict.fromkeys(re.findall(r"\w{3,}", subject.text)) if _is_asked(subject, word)]
     present = [code(word) for word in words if word.casefold() in line.casefold()][:_MAX_WORDS]
     return f"contains {join_words(present)}" if present else ""
@@ -145,15 +151,18 @@ def _score(subject: Subject, match: re.Match[str], total: float, exact: frozense
     is_literal = _LITERAL.match(value) is not None
     if key not in exact and _OF_LANGUAGE.fullmatch(key) is not None:
         return 0.0
+
     is_change = match["sign"] == "=" and owner.lower() not in {"", "self", "this", "@", "cls"}
     malus = _CHANGE if is_change else 0.0
     if key in exact:
         return _EXACT_NAME + (_LITERAL_VALUE if is_literal else 0.0) - malus
+
     present = subject.terms_in(key)
     surrounding_terms = (subject.terms_in(owner) | of_path) - present
     share = sum(subject.weights[term] for term in present if term not in _FRAME) / total
     if not share:
         return 0.0
+
     parts = [part for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", key) if len(part) > 1]
     unasked = [part for part in parts if not subject.terms_in(part) and stem(part.lower()) not in _FRAME]
     precision = 1.0 - len(unasked) / max(len(parts), 1)

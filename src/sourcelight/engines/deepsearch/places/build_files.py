@@ -115,6 +115,7 @@ def find_settings(work: Work, texts: FileTexts, subject: Subject) -> list[BuildL
     if subject.asks_version:
         weights = {term: weight for term, weight in subject.weights.items() if term not in _GENERIC}
         subject = replace(subject, weights=weights or subject.weights)
+
     rows = [
         row for row in run_searches(work, make_queries(work, f"type:path file:{quote_value(FILES)}"), []) if row["path"]
     ]
@@ -129,6 +130,7 @@ def find_settings(work: Work, texts: FileTexts, subject: Subject) -> list[BuildL
         if target is None or (_LOCKS.search(row["path"]) and not is_named):
             continue
         lines += _lines_of(texts, target, row["path"], subject, is_named=is_named)
+
     lines.sort(key=lambda line: (-line.score, line.path.count("/"), line.path, line.line))
     return lines
 
@@ -142,6 +144,7 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
     lines = texts.lines(target, path)
     if (len(lines) > _MAX_LINES or (path.endswith(".json") and len(lines) > _MAX_JSON)) and not is_named:
         return
+
     malus = 0.06 * min(path.count("/"), 4) + (0.35 if rank_of(path) > 1 else 0.0)
     bonus = 0.5 if is_named else 0.0
     has_tables = path.endswith((".toml", ".ini", ".cfg", ".conf", ".editorconfig"))
@@ -152,8 +155,10 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
         if not text:
             context.comment = set()
             continue
+
         if text not in terms_by_text:
             terms_by_text[text] = subject.terms_in(text)
+
         terms = terms_by_text[text]
         if text.startswith(("#", "//", ";", "<!--", "*")) and not text.startswith("#define"):
             context.comment |= terms
@@ -161,9 +166,11 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
         if has_tables and _TABLE.fullmatch(text):
             context.begin_table(text, terms)
             continue
+
         indent = len(line) - len(line.lstrip())
         context.end_blocks(indent)
         following = lines[number].strip()[:_MAX_CHARACTERS] if number < len(lines) else ""
+
         # A list of versions has them on the lines below.
         is_version = _VERSION.search(text) is not None or (
             bool(terms) and text.endswith(("(", "[")) and _VERSION.search(following) is not None
@@ -176,10 +183,12 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
             opening_malus = _OF_OPENING if opens_block and not is_version else 0.0
             score = score - malus - opening_malus + bonus
             yield BuildLine(target, path, number, score, is_version, context.opening)
+
         if opens_block:
             # A description beside a value says what the value is for.
             block_terms = terms | context.comment | _describe_block(lines, number, indent, subject)
             context.blocks.append(_Block(indent, block_terms, text))
+
         context.comment = set()
 
 
@@ -239,9 +248,11 @@ def _score(subject: Subject, text: str, terms: set[str], context: _Context, *, i
     is_default = subject.asks_default and _DEFAULT.match(text) is not None
     if not terms and not (enclosing and (is_version or is_default)):
         return 0.0
+
     # The subject itself must be there: "version" alone is in every manifest.
     if not ((terms | enclosing) - _GENERIC):
         return 0.0
+
     share = (
         subject.share_of(terms)
         + (1.0 if is_default else _IN_CONTEXT) * subject.share_of(enclosing - terms)
@@ -250,12 +261,15 @@ def _score(subject: Subject, text: str, terms: set[str], context: _Context, *, i
     )
     if subject.asks_version and not is_version:
         share *= 0.6
+
     key = _KEY.match(text)
     parts = _PARTS.findall(key["key"]) if key is not None else []
     if parts:
         share *= 1.0 - _IMPRECISE + _IMPRECISE * sum(bool(subject.terms_in(part)) for part in parts) / len(parts)
+
     if subject.asks_version and is_version and _SAYS_VERSION.search(text) is not None:
         share += 0.2
+
     return share + (0.1 if _WITH_VALUE.search(text) else 0.0) + (_OF_DEFAULT if is_default else 0.0)
 
 
@@ -293,9 +307,11 @@ def find_own_version(work: Work) -> list[BuildLine]:
             or _KEY_OF_VERSION.search(text[:_MAX_CHARACTERS]) is None
         ):
             continue
+
         is_manifest = re.search(FILES, row["path"]) is not None
         if not is_manifest and re.search(_VERSION_FILES, row["path"]) is None:
             continue
+
         score = (
             1.2
             - 0.15 * row["path"].count("/")
@@ -304,5 +320,6 @@ def find_own_version(work: Work) -> list[BuildLine]:
         )
         score -= 0.2 if "/.github/" in f"/{row['path']}" or row["path"].startswith(".") else 0.0
         lines.append(BuildLine(target, row["path"], row["line_number"], score, is_version=True))
+
     lines.sort(key=lambda line: (-line.score, line.path, line.line))
     return lines

@@ -55,11 +55,13 @@ def find_places(work: Work, texts: FileTexts, question: RankQuery, idf: Mapping[
         return []
     if asks_own_version(subject, work.names):
         return _show_lines(texts, find_own_version(work))
+
     settings = find_settings(work, texts, subject) if may_be_built(subject) else []
     least = _MIN_VERSION if subject.asks_version else _MIN_SETTING
     best = [line for line in settings if line.score >= least and (line.is_version or not subject.asks_version)]
     if best:
         return _show_lines(texts, best)
+
     # "How many classes" counts, "how many retries by default" asks for a value.
     is_value = subject.asks_default or (subject.asks_value and _COUNTS.match(subject.text) is None)
     return _passages(texts, work, find_values(work, subject, question.names, _MIN_VALUE)) if is_value else []
@@ -69,11 +71,13 @@ def _find_named(work: Work, texts: FileTexts, subject: Subject, files: Sequence[
     """Return the lines with the names of a question: variables of the environment, two to compare, or one."""
     if asks_environment(subject.text):
         return _passages(texts, work, find_environment(work, subject))
+
     if compared := names_to_compare(subject.text)[:PLACES]:
         rows_by_name = (find_named(work, texts, replace(subject, relation="define", name=name)) for name in compared)
         heads = [head for rows in rows_by_name if (head := next(iter(rows), None)) is not None]
         if len(heads) > 1:
             return _passages(texts, work, heads)
+
     return _passages(texts, work, find_named(work, texts, subject, files)) if subject.relation else []
 
 
@@ -100,6 +104,7 @@ def _passages(texts: FileTexts, work: Work, rows: Iterable[tuple[Mapping[str, An
         passages.append(_passage(texts, target, row["path"], row["line_number"], reason))
         if len(passages) == PLACES:
             break
+
     return passages
 
 

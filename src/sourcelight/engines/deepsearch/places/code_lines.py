@@ -55,6 +55,7 @@ def find_named(
         simple = simple.removesuffix("s")
         queries = make_queries(work, f"case:yes type:file /{_word(simple)}/")
         rows = [row for row in run_searches(work, queries, []) if row["type"] == "content"]
+
     rank = _RANKS[subject.relation](simple)
     ranked = []
     for row in rows[:_MAX_ROWS]:
@@ -64,6 +65,7 @@ def find_named(
             continue
         if len(line) > _MAX_CHARACTERS or (DOCUMENTS.search(row["path"]) and subject.relation != "define"):
             continue
+
         is_head = _is_head(work, texts, row, simple)
         order = rank(line, is_head)
         if order is not None:
@@ -75,6 +77,7 @@ def find_named(
             )
             is_elsewhere = not any(row["path"].endswith(file) for file in files)
             ranked.append(((is_elsewhere, is_prose, order, rank_of(row["path"]), row["path"], row["line_number"]), row))
+
     ranked.sort(key=lambda item: item[0])
     yield from ((row, _reason(subject.relation, simple, row)) for _, row in ranked)
 
@@ -95,6 +98,7 @@ def find_environment(work: Work, subject: Subject) -> Iterator[tuple[dict[str, A
         share = subject.share_of(subject.terms_in(line)) + subject.share_of(subject.terms_in(names))
         if names and subject.terms_in(names):
             ranked.append(((-round(share, 3), row["path"], row["line_number"]), row))
+
     ranked.sort(key=lambda item: item[0])
     yield from ((row, "reads the environment") for _, row in ranked)
 
@@ -120,11 +124,14 @@ def _is_head(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) ->
         re.search(rf"(?:\(|<|:|\bextends\b|\bimplements\b|\bfor\b).*(?<!\w){re.escape(name)}(?!\w)", line) is None
     ):
         return True
+
     if re.search(_PROTOTYPE.format(name=re.escape(name)), line) is not None:
         return True
+
     target = work.inquiry.pins.of(row["repository"])
     if target is not None and definition_at(texts, target, row["path"], name, row["line_number"]) is not None:
         return True
+
     define = reader_of(language_of(row["path"]), name)
     return define is not None and define(line) is not None
 

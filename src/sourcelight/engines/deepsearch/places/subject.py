@@ -207,6 +207,7 @@ def read_subject(text: str, question: RankQuery, idf: Mapping[str, float]) -> Su
     weights = {term: weight for term, weight in weights.items() if term not in _NOISE} or weights
     if _DEFAULT.search(text) is not None:
         weights.setdefault("default", rarest / 2)
+
     aliases = {
         stem(alias): stem(word)
         for word in re.findall(r"[a-z]+", text.lower())
@@ -217,10 +218,12 @@ def read_subject(text: str, question: RankQuery, idf: Mapping[str, float]) -> Su
         if re.search(rf"\b{quantity}\b", text, re.IGNORECASE):
             weights["~quantity"] = rarest / 2
             aliases |= {stem(noun): "~quantity" for noun in nouns if stem(noun) not in weights}
+
     if re.search(r"\btest\w*\s+(?:framework|library|runner)", text, re.IGNORECASE):
         weights = {term: weight for term, weight in weights.items() if term != "test"}
         weights["framework"] = rarest
         aliases |= {stem(name): "framework" for name in _TEST_FRAMEWORKS}
+
     relation, name = "", ""
     for kind, pattern in _FORMS:
         match = pattern.search(text)
@@ -231,6 +234,7 @@ def read_subject(text: str, question: RankQuery, idf: Mapping[str, float]) -> Su
         if is_name(name_text, text, of_code=kind != "use"):
             relation, name = kind, name_text
             break
+
     asks_value, asks_default = _VALUE.search(text) is not None, _DEFAULT.search(text) is not None
     return Subject(text, weights, relation, name, _VERSION.search(text) is not None, asks_default, asks_value, aliases)
 
@@ -278,10 +282,12 @@ def mark_hyphenated(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     tokens = list(dict.fromkeys(match[0] for match in _HYPHENATED.finditer(text)))[:_MAX_TOKENS]
     if not tokens:
         return inquiry
+
     work = Work(FactRequest("lookup"), inquiry, emit)
     names = frozenset(token for token in tokens if _is_name_of_code(work, token))
     if not names:
         return inquiry
+
     return inquiry.with_words(_HYPHENATED.sub(lambda match: code(match[0]) if match[0] in names else match[0], text))
 
 
@@ -299,5 +305,6 @@ def _has_name(row: Mapping[str, Any], token: str) -> bool:
         return re.match(rf"[\s{{,-]*[\"']?{re.escape(token)}[\"']?\s*[:=]", line) is not None
     if language not in HYPHENATED_LANGUAGES or COMMENT.match(line) is not None:
         return False
+
     bare = re.sub(r"(?:^|\s)[#;].*", "", _QUOTED_TEXTS.sub('""', line))
     return re.search(whole_name(token, language), bare) is not None

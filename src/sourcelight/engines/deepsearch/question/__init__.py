@@ -38,16 +38,20 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.deepsearch.question import scope
 
         return getattr(scope, name)
+
     if name in {"asks_for_facts", "read_request"}:
         from sourcelight.engines.deepsearch.question import reading
 
         return getattr(reading, name)
+
     if name == "FactRequest":
         from sourcelight.engines.deepsearch.question import request
 
         return request.FactRequest
+
     if name in __all__:
         from sourcelight.engines.deepsearch.question import intents
 
         return getattr(intents, name)
+
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

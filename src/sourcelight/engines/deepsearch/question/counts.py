@@ -92,12 +92,15 @@ class CountReader:
         marked_text = self.marked_text
         marked_text.text = CODE_LINES.sub(" lines in ", marked_text.text)
         many, list_match = MANY.search(marked_text.text), LIST.search(marked_text.text)
+
         # "Total" may occur with "how many", which describes the subject better.
         many = many or TOTAL.search(marked_text.text)
         trigger = many or list_match
+
         # "What directory does it serve by default" asks for a value.
         if trigger is None or (many is None and _DEFAULT_OF.search(marked_text.text) is not None):
             return None
+
         self.fields["is_list"] = many is None
         # Before the noun is read, since "TODOs" would be an unknown one. It shifts the text, so the trigger is searched
         # again.
@@ -106,12 +109,15 @@ class CountReader:
         trigger = pattern.search(marked_text.text) or trigger
         marked_text.text = f"{marked_text.text[: trigger.start()]} · {marked_text.text[trigger.end() :]}"
         kind = self._kind(trigger)
+
         # "How much Go is there" means lines of that language.
         if kind is None and trigger[0].lower() == "how much" and "⟨G" in marked_text.text:
             kind = "lines"
+
         # "How many `foo`?" without a noun counts the text itself.
         if kind is None and not self.fields["is_list"] and re.search(TERMS, marked_text.text):
             kind = "occurrences"
+
         if kind is None and not self.fields["is_list"]:
             # "How many connections are there by default" asks for a value, and nothing to count.
             return None if _BY_DEFAULT.search(marked_text.text) is not None else {"kind": "unknown"}
@@ -119,11 +125,14 @@ class CountReader:
             return None
         if kind == "other":
             return {**self.fields, "kind": "unsupported", "subject": self.noun}
+
         self._set_kind(kind)
         self._relate()
+
         # Grouped by something, but of what? The ranking then finds places that explain it.
         if self.fields.get("group") and self.fields["kind"] == "occurrences" and not self.fields.get("terms"):
             return None
+
         return self._of_file_kind()
 
     def _of_file_kind(self) -> dict[str, Any]:
@@ -131,11 +140,13 @@ class CountReader:
         word = self.noun.lower()
         if _kind_of(word) != "files" or word in {"file", "files"}:
             return self.fields
+
         scope = take_paths(
             self.marked_text, self.paths, of_history=self.fields["kind"] in {"commits", "authors", "changed_lines"}
         )
         for name, value in scope.items():
             self.fields[name] = (*self.fields.get(name, ()), *value) if isinstance(value, tuple) else value
+
         if "header" in word and not self.fields.get("paths"):
             self.fields["paths"] = (PathScope(self.noun, HEADERS, "*.{h,hh,hpp,hxx}", is_file=True, exists=False),)
         elif "notebook" in word and not self.fields.get("languages"):
@@ -143,6 +154,7 @@ class CountReader:
         elif "header" in word or not self.fields.get("languages"):
             # Paths are alternatives, so "headers in src" can't require both; "headers" is named as not applied.
             self.marked_text.text += f" · {self.marked_text.add(Mark('N', word, self.noun))} "
+
         return self.fields
 
     def _todo(self, match: re.Match[str]) -> str:
@@ -152,6 +164,7 @@ class CountReader:
         name = " or ".join(self.marked_text.add(Mark("N", word, word)) for word in markers)
         if not (match["noun"] or match["many"]):
             return f" {name} "
+
         if re.search(
             r"\b(?:with|contain\w*|have|has|most|mention\w*|more than|at least|than)\s+(?:the\s+|\d+\s+|most\s+)*$",
             self.marked_text.text[: match.start()],
@@ -164,6 +177,7 @@ class CountReader:
                 )
                 else f" {name} lines "
             )
+
         return f" lines with {name} "
 
     def _kind(self, trigger: re.Match[str]) -> str | None:
@@ -173,6 +187,7 @@ class CountReader:
             return "occurrences"
         if trigger_text.startswith(("how big", "how large", "how long")):
             return "lines"
+
         group = take_group(self.marked_text, is_list=bool(self.fields["is_list"]))
         self.fields |= group
         kind: str | None = group.get("kind") or self._head(trigger.start())
@@ -186,18 +201,22 @@ class CountReader:
             skip = SKIPPED if kind is None else SAME
             while (skipped := skip.match(text, position)) is not None and skipped.end() > position:
                 position = skipped.end()
+
             noun = HEAD.match(text, position)
             if noun is None and kind is None and (described := ADJECTIVE.match(text, position)) is not None:
                 # "Public functions": the adjective stays in the text, and is named as not applied.
                 noun = HEAD.match(text, described.end())
+
             if noun is None:
                 break
+
             word = noun["noun"].lower()
             # Some nouns are verbs, too: in "files import `os`", the second one isn't counted.
             if kind is not None and word in VERBS and FOLLOWED.match(text, noun.end()):
                 break
             if kind == "lines" and kind_of_noun(noun) == "other":
                 break
+
             noun_kind = kind_of_noun(noun)
             position = noun.end()
             if kind == "tests" and noun_kind == "files":
@@ -207,10 +226,13 @@ class CountReader:
             # The earlier noun narrows the later one, so it goes back into the text as a condition.
             elif kind not in {None, noun_kind} and (kind, noun_kind) not in TOGETHER:
                 text = text[:before] + self.noun + text[before + len(self.noun) :]
+
             self.noun, kind = noun["noun"], noun_kind
             before = noun.start("noun")
+
             # Blanks of the same length, so that positions in the text stay valid.
             text = text[:before] + " " * (noun.end() - before) + text[noun.end() :]
+
         self.marked_text.text = text
         return kind
 
@@ -231,6 +253,7 @@ class CountReader:
                     break
                 fields["symbol_kinds"] = (*fields["symbol_kinds"], next_kind)
                 marked_text.text = marked_text.text[next_noun.end() :]
+
         if (
             fields["kind"] in {"commits", "authors"}
             and marked_text.remove(
@@ -263,6 +286,7 @@ class CountReader:
     def _use(self, relation: str, match: re.Match[str] | None, text: str | None = None) -> bool:
         if match is None:
             return False
+
         terms_text = text or match["terms"]
         self.fields |= {
             "relation": relation,
@@ -277,13 +301,16 @@ class CountReader:
                 match = pattern.search(self.marked_text.text)
                 if match is None:
                     continue
+
                 groups = match.groupdict()
                 self.marked_text.remove(pattern)
                 if groups.get("listed"):
                     terms = read_terms(self.marked_text, groups["listed"])
                     self.fields |= {"relation": relation, "terms": terms, "every": is_every(groups["listed"])}
                     return True
+
                 return self._use(relation, match, groups.get("terms") or groups.get("bare"))
+
         return False
 
     def _lacking(self) -> tuple[Term, ...]:
@@ -306,12 +333,14 @@ class CountReader:
         ):
             if (match := self.marked_text.remove(pattern)) is not None:
                 return self._use(relation, match)
+
         return False
 
     def _import(self, pattern: re.Pattern[str]) -> bool:
         match = self.marked_text.remove(pattern)
         if match is None:
             return False
+
         self.fields |= {
             "relation": "import",
             "terms": read_modules(self.marked_text, match["terms"]),
@@ -327,6 +356,7 @@ class CountReader:
         fields |= take_paths(marked_text, self.paths, of_history=True)
         if fields["kind"] == "commits":
             fields |= take_messages(marked_text)
+
         marked_text.remove(CHANGE)
         marked_text.remove(MADE)
 
@@ -338,8 +368,10 @@ class CountReader:
                 self.marked_text.remove(INHERIT)
                 self._use("inherit", match, match["terms"] or match["of"])
                 return
+
         if self._read_name():
             return
+
         if (
             set(self.fields["symbol_kinds"]) & {"method", "field", "constructor"}
             and (match := MEMBER.search(self.marked_text.text)) is not None
@@ -347,10 +379,12 @@ class CountReader:
             self.marked_text.remove(MEMBER)
             self._use("member", match, match["first"] or match["second"] or match["third"])
             return
+
         call = next((match for pattern in CALL if (match := pattern.search(self.marked_text.text)) is not None), None)
         if call is not None:
             self._content()
             return
+
         self.marked_text.remove(DEFINE)
 
     def _graph(self) -> None:
@@ -364,30 +398,37 @@ class CountReader:
         fields, marked_text = self.fields, self.marked_text
         if self._imports_or_has():
             return
+
         pattern = IS_DEFINED if IS_DEFINED.search(marked_text.text) is not None else DEFINES
         if (match := marked_text.remove(pattern)) is not None:
             self._use("define", match)
             return
+
         if fields["kind"] == "files" and self._read_name():
             # An empty name means any name, so it isn't a condition.
             if fields["relation"] == "name" and fields["terms"][0].text == "":
                 fields.pop("relation")
             return
+
         authors = take_authors(marked_text)
         if authors:
             fields["authors"] = authors
             marked_text.remove(r"\b(?:commits?|changes)\b")
+
         if CHANGE.search(marked_text.text) is not None and not self._has_terms():
             marked_text.remove(CHANGE)
             fields["relation"] = "change"
             return
+
         if fields["kind"] == "languages":
             marked_text.remove(r"\b(?:use[ds]?|written|spoken|programmed)\b")
+
         # "But not" before a plain negation, because its "not" would negate the whole condition.
         if lacking := self._lacking():
             self._content()
             fields["lacking"] = lacking
             return
+
         negation = NEGATION.search(marked_text.text)
         before = marked_text.text
         if negation is not None:
@@ -396,9 +437,11 @@ class CountReader:
             # "Files without `x`" loses its verb with the negation, so one is put in for the patterns below.
             verb = " contain " if is_verb else " "
             marked_text.text = f"{marked_text.text[: negation.start()]} · {verb}{marked_text.text[negation.end() :]}"
+
         if self._content():
             fields["is_negated"] = negation is not None
             return
+
         # Nothing was negated, so the word stays, and is named as not applied.
         marked_text.text = before
         marked_text.remove(DEFINE)
@@ -413,6 +456,7 @@ class CountReader:
                 self.fields["is_negated"] = True
                 return True
             self.marked_text.text = before
+
         return self._import(INCLUDE) or self._import(IMPORT) or self._having()
 
     def _having(self) -> bool:
@@ -435,15 +479,19 @@ class CountReader:
             fields["kind"] = "commits"
             self._commits()
             return
+
         is_call = self.noun.lower().startswith(("call", "invocation"))
         if is_call and self._use_terms("call", rf"(?i)\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)"):
             return
+
         if fields["kind"] == "occurrences" and self._use_terms(
             "contain", rf"(?i)\s(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|(?!the\b|a\b)\w+)"
         ):
             return
+
         if self._content():
             return
+
         if fields["kind"] == "lines" and not self._changed_lines():
             self._use_terms("contain", rf"(?P<terms>{TERMS})")
             marked_text.remove(r"\blong\b")
@@ -464,8 +512,10 @@ class CountReader:
         match = ADDED_LINES.search(self.marked_text.text)
         if match is None and not authors:
             return False
+
         if match is not None:
             self.marked_text.remove(ADDED_LINES)
+
         verb = "" if match is None else match["verb"].lower()
         sides = {"remov": "removed", "delet": "removed", "add": "added", "wr": "added"}
         side = next((side for start, side in sides.items() if verb.startswith(start)), "")

@@ -146,20 +146,25 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
     if marked_text.remove(_TOP_PEOPLE) is not None:
         marked_text.remove(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
         return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked_text, paths, of_history=True)}
+
     asks = WHO.search(marked_text.text) or WHEN.search(marked_text.text)
     if asks is None:
         return None
+
     before = marked_text.text
     kind = "who" if WHO.search(marked_text.text) else "when"
     marked_text.text = marked_text.text[: asks.start()] + " · " + marked_text.text[asks.end() :]
+
     # "Since when is there a retry" asks when it was added, without a verb for it.
     if "since" in asks[0].lower() and _ADDED.search(marked_text.text) is None:
         marked_text.text += " added"
+
     fields = _event(marked_text, kind, paths)
     if fields is None:
         # Other readers must see the question as it was asked.
         marked_text.text = before
         return None
+
     return {"kind": kind, **fields}
 
 
@@ -174,6 +179,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
     if kind == "who" and _WROTE_IT.fullmatch(marked_text.text) is not None:
         marked_text.text = ""
         return {"event": "most"}
+
     text = marked_text.text
     if kind == "when" and (tag := _TAG.search(text)) is not None:
         name = marked_text.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
@@ -181,6 +187,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
         if found_name := paths.find_revision(name):
             marked_text.remove(_TAG)
             return {"event": "tag", "head": found_name}
+
     if kind == "who" and (top := _TOP.search(text)) is not None:
         marked_text.remove(_TOP)
         fewest = (top["most"] or "").lower() == "fewest"
@@ -192,21 +199,25 @@ def _event(  # noqa: PLR0911 - one for each form of question
             "merges": merges,
             **take_paths(marked_text, paths, of_history=True),
         }
+
     authors = take_authors(marked_text) if kind == "when" else ()
     if authors:
         return {"event": "commit", **_commit_of_authors(marked_text, paths), "authors": authors}
+
     if (match := _COMMIT.search(text)) is not None:
         marked_text.remove(_COMMIT)
         last = match["which"].lower() in {"last", "latest", "newest", "most recent"}
         merges = True if match["noun"].lower() == "merge" else None
         marked_text.remove(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
         return {"event": "commit", "is_last": last, "merges": merges, **_filters(marked_text, paths)}
+
     if kind == "who" and _MAIN_AUTHOR.search(text) is not None:
         marked_text.remove(_MAIN_AUTHOR)
         marked_text.remove(
             r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b"
         )
         return {"event": "most", **take_paths(marked_text, paths, of_history=False)}
+
     return _of_subject(marked_text, kind, paths)
 
 
@@ -218,6 +229,7 @@ def _commit_of_authors(marked_text: MarkedText, paths: QuestionPaths) -> dict[st
         r"|ed)(?: to)?|make|made|change|touch|work|push|a|the|was|is|of|his|her|their|its)\b"
     ):
         pass
+
     is_last = match is not None and match["which"].lower() == "last"
     return {"is_last": is_last, **_filters(marked_text, paths, authors=False)}
 
@@ -235,17 +247,21 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     text = marked_text.text
     if (of_value := _to_value(marked_text)) is not None:
         return of_value
+
     last = _LAST.search(text) is not None or _OF_VALUE.search(text) is not None
     event = _event_in(text, kind, is_last=last)
     if not event:
         return None
+
     if "⟨" not in text and (word := _NAMED.search(text)) is not None:
         mark = marked_text.add(Mark("N", word["name"], word["name"]))
         marked_text.text = text = f"{text[: word.start('name')]}{mark}{text[word.end('name') :]}"
+
     names = re.search(rf"(?P<terms>{TERMS})", text)
     path = re.search(r"⟨P\d+⟩", text)
     if event == "renamed" and path is None:
         return None
+
     if event in {"people", "owner"}:
         scope = take_paths(marked_text, paths, of_history=event == "people")
         # "Who owns this" without a path has no subject that can be counted.
@@ -254,6 +270,7 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
         marked_text.remove(_OWNER if event == "owner" else _PEOPLE)
         marked_text.remove(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
         return {"event": event, **scope}
+
     if names is None and path is None:
         if event != "changed" or not last:
             return None
@@ -265,12 +282,14 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     else:
         is_past = event in {"removed", "renamed"}
         scope = take_paths(marked_text, paths, of_history=True, removed=is_past)
+
     pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED, "renamed": _RENAMED}[event]
     marked_text.remove(pattern)
     if event == "changed":
         first = marked_text.remove(r"\bfirst\b") is not None
         marked_text.remove(_LAST)
         return {"event": event, "is_last": not first, **scope}
+
     marked_text.remove(r"\b(?:first|originally|initially)\b")
     is_last = marked_text.remove(_LAST) is not None
     return {"event": event, "is_last": is_last, **scope}
@@ -281,11 +300,14 @@ def _to_value(marked_text: MarkedText) -> dict[str, Any] | None:
     match = _TO_VALUE.search(marked_text.text)
     if match is None:
         return None
+
     value = match["value"]
     text = marked_text.get_mark(value).text if value.startswith("⟨") else value
+
     # A former name is renamed to the next one: only numbers and quoted texts are values.
     if not re.match(r"-?\d", text) and not value.startswith("⟨Q"):
         return None
+
     terms = terms_of(marked_text, match["name"] or match["subject"])
     marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
     return {"event": "added", "terms": terms, "value": text}
@@ -303,12 +325,15 @@ def _event_in(text: str, kind: str, *, is_last: bool) -> str:
         "people": _PEOPLE,
     }
     event = next((name for name, pattern in patterns.items() if pattern.search(text) is not None), "")
+
     # "When was x last added or changed" asks for the newest change; an addition is one.
     if event == "added" and re.search(r"\blast\b|\bmost recently\b", text, re.IGNORECASE) and _CHANGED.search(text):
         event = "changed"
+
     # "Who changed x" without first or last asks for everybody who did.
     if event == "changed" and kind == "who" and not is_last and not re.search(r"\bfirst\b", text, re.IGNORECASE):
         event = "people"
+
     return event
 
 

@@ -58,18 +58,22 @@ def take_group(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any]:
             marked_text.text = f" · {_kept_group_words(group)}{marked_text.text[group.end() :]}"
             is_fewest = few is not None and few["top"].lower() != "most"
             return {"is_top": True, "is_fewest": is_fewest, "group": kind_of_noun(group), "kind": "occurrences"}
+
     if is_list and (match := marked_text.remove(_BY_SIZE)) is not None:
         small = (match["size"] or match["before"] or "").lower() in {"smallest", "shortest"}
         marked_text.remove(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "is_fewest": small, "group": "files", "kind": "lines"}
+
     if is_list and marked_text.remove(_OFTEN_CHANGED) is not None:
         folders = marked_text.remove(r"\b(?:top\s+|sub)?(?:folders?|director(?:y|ies))\b")
         marked_text.remove(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "group": "files" if folders is None else "folders", "kind": "commits"}
+
     if (match := marked_text.remove(_PER)) is not None:
         word = match["noun"].lower().rstrip("s")
         noun = NOUN.fullmatch(word)
         return {"group": f"{word}s" if noun is None else kind_of_noun(noun)}
+
     return fields | _take_comparison(marked_text, is_list=is_list)
 
 
@@ -80,21 +84,25 @@ def _take_comparison(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any
         match = pattern.search(marked_text.text)
         if match is None:
             continue
+
         noun = re.compile(rf"\s*(?:⟨[GN]\d+⟩\s*)?(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(
             marked_text.text, match.end() - 1
         )
         group = NOUN.search(marked_text.text[: match.start()])
         if noun is None or group is None:
             continue
+
         measure, group_kind = kind_of_noun(noun), kind_of_noun(group)
         if measure not in _MEASURES or group_kind not in _GROUPS:
             continue
+
         if pattern is _SUPERLATIVE:
             if not is_list:
                 continue
             fields |= {"is_top": True, "is_fewest": match["top"].lower().startswith(("few", "least", "low"))}
         else:
             fields["threshold"] = _read_threshold(match)
+
         marks_before = marked_text.text[noun.start() : noun.start("noun")]
         marked_text.text = (
             marked_text.text[: group.start()]
@@ -105,6 +113,7 @@ def _take_comparison(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any
             + marked_text.text[noun.end() :]
         )
         return fields | {"group": group_kind, "kind": measure}
+
     return fields
 
 
@@ -123,4 +132,5 @@ def _read_threshold(match: re.Match[str]) -> Threshold:
         return Threshold(None, number - 1)
     if comparison in {"exactly", "only", "just"}:
         return Threshold(number, number)
+
     return Threshold(number) if comparison in {"at least", "no fewer than", "no less than"} else Threshold(None, number)

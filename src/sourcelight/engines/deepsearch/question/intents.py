@@ -123,8 +123,10 @@ def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
         if action is not None and lowered in _SPECIFIC_VERBS and action["verb"].lower() == lowered:
             selected_words.append(word)
             continue
+
         if word in question.names or word in question.files or not (is_verb or is_grammar or word.isdigit()):
             selected_words.append(word)
+
     return tuple(selected_words)
 
 
@@ -139,10 +141,12 @@ def with_follow_up(question: RankQuery, cited_names: Sequence[str]) -> RankQuery
     """Add the names and paths that the previous answer cited to a follow-up, at less weight."""
     if not cited_names or not is_follow_up(question.text):
         return question
+
     before = analyze(" ".join(f"`{name}`" for name in cited_names))
     terms = dict(question.terms)
     for term, weight in before.terms.items():
         terms.setdefault(term, FOLLOW_UP_WEIGHT * weight)
+
     spellings = {**before.source_texts, **question.source_texts}
     optional = question.optional | frozenset(term for term in before.terms if term not in question.terms)
     return replace(question, terms=terms, source_texts=spellings, optional=optional)

@@ -107,6 +107,7 @@ def take_period(marked_text: MarkedText, now: datetime) -> Period:
                 # "In 32 May" isn't a date: the words stay in the question, and the answer names them as ignored.
                 break
             marked_text.remove(pattern)
+
     return period
 
 
@@ -127,9 +128,11 @@ def _span(text: str, now: datetime) -> tuple[datetime, datetime]:  # noqa: PLR09
     if text == "today":
         start = _midnight(now)
         return start, start + timedelta(days=1)
+
     parts = text.split()
     if parts[0] in _NUMBERS:
         text = " ".join([str(_NUMBERS[parts[0]]), *parts[1:]])
+
     start = parse_date(text.replace(" of ", " ").replace(".", ""), now)
     return start, start + timedelta(days=1)
 
@@ -144,8 +147,10 @@ def _ago(number: str | None, unit: str, now: datetime) -> datetime:
     unit = unit.lower()
     if unit in _DAYS:
         return _midnight(now) - timedelta(days=count * _DAYS[unit])
+
     months = now.year * 12 + now.month - 1 - count * (12 if unit == "year" else 1)
     year, month = divmod(months, 12)
+
     # A month before 31 March is the last day of February.
     day = min(now.day, calendar.monthrange(year, month + 1)[1])
     return _midnight(now).replace(year=year, month=month + 1, day=day)
@@ -165,6 +170,7 @@ def _this(which: str, unit: str, now: datetime) -> Period:
         return Period(start, start + timedelta(days=7))
     if unit == "year":
         return Period(*_months(now.year - last, 1, 12))
+
     months = now.year * 12 + now.month - 1 - last
     return Period(*_months(months // 12, months % 12 + 1, 1))
 

@@ -246,6 +246,7 @@ def take_range(marked_text: MarkedText, paths: QuestionPaths) -> tuple[str, str]
         match = pattern.search(marked_text.text)
         if match is None:
             continue
+
         names = {name: revision(text) for name, text in match.groupdict().items() if text}
         # The patterns take any word; only a revision that exists makes it a span.
         names = {name: paths.find_revision(text) for name, text in names.items()}
@@ -254,6 +255,7 @@ def take_range(marked_text: MarkedText, paths: QuestionPaths) -> tuple[str, str]
             if pattern is _OF_COMMIT:
                 return f"{names['head']}~1", names["head"]
             return names.get("base", ""), names.get("head", "")
+
     return "", ""
 
 
@@ -271,6 +273,7 @@ def take_authors(marked_text: MarkedText) -> tuple[str, ...]:
         end = match.start("verb") if pattern is _DID else match.end()
         left_text = "commits " if pattern is _FROM else f"{match['adverb'] or ''} " if pattern is _DID else ""
         marked_text.text = f"{marked_text.text[: match.start()]} · {left_text}{marked_text.text[end:]}"
+
     return tuple(dict.fromkeys(authors))
 
 
@@ -319,6 +322,7 @@ def take_paths(
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
         else:
             position = match.end()
+
     for pattern in (_IN_FOLDER, _IN_WORD):
         position = 0
         while (match := pattern.search(marked_text.text, position)) is not None:
@@ -334,17 +338,23 @@ def take_paths(
             if scope is None:
                 position = match.end()
                 continue
+
             paths.append(scope)
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
+
     if paths:
         fields["paths"] = tuple(dict.fromkeys(paths))
+
     if "tests" not in fields and marked_text.remove(_TESTS) is not None:
         fields["tests"] = True
+
     languages: list[str] = []
     while (match := marked_text.remove(_LANGUAGES)) is not None:
         languages += [mark.text for mark in marked_text.get_marks(match["marks"])]
+
     if languages:
         fields["languages"] = tuple(dict.fromkeys(languages))
+
     return fields
 
 
@@ -357,6 +367,7 @@ def _take_without(marked_text: MarkedText, question_paths: QuestionPaths, fields
             scope = question_paths.find(marked_text.get_mark(match["path"]).text)
         elif match["word"] and question_paths.is_folder(match["word"]):
             scope = question_paths.find(f"{match['word']}/")
+
         if match["tests"] or match["non"]:
             fields["tests"] = False
         elif scope is not None:
@@ -364,7 +375,9 @@ def _take_without(marked_text: MarkedText, question_paths: QuestionPaths, fields
         else:
             position = match.end()
             continue
+
         marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
+
     if without:
         fields["without"] = tuple(without)
 

@@ -59,9 +59,11 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     """Read a question without its repository names; None if it asks for no such facts."""
     if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None or _OF_PURPOSE.fullmatch(text) is not None:
         return None
+
     marked_text = MarkedText.from_text(POLITE.sub("", text))
     if (of_commit := read_commit(marked_text, paths)) is not None:
         return FactRequest(**of_commit)
+
     mark_paths(marked_text)
     unmarked = _unmark_absent(marked_text, paths)
     period = take_period(marked_text, now)
@@ -75,10 +77,13 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     fields = _read_dependencies(marked_text)
     if fields is None:
         fields = read_event(marked_text, paths)
+
     if fields is None:
         fields = CountReader(marked_text, paths).read()
+
     if fields is None:
         return None
+
     texts = {term.text for term in (*fields.get("terms", ()), *fields.get("messages", ()))}
     fields_of_all["as_text"] = tuple(text for text in unmarked if text in texts)
     return _with_rest(marked_text, {**fields_of_all, **fields}, paths)
@@ -113,6 +118,7 @@ def _unmark_absent(marked_text: MarkedText, paths: QuestionPaths) -> list[str]:
         unmarked.append(mark.text)
         marked_text.marks[number] = replace(mark, kind="N")
         marked_text.text = marked_text.text.replace(f"⟨P{number}⟩", f"⟨N{number}⟩")
+
     return unmarked
 
 
@@ -133,6 +139,7 @@ def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionP
             fields[name] = tuple(dict.fromkeys((*fields.get(name, ()), *value)))
         else:
             fields.setdefault(name, value)
+
     fields["paths"] = endings_within(fields.get("paths", ()))
     return FactRequest(**fields, ignored=ignored_words(marked_text))
 
@@ -162,6 +169,7 @@ def _read_dependencies(marked_text: MarkedText) -> dict[str, Any] | None:
         kind = kind_of_noun(noun) if noun is not None else "repositories"
         if (match["noun"] and noun is None) or kind not in {"repositories", "files"}:
             return None
+
         marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
         return {
             "kind": kind if noun is not None else "dependents",
@@ -170,7 +178,9 @@ def _read_dependencies(marked_text: MarkedText) -> dict[str, Any] | None:
             "every": is_every(match["terms"]),
             "is_list": True,
         }
+
     if (match := WHAT_DOES.search(marked_text.text)) is not None:
         marked_text.text = f" · {match['rest']} · "
         return {"kind": "dependencies", "is_list": True}
+
     return None

@@ -78,6 +78,7 @@ def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
     folders = [path for path in paths if path.glob.endswith("/") and path.pattern.endswith("/")]
     if not endings or not folders or len(endings) + len(folders) != len(paths):
         return tuple(paths)
+
     return tuple(
         PathScope(
             f"{folder.source_text}**/{ending.source_text}",

@@ -186,6 +186,7 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
     repositories = sorted({name for taken_part in scope_parts for name in taken_part.values})
     if revision is not None:
         scope_parts.append(revision)
+
     named_scope = NamedScope(tuple(repositories), revision.values[0] if revision is not None else "")
     return QuestionScope(named_scope, tuple(scope_parts), " ".join(marked_text.to_text().split()))
 
@@ -218,11 +219,13 @@ def _repositories(marked_text: MarkedText, names: RepositoryNames, *, by_word: b
             if match is not None and taken_part is not None:
                 scope_parts.append(taken_part)
                 _remove(marked_text, match, present)
+
     for mark in quoted:
         name = re.escape(f"⟨Q{marked_text.marks.index(mark)}⟩")
         if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked_text.text, "")) is not None:
             scope_parts.append(ScopePart("repository", mark.text, names.find_by_name(mark.text)))
             _remove(marked_text, match, present)
+
     return scope_parts
 
 
@@ -233,6 +236,7 @@ def _remove(marked_text: MarkedText, match: re.Match[str], names: Sequence[str])
     separator = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", remaining, re.IGNORECASE)
     verb = re.match(r"\w+\s+", match[0])
     verb_text = verb[0] if verb is not None and verb[0].strip().lower() in _CREATE else ""
+
     # What follows may be a directory of it: "in the hub docs", "the hub's docs".
     within = re.match(r"(?:in|of|from|within|inside|across)\b", match[0], re.IGNORECASE) is not None
     is_directory_next = within or match[0].endswith(("'s", "\u2019s", "s'")) or separator is not None
@@ -257,14 +261,17 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
         if "/" in spelling:
             yield rf"(?:{_BEFORE})?{name}/?{_AFTER}", spelling
             continue
+
         yield rf"(?:{_BEFORE})?\b(?:the\s+)?{_REPOSITORY}\s+(?:called\s+|named\s+)?{name}", spelling
         yield rf"(?:{_BEFORE})?(?:\bthe\s+)?{name}\s+{_REPOSITORY}\b", spelling
         yield rf"{_BEFORE}(?:owner|org(?:ani[sz]ation)?|group|team)\s+(?P<owner>)?{name}", spelling
+
         # A clone without an address has no owner in its name: "in gorilla/websocket" means the one called websocket.
         yield rf"{_BEFORE}(?P<name>{_owner_pattern(spelling)})", spelling
         yield from ((pattern, spelling) for pattern in _clear_patterns(name))
         if not by_word:
             continue
+
         yield rf"{_BEFORE}{name}{_AFTER}", spelling
         yield rf"{name}['\u2019]s\b", spelling
         yield rf"(?:(?<=does\s)|(?<=did\s)|(?<=do\s)|(?<=has\s)|(?<=have\s)){name}", spelling
@@ -274,6 +281,7 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
             rf"{name}(?=\s+(?:has|have|had|contains?|defines?|declares?|uses?|imports?|depends?|gets?|got)\b)",
             spelling,
         )
+
         # "How many files" is no question about a repository `many`.
         if spelling.casefold() not in _DETERMINERS:
             yield rf"{name}(?=\s+{_KINDS}\b)", spelling
@@ -284,6 +292,7 @@ def _clear_patterns(name: str) -> Iterable[str]:
     yield rf"^\W*(?:in|within|inside|for)\s+(?:the\s+)?{name}(?=\s*[,:])"
     yield rf"\b(?:in|of|within|inside|by|from|for|to)\s+(?:the\s+)?{name}(?=\W*$)"
     yield rf"\b(?:in|of)\s+{name}(?=\s+(?:defines?|declares?|implements?|contains?|has|is|are|does|do)\b)"
+
     # "Of the ws WebSocketServer": a name of code follows.
     yield rf"\b(?:of|in)\s+(?:the\s+)?{name}(?=\s+(?:⟨|`|(?-i:[A-Z][a-z0-9]+[A-Z])|[A-Za-z]+_\w))"
     yield rf"(?<=\bdoes\s){name}(?=\s+[a-z])"
@@ -304,6 +313,7 @@ def _first_match(pattern: str, text: str, spelling: str, *, is_taken: bool = Fal
             continue
         if not _OBJECT.search(before):
             return match
+
     return None
 
 
@@ -319,16 +329,20 @@ def _revision(marked_text: MarkedText) -> ScopePart | None:
     """Take the one revision of the files; a span between two revisions concerns history."""
     if _RANGED.search(marked_text.text):
         return None
+
     for pattern in (_NAMED_REVISION, _BRANCH, _AT):
         match = pattern.search(marked_text.text)
         if match is None:
             continue
         if "commit " in match[0].lower() and _CHANGED.search(marked_text.text) is not None:
             continue
+
         name = next(group for group in match.groups() if group)
         value = marked_text.get_mark(name).text if name.startswith("⟨") else name
         if pattern is _BRANCH and value.lower() in {"the", "a", "each", "every", "this", "that", "which", "default"}:
             continue
+
         marked_text.text = marked_text.text[: match.start()] + GAP + marked_text.text[match.end() :]
         return ScopePart("revision", value, (value,))
+
     return None

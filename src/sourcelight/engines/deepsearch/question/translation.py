@@ -182,6 +182,7 @@ def read_foreign_question(text: str) -> ForeignQuestion | None:
                     groups = match.groupdict()
                     unit = _UNITS.get((groups.get("unit") or "").lower(), "")
                     return ForeignQuestion(english.format(name=groups.get("name") or "", unit=unit))
+
     return ForeignQuestion() if _is_foreign(words) else None
 
 
@@ -189,9 +190,11 @@ def _is_foreign(text: str) -> bool:
     letters = _WORD.findall(text.lower())
     if not letters:
         return False
+
     in_other_script = sum(_OTHER_SCRIPT.search(word) is not None for word in letters)
     if in_other_script:
         return 2 * in_other_script > len(letters)
     if letters[0] not in _ASKING or any(word in _ENGLISH for word in letters):
         return False
+
     return any(word in _GRAMMAR for word in letters[1:])

@@ -190,11 +190,13 @@ def expand_wording(text: str) -> str:
     """Write out contractions and clipped openings of a question."""
     if _OF_LINE.search(text) is not None:
         text = _AND_WHEN.sub("", text)
+
     text = _LIST_OF_MANIFEST.sub(r"\1 dependencies", text)
     text = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1].lower()], text)
     for pattern, full_form in _CLIPPED:
         if pattern.search(text) is not None:
             return pattern.sub(full_form, text, count=1)
+
     return text
 
 
@@ -217,6 +219,7 @@ def _is_swapped(word: str, correct: str) -> bool:
     """Return whether two words differ by two neighbors that changed places."""
     if len(word) != len(correct):
         return False
+
     different = [index for index, (left, right) in enumerate(zip(word, correct, strict=True)) if left != right]
     return (
         len(different) == 2

@@ -66,6 +66,7 @@ def join_segments(segments: Iterable[AnswerSegment]) -> str:
             blocks.append(f"{heading}\n")
             heading = ""
         blocks.append(segment.text if segment.kind == "line" else f"{segment.text}\n")
+
     return "\n".join(_add_spaces(blocks)).strip("\n") + "\n" if blocks else ""
 
 
@@ -111,6 +112,7 @@ def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer
         checked[name] = citation
         if citation.accepted:
             emit(ResearchEvent("evidence", {"id": name, "label": item.label, "status": citation.status}))
+
     segments, unverified = _make_segments(draft, checked, inquiry)
     accepted = tuple(citation for citation in checked.values() if citation.accepted)
     rejected = tuple(citation for citation in checked.values() if not citation.accepted)
@@ -178,6 +180,7 @@ def _make_segments(
                 segments.append(
                     AnswerSegment("block", markdown.quote(citation, base_url), (citation.evidence.repository,))
                 )
+
     return segments, unverified
 
 
@@ -196,6 +199,7 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
     """Split a paragraph: lists and tables by line, other text by paragraph."""
     if "```" in text:
         return [("block", text)]
+
     blocks: list[tuple[str, str]] = []
     for block in re.split(r"\n{2,}", text.strip("\n")):
         lines = block.split("\n")
@@ -205,6 +209,7 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
             blocks.append(("heading", block))
         elif block.strip():
             blocks.append(("line" if block[0] != "|" and _ITEM.match(block) else "block", block))
+
     return blocks
 
 
@@ -221,13 +226,16 @@ def _mark_unverified(text: str, checked: Mapping[str, Citation], *, has_headline
         is_prose = any(map(str.isalpha, text_of_sentence)) and not text_of_sentence.lstrip().startswith("#")
         is_headline = is_first and is_prose
         is_first = is_first and not is_headline
+
         if is_headline:
             # The first sentence is a claim: the lines that it cites have to prove it, as those of the engine's own do.
             is_proven = bool(accepted) and _has_names(text_of_sentence, accepted)
         else:
             is_proven = not names or bool(accepted)
+
         if is_proven:
             return text_of_sentence
+
         count += 1
         ending = text_of_sentence[len(text_of_sentence.rstrip()) :]
         bare = _BEFORE_CITED.sub("", text_of_sentence).rstrip()
@@ -246,6 +254,7 @@ def _has_names(sentence: str, evidence: Sequence[Evidence]) -> bool:
     )
     names = (name for code_text in _CODE.findall(sentence) for name in _NAME.findall(code_text))
     prose = markdown.CITED.sub(" ", _CODE.sub(" ", sentence))
+
     # Thousands are written in several ways.
     values = {number.translate(_SEPARATORS) for number in _NUMBER.findall(prose)}
     digits = set(re.findall(r"\d+(?:\.\d+)?", texts.translate(_SEPARATORS)))
@@ -283,4 +292,5 @@ def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, .
             )
         else:
             sources.append(AnswerSource("commit", item.label, item.link(base), item.repository, item.commit))
+
     return list(dict.fromkeys(sources))

@@ -111,14 +111,17 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
     if fact.sentences or fact.search_notices:
         draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
+
     draft.add_section("Method", Paragraph("\n".join(_format_method(request, fact, inquiry, unapplied)), about))
     _write_repositories(fact, draft, about, list(inquiry.pins))
     for table in fact.tables:
         is_row = request.is_list or fact.number is None or table.title.startswith(("Authors", "By "))
         _write_rows(table, fact, inquiry, draft, is_visible=is_row)
+
     if fact.notes:
         notes = "\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))
         draft.add_section("Not counted", Paragraph(notes))
+
     draft.add_section("Searched", Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches.append(fact.query)
     draft.stats |= {
@@ -146,6 +149,7 @@ def _answer(
         was = "was" if len(unapplied) == 1 else "were"
         action = "listed" if request.is_list else "counted"
         least = "at least " if fact.is_least else ""
+
         # The reader understood a filter even if this count can't apply it.
         is_unread = all(word in request.ignored for word in unapplied)
         reason = f"{was} not understood" if is_unread else "can't be applied to this count"
@@ -153,6 +157,7 @@ def _answer(
             f"This can't be {action} as asked, because {listed_words} {reason}.",
             f"Without that: {least}{fact.number:,} {fact.subject}{links}.",
         ]
+
     missing = (
         [] if fact.number is not None else [*_open_pronouns(inquiry, request), *_missing(unapplied, inquiry, fact)]
     )
@@ -162,6 +167,7 @@ def _answer(
         was = "was" if len(missing) == 1 else "were"
         reason = f"This can't be answered as asked, because {words} {was} not understood."
         return [f"{reason} Most relevant: {in_sentence(fact.subject)}{links}."]
+
     least = "At least " if fact.is_least else ""
     number = "" if fact.number is None else f"{least}**{fact.number:,}** "
     names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
@@ -202,6 +208,7 @@ def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
     )
     if table is None or not 0 < table.total <= _NAMED_ROWS:
         return ""
+
     column = table.columns.index("symbol")
     texts = FileTexts(inquiry.context)
     symbols = [
@@ -223,22 +230,27 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
     sentences = []
     words = [word for word in unapplied if word in request.ignored]
     filters = [word for word in unapplied if word not in request.ignored]
+
     if words:
         subject = "This word is not a filter, name or date" if len(words) == 1 else "None is a filter, name or date"
         sentences.append(
             f"Not applied: {', '.join(map(code, words))}. {subject} in this question, so the answer may cover more "
             "than the question."
         )
+
     if filters:
         names = " and ".join(f"{_filter_name(word, request)} {code(word)}" for word in filters)
         unit = f"a count of {fact.unit}" if fact.number is not None and fact.unit else "this kind of question"
         sentences.append(f"Not applied: {names}, because {unit} can't be narrowed or grouped that way.")
+
     if fact.notes:
         doubt = "another commit may fit, too" if fact.number is None else "the number may be too small"
         sentences.append(f"Some contents could not be read, so {doubt}; see below.")
+
     if request.as_text and request.relation not in {"contain", "call"} and not request.messages:
         pronoun = "they were" if len(request.as_text) > 1 else "it was"
         sentences.append(f"{describe_missing_paths(request.as_text)}, so {pronoun} searched as text.")
+
     if not sentences:
         if fact.is_open or fact.is_least:
             return "The first sentence says what could not be counted."
@@ -247,6 +259,7 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
             if fact.number is not None
             else "Every word of the question was applied."
         )
+
     return " ".join(sentences)
 
 
@@ -276,10 +289,13 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
     if excluded:
         names = list_names([code(name) for name in excluded], _NAMED_REPOSITORIES)
         lines.append(f"- Left out, because forks and archived repositories count only if they are named: {names}.")
+
     if fact.query:
         lines.append(f"- To reproduce: {code(fact.query)}")
+
     if fact.rule:
         lines.append(f"- {fact.rule.strip()}")
+
     return lines
 
 
@@ -289,9 +305,11 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
     for part in scope.parts:
         values = list_names([code(value) for value in part.values], _NAMED_REPOSITORIES)
         lines.append(f"{code(part.source_text)} in the question means the {part.kind} {values}.")
+
     lines += scope.notes
     if request is None:
         return lines
+
     for path in (*request.paths, *request.without):
         if path.source_text in unapplied:
             continue
@@ -301,12 +319,16 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
             f"{code(path.source_text)} means the {kind} {code(path.glob)}"
             f"{f' of {repositories}' if repositories else ''}."
         )
+
     if request.languages and not set(request.languages) & set(unapplied):
         lines.append(f"Only {' and '.join(request.languages)} files count.")
+
     if request.tests is not None and "tests" not in unapplied:
         lines.append("Only test files count." if request.tests else "Test files don't count.")
+
     if request.period.text and request.period.text not in unapplied:
         lines.append(f"Only committer dates {request.period.text} count, in UTC.")
+
     return lines
 
 
@@ -315,13 +337,16 @@ def _format_refusal(request: FactRequest) -> str:
     if request.kind == "unsupported":
         subject = inline(request.subject)
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
+
     if request.kind == "dependencies":
         return (
             "Dependencies can't be counted here: they are listed in manifests, and no manifest answers the question "
             "as asked."
         )
+
     if request.kind == "unknown":
         return "This can't be counted exactly: the question names nothing that git or the index counts."
+
     listed_words = ", ".join(code(word) for word in request.ignored)
     was = "was" if len(request.ignored) == 1 else "were"
     reason = f", because {listed_words} {was} not understood" if listed_words else ""
@@ -332,12 +357,14 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquir
     counts = sorted(fact.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
     if not counts:
         return
+
     # For a date, the table counts the commits behind it.
     unit = {"repositories": "matches", "date": "commits"}.get(fact.per or fact.unit, fact.per or fact.unit)
     columns = ("repository", unit)
     draft.tables.append(CountTable("By repository", fact.query, columns, tuple(counts), len(counts)))
     if len(inquiry_pins) == 1:  # the first sentence has the number
         return
+
     visible_rows = [(inline(name, 160), f"{number:,}") for name, number in counts[:50]]
     draft.add_section("By repository", Paragraph(_format_table(columns, visible_rows)))
     if len(counts) > len(visible_rows):
@@ -347,15 +374,18 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquir
 def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, is_visible: bool) -> None:
     if not table.rows:
         return
+
     draft.tables.append(CountTable(table.title, fact.query, table.columns, tuple(table.rows), table.total))
     if not is_visible:
         return
+
     texts = FileTexts(inquiry.context)
     links = any(citation is not None for citation in table.citations)
     sources = [
         _cite(citation, inquiry, draft, texts) if index < _CITED_ROWS else ""
         for index, citation in enumerate(table.citations[:SHOWN_ROWS])
     ]
+
     # A source shows the full location; columns that repeat it would make the table too wide to read.
     hidden = _PLACE_COLUMNS if sources and all(sources) and len(inquiry.pins) == 1 else frozenset()
     visible = [index for index, column in enumerate(table.columns) if column not in hidden]
@@ -364,6 +394,7 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
     for index, row in enumerate(table.rows[:SHOWN_ROWS]):
         cells = [_format_cell(row[position]) for position in visible]
         lines.append((*cells, sources[index]) if links else tuple(cells))
+
     draft.add_section(table.title, Paragraph(_format_table((*columns, "source") if links else columns, lines)))
     if table.total > SHOWN_ROWS:
         truncation = "" if len(table.rows) == table.total else f"; only {len(table.rows):,} are stored"

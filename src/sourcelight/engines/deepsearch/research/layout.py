@@ -45,13 +45,16 @@ def write_finding(finding: Finding, inquiry: ResearchRequest) -> Draft:
     """Write a finding as an answer."""
     draft = Draft()
     headline = finding.headline
+
     # A line proves itself even if other files could not be read; a number does not.
     if finding.notes and finding.unit in {"tests", "throws", "callers"}:
         headline = replace(headline, text=f"{UNREAD}{in_sentence(headline.text)}")
+
     draft.parts.append(Paragraph(f"{_cite(headline, draft)}.", _about(headline, inquiry)))
     draft.parts += [Quote(draft.ledger.add(quote)) for quote in finding.quotes]
     if finding.details:
         draft.add_section(finding.heading, _lines(f"- {_cite(passage, draft)}" for passage in finding.details))
+
     lines = list(finding.method)
     lines += scope_lines(None, inquiry.scope)
     lines += [f"To reproduce: {code(query)}" for query in finding.queries if query]
@@ -85,6 +88,7 @@ def adopt_parts(draft: Draft, ledger: EvidenceLedger) -> list[Part]:
             parts.append(replace(part, text=CITED.sub(rename, part.text)))
         else:
             parts.append(Quote(names.get(part.evidence, part.evidence)) if isinstance(part, Quote) else part)
+
     return parts
 
 
@@ -131,6 +135,7 @@ def lay_out(
     """
     if is_counted:
         del draft.parts[-2:]
+
     # An answer that begins with unread parts is not reliable.
     draft.confident = is_counted or not (findings.weak or unread is not None)
     past = findings.past.commits if findings.past is not None else []
@@ -139,10 +144,13 @@ def lay_out(
         # Names that became scope were not searched for: nothing is said of the whole question.
         texts = [_NO_WORD_SHORT if text == _NO_WORD and inquiry.scope.parts else text for text in texts]
         draft.parts += [Paragraph(text) for text in texts]
+
     if lead and not findings.weak and HOW.match(inquiry.question) and (steps := _steps(findings, draft.ledger)):
         draft.add_section("At a glance", _lines(steps))
+
     if past:
         draft.add_section("History", _lines(_commit(item, draft.ledger) for item in past))
+
     # The first passages have these definitions already.
     passages = findings.relevant if lead and not past else ()
     _write_evidence(findings, draft, {(passage.name, passage.evidence.path) for passage in passages})
@@ -152,6 +160,7 @@ def lay_out(
         noun = "words" if len(unreported) > 1 else "word"
         words = join_words([code(word) for word in unreported])
         draft.add_section("Not found", Paragraph(f"No file has the {noun} {words}."))
+
     draft.add_section("Searched", Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
     draft.searches.append(" ".join(inquiry.question.split()))
     draft.stats |= {
@@ -174,10 +183,12 @@ def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: Q
             questions.append(f"When and why was `{name}` last changed?")
         if not intents.tests:
             questions.append(f"Which tests cover `{name}`?")
+
     defined_paths = {definition.path for definition in defined}
     other_file = next((file for file in ranking.files if file.kind == "code" and file.path not in defined_paths), None)
     if other_file is not None:
         questions.append(f"What does `{other_file.path}` do?")
+
     return questions[:_MAX_FOLLOW_UPS]
 
 
@@ -189,13 +200,17 @@ def _write_evidence(findings: Findings, draft: Draft, placed: Collection[tuple[s
     ]
     if defined and not findings.weak:
         draft.add_section("Definition", _lines(_definition(definition, ledger) for definition in defined))
+
     if findings.quotes:
         title = "Closest code" if findings.weak else "How it works"
         draft.add_section(title, *(Quote(ledger.add(quote)) for quote in findings.quotes))
+
     if findings.uses:
         draft.add_section("Used by", _lines(f"- {_use(use, ledger)}" for use in findings.uses))
+
     if findings.tests:
         draft.add_section("Tests", *(Quote(ledger.add(quote)) for quote in findings.tests))
+
     if findings.docs:
         draft.add_section("Documentation", _lines(_document(document, ledger) for document in findings.docs))
 
@@ -217,6 +232,7 @@ def _lead(
     subjects = " ".join(item.subject for item in past).casefold()
     if absent := [word for word in findings.absent if word.casefold() not in subjects]:
         paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}.")
+
     if past and not findings.weak:
         commit = past[0]
         note = f", {commit.note}" if commit.note else ""
@@ -224,6 +240,7 @@ def _lead(
             f"Most relevant: the commit of {commit.date[:10]} by {inline(commit.author, 80)}, "
             f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
         )
+
         # Words that the commit's subject has were understood, as far as the commit goes.
         missing = None if unread is None else [word for word in unread if not _has_word(commit.subject, word)]
         if unread is not None and (missing or not unread):
@@ -231,9 +248,12 @@ def _lead(
             words = join_words([code(word) for word in unread]) or "its subject"
             was = "were" if len(unread) > 1 else "was"
             relevant = f"This can't be answered as asked, because {words} {was} not understood. {relevant}"
+
         return [*paragraphs, relevant]
+
     if not findings.relevant:
         return [*paragraphs, _NO_WORD]
+
     paragraphs.append(f"{_NO_ANSWER} Most relevant:" if findings.weak else "Most relevant:")
     paragraphs.append(
         "\n".join(f"{number}. {_relevant(passage, ledger)}" for number, passage in enumerate(findings.relevant, 1))
@@ -256,6 +276,7 @@ def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
         number = "" if is_jupyter(evidence.path) else f", line {evidence.begin_line:,}"
         reason = f" It {passage.description}." if passage.description else ""
         return f"{code(evidence.path)}{number}: {line} [{ledger.add(evidence)}].{reason}"
+
     name = f"{code(passage.name)} in " if passage.name else ""
     description = f": “{inline(passage.description, 160)}”" if passage.description else ""
     words = f" Matches {join_words([code(word) for word in passage.words])}." if passage.words else ""
@@ -271,6 +292,7 @@ def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
     document = next((candidate for candidate in findings.docs if _WHOLE.fullmatch(paragraph_of(candidate))), None)
     if document is not None:
         steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
+
     steps += [f"Use: {_use(use, ledger)}" for use in findings.uses[:1]]
     described = [passage for passage in findings.relevant if passage.name]
     unit = next((passage for passage in described if passage.description), described[0] if described else None)
@@ -279,9 +301,11 @@ def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
         steps.append(
             f"Definition: {code(unit.name)} in {code(unit.evidence.path)}{description} [{ledger.add(unit.evidence)}]"
         )
+
     for test in findings.tests[:1]:
         name = f"{code(test.symbols[0])} in " if test.symbols else ""
         steps.append(f"Test: {name}{code(test.path)} [{ledger.add(test)}]")
+
     return [f"- {step}" for step in steps] if len(steps) > 1 else []
 
 
@@ -330,6 +354,7 @@ def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     ]
     if findings.past is not None:
         lines += [f"- {note}" for note in findings.past.notes]
+
     lines += [f"- {line}" for line in scope_lines(None, inquiry.scope)]
     lines.append(NO_MODEL)
     return lines

@@ -105,6 +105,7 @@ def unread_words(request: FactRequest | None, inquiry: ResearchRequest) -> Seque
     words = list(request.ignored)
     if request.period.text:
         words.append(request.period.text)
+
     return tuple(dict.fromkeys(words))
 
 

@@ -69,6 +69,7 @@ def select_evidence(
 
     chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
     quotes = chooser.choose(code_chunks or ranking.chunks, "body", _QUOTES_BESIDE_HISTORY if past.commits else QUOTES)
+
     # Tests and documents may take the lines that quotes of code had to leave.
     chooser.most_lines = budget.quoted_lines
 

@@ -67,6 +67,7 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
             base_names = {item.strip().rpartition("::")[2] for item in derived["bases"].split(",")}
             head = next((match for other in following if (match := _DERIVING.match(other))), None)
             return Subtype(head["name"], head["kind"]) if head is not None and names & base_names else None
+
         block = _IMPL.match(text)
         if block is not None:
             subject = re.match(r"\s*&?\s*(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:\{|where\b|$)", block["type"])
@@ -76,6 +77,7 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
             # A tuple, a slice or a function has no name, and counts by its form.
             form = re.split(r"\{|\bwhere\b", line.rpartition(" for ")[2])[0].strip()
             return Subtype(subject[1] if subject is not None else form, "") if base in names else None
+
     if language_of(path) in C_FAMILY:
         derivation = read_derivation(text.partition("//")[0])
         if derivation is None:
@@ -83,21 +85,26 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
         kind, name, bases = derivation
         is_base = any(re.search(rf"(?<!\w){re.escape(base)}(?!\w)", bases) for base in names)
         return Subtype(name, kind, is_declared=True) if is_base else None
+
     if path.endswith((".rb", ".rake")) and (class_call := _CLASS_CALL.match(line)) is not None:
         return Subtype(class_call["name"], "class", is_declared=True) if class_call["base"] in names else None
+
     head = _HEAD.search(text)
     # What follows a name with a slash is a path of a listing, such as of an interface of the JVM.
     if head is None or head["rest"].startswith("/"):
         return None
+
     bases = re.split(r"\bwhere\b|\{", without_brackets(head["rest"], "[]"))[0]
     if not path.endswith((".py", ".pyi")):
         bases = without_brackets(bases, "()")
     elif "(" in bases:
         # Keyword arguments of a class, such as `metaclass=Base`, aren't bases.
         bases = re.sub(r"\b\w+\s*=[^,)]*", "", bases)
+
     has_base = any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", bases) for name in names)
     if not has_base or _RELATION.match(head["rest"]) is None:
         return None
+
     kind = head["kind"]
     return Subtype(head["name"], _KINDS.get(kind, kind), is_declared=kind not in {"extension", "object"})
 
@@ -154,6 +161,7 @@ def read_class_heads(lines: Sequence[str]) -> list[ClassHead]:
     words = text.count("class") + text.count("struct")
     if not words or words > _MAX_HEADS or text.count('R"') > _MAX_HEADS:
         return []
+
     text = _NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     return [
         ClassHead(match["kind"], match["name"], text.count("\n", 0, match.start("name")) + 1, bool(match["macros"]))

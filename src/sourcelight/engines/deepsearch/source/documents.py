@@ -77,6 +77,7 @@ def first_paragraph(path: str, lines: Sequence[str], start: int, end: int) -> Do
             text = without_markup(" ".join(line.strip().removesuffix("\\") for line in lines[first - 1 : last]))
             if _is_prose("\n".join(lines[first - 1 : last]), text):
                 return DocumentParagraph(text, first, last)
+
     return None
 
 

@@ -68,15 +68,18 @@ def read_choice(expression: str) -> tuple[str, str] | None:
     """
     if len(expression) > _MAX_CHOICE:
         return None
+
     match = _CHOICE.fullmatch(expression) or _CHOICE_BEHIND.fullmatch(expression)
     if match is None:
         return None
+
     for present, absent in ((match["yes"], match["no"]), (match["no"], match["yes"])):
         option = re.fullmatch(rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}({_NAME})[!]?", present.strip())
         if option is None or not is_made_of_literals(absent.strip()):
             continue
         if LITERAL.fullmatch(present.strip()) is None and _asks_for(match["condition"].strip("() "), option[1]):
             return option[1], absent.strip()
+
     return None
 
 
@@ -97,6 +100,7 @@ def asks_whether_absent(line: str, name: str) -> bool:
     """Return whether a line is a condition that holds if a name has no value, as in ``if options.size == 0 {``."""
     if len(line) > _MAX_LINE:
         return False
+
     option = rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}[@$]{{0,2}}{re.escape(name)}(?![\w$])"
     absent = (
         rf"{option}\s*(?:===?|is|<=)\s*(?:{_ABSENT}|time\.Duration\(0\))(?![\w.])",

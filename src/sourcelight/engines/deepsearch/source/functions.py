@@ -39,8 +39,10 @@ def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: 
         top = next((line for line in reversed(blanked) if line.startswith("(")), "")
         head = _LISP_HEAD.match(top[:_MAX_HEAD_CHARACTERS])
         return "" if head is None else head["name"]
+
     if language in _INDENTED_HEADS:
         return _by_indentation(before, _INDENTED_HEADS[language])
+
     return _c_function(before) if language in {"C", "C++"} else ""
 
 
@@ -65,6 +67,7 @@ def _c_function(before: Sequence[str]) -> str:
         # A declaration over several lines ends before a body begins.
         next_sign = re.search(r"[{;]", "\n".join(before[index:]))
         return head["name"] if head is not None and next_sign is not None and next_sign[0] == "{" else ""
+
     return ""
 
 
@@ -74,16 +77,20 @@ def _by_indentation(before: Sequence[str], heads: re.Pattern[str]) -> str:
     for line in reversed(before):
         if not line.strip():
             continue
+
         width = len(line) - len(line.lstrip())
         # A bracket that closes a list of parameters is indented like the head that opened it.
         if indentation is not None and (width >= indentation or line.lstrip().startswith((")", "]"))):
             continue
+
         head = heads.match(line[:_MAX_HEAD_CHARACTERS])
         if head is not None:
             return next(group for group in head.groups() if group)
         if _OTHER_HEAD.match(line) is not None:
             return ""
+
         indentation = width
+
     return ""
 
 

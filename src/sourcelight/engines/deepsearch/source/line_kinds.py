@@ -38,13 +38,16 @@ def lines_of_code(lines: Iterable[str], language: str) -> Iterator[tuple[int, st
         if until:
             until = "" if until in line else until
             continue
+
         if language == "Perl" and re.match(r"__(?:END|DATA)__\s*$|=[a-z]", line) is not None:
             # Documentation ends with its own mark, and what follows the end of a program is text.
             until = "=cut" if line.startswith("=") else "\0"
             continue
+
         is_comment = _NO_CODE.match(line) is not None
         if not is_comment:
             yield number, line
+
         if language in _WITH_TEMPLATES and not is_comment and line.count("`") % 2:
             until = "`"
         else:

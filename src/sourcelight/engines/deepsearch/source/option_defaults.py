@@ -66,20 +66,25 @@ def read_option_defaults(lines: Sequence[str], number: int, path: str) -> Iterat
     text = lines[number - 1]
     if len(text) > _MAX_LINE:
         return
+
     for match in _POSITIONAL.finditer(text):
         yield OptionDefault(match["name"], match["value"], match.start("name"), number, number)
+
     for count, match in enumerate(_OPTION.finditer(text)):
         if count >= _MAX_OPTIONS:
             break
         if match["symbol"] and re.search(r"(?:[(,]|^\s*[\w.]+!?)\s*$", text[: match.start()]) is None:
             continue  # the value of another key
+
         name = match["quoted"] or match["symbol"]
         start = match.start("quoted") if match["quoted"] else match.start("symbol")
         if not _is_argument(lines, number, match.start()):
             continue
+
         default = _default_within(lines, number - 1, match.end(), path, max_depth=1)
         if default is not None:
             yield OptionDefault(name, default[0], start, number, default[1])
+
     member = _MEMBER.match(text)
     if member is not None and (annotated := _annotation(lines, number, member.start("name"))):
         yield OptionDefault(member["name"], annotated[0], member.start("name"), annotated[1], number)
@@ -95,9 +100,11 @@ def read_described_default(lines: Sequence[str], number: int, column: int, path:
     opening = _DESCRIPTION.match(text, column)
     if opening is None or len(text) > _MAX_LINE:
         return None
+
     chained = _CHAINED.search(text, opening.end())
     if chained is not None and opening[0].endswith("("):
         return chained["value"], number
+
     bracket = column + re.search(r"[\[{(]", opening[0]).start()  # type: ignore[union-attr]  # `opening` has one
     return _default_within(lines, number - 1, bracket + 1, path, max_depth=0)
 
@@ -113,22 +120,27 @@ def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of l
         position = column if number == line else 0
         if len(text) > _MAX_LINE:
             return None
+
         if mark:
             if mark not in text:
                 continue
             position, mark = text.index(mark) + len(mark), ""
+
         while position < len(text):
             count += 1
             if count > _MAX_CHARACTERS:
                 return None
+
             is_word = position == 0 or not (text[position - 1].isalnum() or text[position - 1] in "_.$")
             key = _KEY.match(text, position) if is_word and depth <= max_depth else None
             if key is not None:
                 return _value_at(lines, number, key.end(), path)
+
             comment_end = comment_end_at(text, position, hashes=hashes)
             if comment_end > position:
                 position = comment_end
                 continue
+
             letter = text[position]
             if letter in "\"'`":
                 quoted = quoted_at(text, position)
@@ -137,15 +149,19 @@ def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of l
                     break
                 position += len(quoted) if quoted is not None else 1
                 continue
+
             depth += (letter in "([{") - (letter in ")]}")
             if depth < 0:
                 return None
+
             position += 1
+
         # Without brackets around it, a call of Ruby ends with its line, unless a comma is last.
         if not mark and depth == 0 and max_depth and not text.rstrip().endswith((",", "(", "{", "\\")):
             following = lines[number + 1].lstrip() if number + 1 < len(lines) else ""
             if not following.startswith(("default", '"default', "'default", ":default", ")", "]", "}")):
                 return None
+
     return None
 
 
@@ -169,6 +185,7 @@ def _is_argument(lines: Sequence[str], number: int, column: int) -> bool:
                 return letter == "(" and re.search(r"[\w!>]\s*$", text[:position]) is not None
         if index == number and re.match(r"\s*[a-z][\w.]{0,40}!?\s+(?=[\"':])", text + '"') is not None:
             return True
+
     return False
 
 
@@ -185,9 +202,11 @@ def _annotation(lines: Sequence[str], number: int, column: int) -> tuple[str, in
             break
         texts.append(lines[first - 2])
         first -= 1
+
     text = "\n".join(reversed(texts))
     if not text.lstrip().startswith(_ANNOTATION_SIGNS):
         return None
+
     match = _ANNOTATED.search(text)
     value = match and (match["named"] or match["only"] or match["property"])
     return (value, first) if value else None

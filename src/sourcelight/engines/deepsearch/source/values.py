@@ -74,10 +74,12 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             count += 1
             if count > _MAX_CHARS:
                 return None
+
             comment_end = comment_end_at(text, position, hashes=hashes)
             if comment_end > position:
                 position = comment_end
                 continue
+
             if letter in _QUOTATION_MARKS:
                 quoted = quoted_at(text, position)
                 if quoted is None and letter != "'":  # a lifetime of Rust has one apostrophe
@@ -85,6 +87,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
                 out.append(quoted or letter)
                 position += len(quoted or letter)
                 continue
+
             if letter in _OPENING:
                 open_brackets.append(letter)
             elif letter in _PAIRS:
@@ -94,14 +97,18 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
                     return None
             elif letter in stops and not open_brackets:
                 return _Expression("".join(out).strip(), number, position + 1, letter)
+
             out.append(letter)
             position += 1
+
         text_so_far = "".join(out).rstrip()
         if text_so_far.endswith("\\"):
             out = [text_so_far.removesuffix("\\")]
         elif ends_with_line and text_so_far and not open_brackets:
             return _Expression(text_so_far.strip(), number, len(text), "")
+
         out.append(" ")
+
     return None
 
 
@@ -125,6 +132,7 @@ def quoted_at(text: str, position: int) -> str | None:
             return text[position : index + len(mark)]
         else:
             index += 1
+
     return None
 
 
@@ -132,16 +140,19 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
     """Return the value that a line (from 1) gives to a name; None if it gives none that can be read."""
     if not 0 < line <= len(lines):
         return None
+
     text = lines[line - 1]
     define = _DEFINE.match(text)
     if define is not None:
         if define[1] != name or define[2]:
             return None
         return _to_value(read_expression(lines, line - 1, define.end(), path, ends_with_line=True), line)
+
     match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
     assigned = None if match is None else _ASSIGNED.search(text, match.end())
     if match is None or assigned is None or not _is_type(text[match.end() : assigned.start()]):
         return None
+
     expression = read_expression(lines, line - 1, assigned.end(), path, ";", ends_with_line=True)
     return None if expression is None or _goes_on(lines, expression, path) else _to_value(expression, line)
 
@@ -159,10 +170,12 @@ def _goes_on(lines: Sequence[str], expression: _Expression, path: str) -> bool:
         return False
     if re.match(r"<<[-~<]?\s*[\"'`]?[A-Za-z_]", expression.text) is not None:
         return True  # a text that begins on the next line
+
     below = next((text for text in lines[expression.line + 1 : expression.line + 4] if text.strip()), "")
     is_last = below.lstrip().startswith((")", "]", "}"))
     if _ENDED_BY_SIGN.search(path) is not None and not (expression.text.endswith(",") or is_last):
         return True
+
     is_python = path.endswith((".py", ".pyi"))
     return not (expression.text.endswith(",") or is_python) and _CONTINUES.match(below) is not None
 
@@ -193,6 +206,7 @@ def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> 
         expression = read_expression(lines, line, column, path, ",")
         if expression is None:
             return None
+
         if expression.text:
             text = in_one_line(expression.text)
             if path.endswith(".dart") and text[0] in "{[":
@@ -200,9 +214,12 @@ def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> 
                 parameters += _grouped_parameters(text[1:-1], lines, start_line)
             else:
                 parameters.append(Parameter(*_split_parameter(text, path), start_line + 1, text))
+
         if expression.end in _PAIRS:
             return parameters, expression.line + 1
+
         line, column = expression.line, expression.column
+
     return None
 
 
@@ -229,6 +246,7 @@ def _grouped_parameters(text: str, lines: Sequence[str], start: int) -> list[Par
             start,
         )
         parameters.append(Parameter(name, value, line + 1, item))
+
     return parameters
 
 
@@ -241,9 +259,11 @@ def _split_parameter(text: str, path: str = "") -> tuple[str, str]:
         return head.strip(), value
     if path.endswith(".swift") and (label := re.match(r"(?:@\w+\s+)*(?:\w+\s+)?`?(\w+)`?\s*:", head)) is not None:
         return label[1], value
+
     name_match = re.match(r"[*&.]{0,3}\s*([A-Za-z_$][\w$]*)\s*\??\s*(?::|$)", head)
     if name_match is None:
         name_match = re.search(r"([A-Za-z_$][\w$]*)\s*(?:\[\w*\])?\s*$", head)
+
     return (name_match[1] if name_match is not None else ""), value
 
 
@@ -267,6 +287,7 @@ def parameter_names(parameters: Sequence[Parameter], path: str, *, is_method: bo
     is_go, has_type_first = path.endswith(".go"), _TYPE_FIRST.search(path) is not None
     if is_go and heads and not any(re.match(r"[A-Za-z_]\w*\s+\S", head) for head in heads):
         return None
+
     names = []
     for head in heads:
         before, colon, _ = head.partition(":") if "::" not in head else (head, "", "")
@@ -274,13 +295,17 @@ def parameter_names(parameters: Sequence[Parameter], path: str, *, is_method: bo
             has_type_first and re.search(r"[\w>*&\].]\s+[*&]*\w|[*&]\s*\w", head) is None
         ):
             return None
+
         if is_go:
             match = re.match(r"[A-Za-z_]\w*", head)
         else:
             match = re.search(r"([A-Za-z_$][\w$]*)\s*\??\s*(?:\[\s*\])*\s*$", before if colon else head)
+
         if match is None:
             return None
+
         names.append(match[1] if match.re.groups else match[0])
+
     return names
 
 
@@ -296,6 +321,7 @@ def _join_types(texts: Sequence[str]) -> list[str]:
         # Arrows, comparisons and shifts aren't brackets.
         bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
         depth = max(0, depth + bare.count("<") - bare.count(">"))
+
     return parameter_texts
 
 
@@ -309,13 +335,16 @@ def blank_brackets(text: str) -> str:
             out[position : position + len(quoted)] = " " * len(quoted)
             position += len(quoted)
             continue
+
         if letter in _OPENING:
             depth += 1
         elif letter in _PAIRS:
             depth = max(0, depth - 1)
         elif depth:
             out[position] = " "
+
         position += 1
+
     return "".join(out)
 
 
@@ -323,9 +352,11 @@ def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tupl
     """Read the parameters of the function named on a line (from 1); also return the list's last line."""
     if not 0 < line <= len(lines):
         return None
+
     match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", lines[line - 1])
     if match is None:
         return None
+
     number, column = line - 1, match.end()
     # The list may begin on the line below the name, but no later.
     for _ in range(2):
@@ -335,6 +366,7 @@ def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tupl
         if lines[number][column:].strip() or number + 1 >= len(lines):
             return None
         number, column = number + 1, 0
+
     return None
 
 
@@ -348,6 +380,7 @@ def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | N
             return (
                 None if following[:1].isspace() and following.strip() else SourceValue(match["value"], number, number)
             )
+
     return None
 
 
@@ -360,14 +393,17 @@ def lisp_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None
     """Return the value of a definition of Lisp, which may be on the lines below; None for a function or a long form."""
     text = "\n".join(lines[line - 1 : line - 1 + MAX_VALUE_LINES])[:_MAX_CHARS]
     head = re.match(rf"\s*{_LISP_DEFINITION.format(name=re.escape(name))}", text)
+
     # A quotation mark that stays open above makes the line a part of a docstring.
     if head is None or '"' in _LISP_TEXT.sub("", "\n".join(lines[: line - 1])):
         return None
+
     forms: list[str] = []
     depth, start, position = 0, -1, head.end()
     for part in _LISP_PART.finditer(text, head.end()):
         if part.start() != position:
             return None
+
         position = part.end()
         if depth == 0 and part[0] in _PAIRS:
             # The bracket that ends the definition; a docstring may precede the value.
@@ -378,14 +414,17 @@ def lisp_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None
             is_function = re.match(r"\((?:fn|lambda)\b|#\(", value) is not None
             end_line = line + text.count("\n", 0, part.start())
             return None if is_function else SourceValue(value, line, end_line)
+
         if part[0].isspace() or part[0].startswith(";"):
             continue
+
         start = part.start() if depth == 0 and start < 0 else start
         depth += (part[0] in _OPENING) - (part[0] in _PAIRS)
         next_letter = text[position : position + 1]
         if depth == 0 and (not next_letter or next_letter.isspace() or next_letter in _PAIRS):
             forms.append(text[start:position])
             start = -1
+
     return None
 
 

@@ -60,9 +60,11 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
     """
     if len(work.inquiry.pins) > 1:
         return None
+
     texts = FileTexts(work.context)
     queries = make_queries(work, f"case:no type:path file:{quote_value(_DOCUMENTS)}")
     rows = [row for row in run_searches(work, queries, notes) if row["path"]]
+
     # What contributors read is about work on the project; what users install is in the first document.
     of_work = action != "install"
     rows.sort(key=lambda row: (("CONTRIB" not in row["path"].upper()) is of_work, row["path"].count("/"), row["path"]))
@@ -70,10 +72,12 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
             continue
+
         lines = [line[:_MAX_LINE] for line in texts.lines(target, row["path"])[:_MAX_LINES]]
         for section in _sections(row["path"], lines):
             if _HEADINGS[action].search(section.title) is None:
                 continue
+
             commands = _commands(lines, section, action)
             if commands:
                 numbers = sorted({section.begin_line, *(command.line for command in commands)})
@@ -84,8 +88,10 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
                 names = join_words([code(command.text[:_MAX_SHOWN]) for command in commands])
                 text = f"{code(row['path'])} has the {noun} {names} below the heading “{inline(section.title)}”"
                 return Finding(Statement(text, evidence), "field", queries=[join_queries(queries)], notes=notes)
+
     if action == "install":
         return None
+
     script = find_field(work, "script", action, "", "", notes)
     return script or find_field(work, "target", action, "", "", notes)
 
@@ -104,10 +110,12 @@ def _commands(lines: Sequence[str], section: DocumentSection, action: str) -> li
         commands = list(_of_block(block))
         if any(_FITS[action].search(command.text) is not None for command in commands):
             return commands if len(commands) <= _MAX_COMMANDS else []
+
     for number in range(section.begin_line + 1, section.end_line + 1):
         for match in re.finditer(r"(`{1,2})([^`\n]{2,120})\1", lines[number - 1]):
             if _COMMAND.match(match[2]) is not None and _FITS[action].search(match[2]) is not None:
                 return [_DocumentCommand(match[2], number)]
+
     return []
 
 
@@ -127,6 +135,7 @@ def _blocks(lines: Sequence[str], section: DocumentSection) -> Iterator[list[tup
         elif block and line.strip():
             yield block
             block = []
+
     if block:
         yield block
 

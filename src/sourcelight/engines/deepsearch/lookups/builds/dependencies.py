@@ -87,12 +87,14 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     """Return whether manifests list a package, and its version; None without a readable manifest."""
     if is_repository(work, question.name) and not question.owner:
         return None  # the repository itself
+
     texts = FileTexts(work.context)
     queries: list[str] = []
     manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, PARTLY_READ)))
     selection = _select(work, manifests_of_all, question)
     if selection is None:
         return None
+
     manifests, matches, read = selection
     is_selected = len(manifests) < len(manifests_of_all)
     if not matches:
@@ -104,8 +106,10 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         if all(manifest.rank > 1 for manifest in manifests if manifest.path in read):
             return None
         return _no_dependency(work, texts, question, read, queries, notes, is_selected=is_selected)
+
     matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(work, matches, question)
+
     # What examples list decides nothing where the project itself lists the package.
     rank = max(1, matches[0].manifest.rank)
     of_group = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, question.group)]
@@ -116,9 +120,11 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         text += f", but not as a {_GROUP_NAMES.get(question.group, question.group)} dependency"
     elif _may_say_yes(work, question, selected[0], manifests_of_all):
         text = f"Yes: {text}"
+
     versions = {match.requirement.version for match in selected if match.manifest.rank <= 1}
     if question.asks == "version" and len(versions - {""}) > 1:
         text += "; other lines list it differently"
+
     finding = Finding(Statement(text, first.evidence), "dependency", queries=[join_queries(queries)], notes=notes)
     remaining = [*selected[1:], *(match for match in matches if match not in selected)]
     finding.heading = "Other manifests and lists"
@@ -157,6 +163,7 @@ def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list
         if not lists_by_reference(manifest.path, manifest.lines):
             read.append(manifest.path)
         matches += [_Match(manifest, item) for item in requirements if item.line and is_same(item.name, name)]
+
     # `vendor/react` is another package, where `react` itself is listed.
     exact = [match for match in matches if normalize(match.requirement.name) == normalize(name)]
     return exact or matches, read
@@ -179,16 +186,19 @@ def _in_order(work: Work, matches: Sequence[_Match], question: PackageQuestion) 
 def _is_of_group(match: _Match, group: str) -> bool:
     if not group:
         return True
+
     list_name = match.requirement.group
     if group == "direct":
         return "indirect" not in list_name
     if group in {"runtime", "required"}:
         return not list_name or list_name == PLATFORM
+
     # Groups of `pyproject.toml`, and the manifest of a project of tests, are for work on the package.
     if group == "dev" and (list_name.startswith("group ") or is_test(match.manifest.path)):
         return True
     if group == "test" and is_test(match.manifest.path):
         return True
+
     text = f"{match.manifest.path.rpartition('/')[2]} {list_name}" if group in {"dev", "test", "doc"} else list_name
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
 
@@ -199,10 +209,12 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: _Match, manifests
         return False
     if match.manifest.rank > 1:
         return False
+
     base = match.manifest.path.rpartition("/")[2]
     packaged = {"Gemfile": r"\.gemspec$"}.get(
         base, r"^(?:pyproject\.toml|setup\.(?:py|cfg))$" if base.endswith(".txt") else r"^$"
     )
+
     # What a package needs is in its own manifest; a list beside that is for work on it.
     is_beside = any(
         manifest.directory == match.manifest.directory
@@ -233,16 +245,20 @@ def _statement(
         )
         if above is None:
             return statement
+
         line = above.requirement.line
         evidence = texts.evidence(above.manifest.target, above.manifest.path, line, line, "read", 1.0)
         text = f"{statement.text}; {code(above.manifest.path)} gives the version {code(above.requirement.version)}"
         return Statement(text, (*statement.evidence, evidence))
+
     variable = _VARIABLE.search(version)
     if variable is None:
         return statement
+
     assigned = _find_variable(work, texts, match.manifest, variable[1], queries, notes)
     if assigned is None:
         return statement
+
     value, value_line = assigned
     return Statement(f"{statement.text}, which is set to {code(value)}", (*statement.evidence, value_line))
 
@@ -260,6 +276,7 @@ def _find_variable(
         pattern = rf"\b{escape_regexp(tail)}[\"']?\s*[:=]\s*[\"']?\d"
         expression = re.compile(rf"\b{re.escape(tail)}[\"']?\s*[:=]\s*[\"']?([\d][\w.+-]*)[\"']?")
         files = r"\.(gradle|kts|properties)$|\.versions\.toml$"
+
     searches = make_queries(work, f"case:yes type:file file:{quote_value(files)} /{pattern}/")
     queries += searches
     values: dict[str, FileEvidence] = {}
@@ -269,6 +286,7 @@ def _find_variable(
             number = row["line_number"]
             evidence = texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
             values.setdefault(match[1], evidence)
+
     return next(iter(values.items())) if len(values) == 1 else None
 
 
@@ -309,21 +327,26 @@ def _no_dependency(
 ) -> Finding | None:
     if question.asks == "version" or not read or notes:
         return None
+
     tail = question.name.rpartition("/")[2]
     searches = make_queries(work, f"case:no type:file /{escape_regexp(tail)}/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     if notes:
         return None
+
     # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
     if question.asks in {"use", "need"} and rows and "/" not in question.name:
         return None
+
     mentioning = _manifests_with_word(rows, tail)
     if is_selected:
         # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
         mentioning = {path for path in mentioning if any(_is_above(path, manifest) for manifest in read)}
+
     unread = [row for row in unread_manifests(work, notes) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
     if notes or unread or mentioning:
         return None
+
     # Without a number, which would need a second count.
     manifests = join_first([code(path) for path in read], MAX_NAMED)
     if is_selected:
@@ -331,6 +354,7 @@ def _no_dependency(
         text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(question.name)}"
     else:
         text = f"No: no searched manifest lists {code(question.name)} ({manifests})"
+
     finding = Finding(
         Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
     )
@@ -359,6 +383,7 @@ def _add_other_lines(work: Work, texts: FileTexts, finding: Finding, rows: list[
     if not rows:
         finding.method.append(f"No searched file contains {code(word)}.")
         return
+
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
     verb = "contains" if len(rows) == 1 else "contain"
     finding.method.append(f"{count_of(len(rows), 'line')} in other files {verb} {code(word)}.")

@@ -54,9 +54,11 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     """
     texts = FileTexts(work.context)
     queries: list[str] = []
+
     # One list for several repositories would be true of none of them.
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
+
     candidates = [
         manifest
         for manifest in list_manifests(work, texts, notes, queries, READ_WHOLE)
@@ -65,6 +67,7 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     selected = _of_package(work, candidates, owner)
     if selected is None:
         return None
+
     top = min((_depth(manifest) for manifest in selected), default=0)
     root = [manifest for manifest in selected if _depth(manifest) == top]
     if not group and not any(_requirements(manifest) for manifest in root):
@@ -72,12 +75,14 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
         root_finding = _no_dependencies(work, texts, root, group, queries, notes)
         if root_finding is not None:
             return root_finding
+
     # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
     if any(_requirements(manifest) is None for manifest in root):
         # A `setup.py` that reads its lists from files has them beside it.
         root = [] if group else [manifest for manifest in root if _ALWAYS_NEEDED.search(manifest.path) is not None]
         if not root:
             return None
+
     lists = [(manifest, _of_group(_requirements(manifest) or (), group)) for manifest in root]
     # A list of what is always needed comes before one of what building, testing, documents or an option needs.
     lists.sort(
@@ -89,6 +94,7 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     first = next((entry for entry in lists if entry[1]), None)
     if first is None:
         return _no_dependencies(work, texts, selected, group, queries, notes)
+
     return _state_list(work, texts, *first, group, queries, notes)
 
 
@@ -123,16 +129,19 @@ def _state_list(
     groups = sorted({requirement.group for requirement in required if requirement.group})
     of_group = f" ({', '.join(groups[:MAX_NAMED])})" if groups else ""
     count = count_of(len(distinct), "dependency")
+
     # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
     manifest_text = "\n".join(manifest.lines)
     folded_text = manifest_text.casefold()
     confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in folded_text]
+
     # A program may list more than what is read of it, by variables or in another form.
     is_least = len(_DECLARATION.findall(manifest_text)) > len(_requirements(manifest) or ())
     count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
     has_none = not group and groups and not is_least and _are_for_development(path, manifest.lines, groups)
     if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
         return None
+
     none_text = "no runtime dependencies, but " if has_none else ""
     other_requirements = [requirement for requirement in requirements if requirement not in required]
     of_others = _of_others(other_requirements)
@@ -144,6 +153,7 @@ def _state_list(
     finding.details = statements[:_MAX_DETAILS]
     if len(statements) > _MAX_DETAILS:
         finding.method.append(f"The list has the first {_MAX_DETAILS} of {len(statements):,} lines.")
+
     finding.method.append("Other manifests, lock files and installed packages were not read.")
     return finding
 
@@ -166,10 +176,12 @@ def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
             packages = [code(f"{item.name}{item.version}") for item in items[:_MAX_LISTED]]
             among = ", among others:" if len(items) > _MAX_LISTED else ""
             text = f"{code(manifest.path)} lists{among} {join_words(packages)} for the extra {code(name)}"
+
         if items:
             path = manifest.path
             proofs = join_evidence([texts.evidence(manifest.target, path, line, line, "read", 1.0) for line in lines])
             return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+
     return None
 
 
@@ -177,10 +189,12 @@ def _of_package(work: Work, manifests: Sequence[Manifest], owner: str) -> list[M
     """Return the manifests of one package: of the owner, or of what is called as the repository."""
     if owner and not is_repository(work, owner):
         return [manifest for manifest in manifests if manifest.is_of(owner)] or None
+
     tops = [manifest for manifest in manifests if not manifest.directory or _ALWAYS_NEEDED.search(manifest.path)]
     # The manifest of a workspace alone names no package: its members have the lists.
     if not tops or any(manifest.name or _lists_any(manifest) for manifest in tops):
         return list(manifests)
+
     members = [
         manifest
         for manifest in manifests
@@ -208,10 +222,12 @@ def _are_for_development(path: str, lines: Sequence[str], groups: Sequence[str])
     """Return whether all groups of a manifest are for its own work, and no program adds others."""
     if all("dev" in name.lower() for name in groups):
         return True
+
     is_dynamic = any(
         re.match(r"\s*dynamic\b(?!\s*=\s*\[[^\]]*\]\s*$)|\s*dynamic\b.*\bdependencies\b", line) for line in lines
     )
     is_data = _AS_CODE.search(path) is None and not is_dynamic
+
     # Groups of `pyproject.toml` are for work on the package; its users never install them.
     return is_data and all(name.startswith("group ") or _OWN_WORK.search(name) for name in groups)
 
@@ -238,6 +254,7 @@ def _no_dependencies(
     # A chart or an example in a subdirectory says nothing of the project.
     if any(_depth(manifest) for manifest in manifests) and not any(not _depth(manifest) for manifest in manifests):
         return None
+
     other_rows = unread_manifests(work, notes)
     is_unsure = any(
         _requirements(manifest) is None or _AS_CODE.search(manifest.path) is not None for manifest in manifests
@@ -246,6 +263,7 @@ def _no_dependencies(
         return None
     if not group and any(_requirements(manifest) for manifest in manifests):
         return None
+
     evidence = tuple(texts.evidence(manifest.target, manifest.path, 1, 1, "read", 1.0) for manifest in manifests)
     verb = "lists" if len(manifests) == 1 else "list"
     of_group = f" {_GROUPS.get(group[:3].lower(), group)}" if group else ""

@@ -74,6 +74,7 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
     manifests = select_manifests(work, [manifest for manifest in every if manifest.rank <= 1], owner)
     if manifests is None or len(work.inquiry.pins) > 1:
         return None
+
     with_field = [
         (manifest, fields)
         for manifest in manifests
@@ -82,17 +83,22 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
     if kind == "version":
         # A project of CMake or Bazel often has the version of the package that another manifest describes.
         with_field.sort(key=lambda entry: entry[0].path.endswith(("CMakeLists.txt", "MODULE.bazel")))
+
     first = next(iter(with_field), None)
     # A package of a subdirectory has fields of its own, which say nothing of the project.
     if first is not None and not owner and _is_elsewhere(work, first[0], kind, manifests):
         first = None
+
     if first is None:
         return _license_text(work, texts, queries, notes) if kind == "license" and not owner else None
+
     statement = _state(texts, first[0], first[1], kind, name, group)
     if statement is None:
         return None
+
     if kind in _NAMES:
         statement = _with_others(texts, statement, with_field, kind)
+
     finding = Finding(statement, "field", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
     statements = [_state(texts, manifest, fields, kind, name, group) for manifest, fields in with_field[1:MAX_DETAILS]]
     finding.details = [other for other in statements if other is not None]
@@ -113,6 +119,7 @@ def _with_others(
         if is_beside and value not in values and other is not None:
             values.add(value)
             statement = Statement(f"{statement.text}; {other.text}", (*statement.evidence, *other.evidence))
+
     return statement
 
 
@@ -139,13 +146,16 @@ def _state(
     if kind in _NAMES:
         values = join_words([code(field.value[:_MAX_VALUE]) for field in fields])
         return Statement(f"{path} gives {values} as the {_NAMES[kind]}", proofs)
+
     if kind == "script":
         value = fields[0].value
         return (
             Statement(f"{path} sets the script {code(name)} to {code(value[:_MAX_VALUE])}", proofs) if value else None
         )
+
     if kind == "target":
         return _state_target(path, fields, name, proofs)
+
     noun = {"features": "feature", "flags": "flag", "scripts": "script"}.get(kind, "program")
     noun += "" if len(fields) == 1 else "s"
     verb, end = ("enables", " by default") if group == "default" else ("defines", "")
@@ -160,6 +170,7 @@ def _state_target(
     steps = [field.value for field in fields[1:] if field.value]
     if not steps:
         return Statement(f"{path} builds {targets} for the target {code(name)}", proofs) if targets else None
+
     commands = join_words([code(step[:_MAX_VALUE]) for step in steps[:_MAX_STEPS]])
     among = ", among others," if len(steps) > _MAX_STEPS else ""
     after = f", after {targets}" if targets else ""
@@ -175,10 +186,12 @@ def _license_text(work: Work, texts: FileTexts, queries: list[str], notes: list[
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
             continue
+
         lines = texts.lines(target, row["path"])[:60]
         number = next((n for n, line in enumerate(lines, 1) if _LICENSE_LINE.search(line[:500]) is not None), 0)
         if not number:
             return None
+
         # A title such as "GNU General Public License" is followed by its version.
         end = number + 1 if number < len(lines) and re.match(r"\s*Version\b", lines[number]) is not None else number
         quote = " ".join(" ".join(lines[number - 1 : end]).split())[:_MAX_VALUE].strip(" *#=")
@@ -186,8 +199,10 @@ def _license_text(work: Work, texts: FileTexts, queries: list[str], notes: list[
         name = _license_name(lines)
         words = f"has the words of the {code(name)} license: " if name else "says "
         statements.append(Statement(f"{code(row['path'])} {words}“{inline(quote)}”", (evidence,)))
+
     if not statements or len(statements) > 3:
         return None
+
     text = "; ".join(statement.text for statement in statements)
     evidence_of_all = tuple(item for statement in statements for item in statement.evidence)
     return Finding(Statement(text, evidence_of_all), "field", queries=[join_queries(queries)], notes=notes)
@@ -207,6 +222,7 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
     queries: list[str] = []
     if runtime == "dotnet" and re.search(r"\bsdk\b", work.inquiry.question, re.IGNORECASE) is not None:
         return _find_sdk(work, texts, notes)
+
     every = own_first(work, list(list_manifests(work, texts, notes, queries, PARTLY_READ)))
     selected = select_manifests(work, [manifest for manifest in every if can_require(manifest.path, runtime)], owner)
     many_repositories = len(work.inquiry.pins) > 1
@@ -219,16 +235,20 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
             if manifest.name and is_decisive and not _may_inherit(manifest, selected or ()):
                 return None
             continue
+
         if manifest.rank > 1 and not statements and not owner:
             return None
+
         version, line = required
         repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
         evidence = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
         statements.append(
             Statement(f"{code(manifest.path)}{repository_text} {RUNTIME_CLAIMS[runtime]} {code(version)}", (evidence,))
         )
+
     if not statements:
         return None
+
     finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
     finding.details = statements[1:MAX_DETAILS]
     return finding
@@ -254,4 +274,5 @@ def _find_sdk(work: Work, texts: FileTexts, notes: list[str]) -> Finding | None:
                 evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
                 text = f"{code(row['path'])} requires the .NET SDK {code(match[1])}"
                 return Finding(Statement(text, (evidence,)), "runtime", queries=[join_queries(queries)], notes=notes)
+
     return None

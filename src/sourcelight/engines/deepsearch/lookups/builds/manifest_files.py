@@ -95,6 +95,7 @@ def list_manifests(
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
             yield Manifest(target, row["path"], texts.lines(target, row["path"]))
+
     if len(rows) > _MAX_MANIFESTS:
         notes.append(f"Only the first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
 
@@ -148,6 +149,7 @@ def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirem
     path = manifest.path
     is_named_last = path.endswith((".xml", ".gradle", ".kts", ".versions.toml"))
     name = requirement.name.rpartition(":")[2] if is_named_last else requirement.name
+
     # In Python, a range follows the name without a space.
     is_joined = path.endswith(("pyproject.toml", ".txt", ".cfg", ".py", ".in")) and not path.endswith("CMakeLists.txt")
     version = (

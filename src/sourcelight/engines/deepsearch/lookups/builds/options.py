@@ -27,6 +27,7 @@ def find_option(work: Work, name: str, owner: str, queries: list[str], notes: li
     """Return the default of an option that build files declare; None if they declare none, or several defaults."""
     if re.fullmatch(r"[A-Za-z][\w.-]*", name) is None:
         return None
+
     texts = FileTexts(work.context)
     key = name.rpartition(".")[2]
     searches = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /\\b{escape_regexp(key)}\\b/")
@@ -39,8 +40,10 @@ def find_option(work: Work, name: str, owner: str, queries: list[str], notes: li
             continue
         for value, start, end in _defaults_in(path, without_comments(path, texts.lines(target, path)), name):
             defaults.append((value, texts.evidence(target, path, start, end, "definition", 1.0, (name,))))
+
     if not defaults or len({value for value, _ in defaults}) > 1 or len(work.inquiry.pins) > 1:
         return None
+
     value, evidence = defaults[0]
     location = f"{code(evidence.path)}, line {evidence.begin_line:,}"
     text = f"The default of {code(name)} is {code(value[:_MAX_VALUE])}, in {location}"
@@ -81,11 +84,14 @@ def _of_cmake(lines: Sequence[str], name: str) -> Iterator[tuple[str, int, int]]
             if opening is None or re.match(rf"{re.escape(name)}(?![\w-])", following) is None:
                 continue
             match = head.match(f"option({following}"[:1_000])
+
         if match is None:
             continue
+
         text, end = match[2], number
         while ")" not in re.sub(r"\"[^\"]*\"", "", text) and end < min(len(lines), number + _MAX_CALL):
             text, end = f"{text} {lines[end].split(' #')[0].strip()}", end + 1
+
         arguments = [quoted or bare for quoted, bare in _ARGUMENT.findall(_until_bracket(text))]
         if match[1].lower() == "set":
             # Only a cached variable is an option: another one is set whatever a user gives.
@@ -151,12 +157,15 @@ def _of_chart(lines: Sequence[str], name: str) -> Iterator[tuple[str, int, int]]
         text = line[:1_000]
         if not text.strip() or text.lstrip().startswith(("#", "-")):
             continue
+
         indent = len(text) - len(text.lstrip())
         while indents and indent <= indents[-1]:
             indents.pop()
+
         match = re.match(r"\s*([\w./-]+)\s*:\s*(.*?)\s*(?:\s#.*)?$", text)
         if match is None or match[1] != parts[len(indents)] or (not indents and indent):
             continue
+
         if len(indents) + 1 < len(parts):
             indents.append(indent)
         elif match[2] and not match[2].startswith(("|", ">", "&", "{{")):

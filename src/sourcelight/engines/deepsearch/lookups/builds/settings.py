@@ -35,9 +35,11 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
     """
     if len(work.inquiry.pins) > 1:
         return None
+
     section, _, simple = key.rpartition(".")
     if section:
         return None  # read with its section, elsewhere
+
     quoted = f"[\"']?{escape_regexp(simple)}[\"']?"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /{quoted}\\s*(:|=|\\s\\d)/")
     rows = [row for row in run_searches(work, queries, notes)[:_MAX_ROWS] if _is_setting(work, row, owner)]
@@ -47,25 +49,30 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
     if len({value for value, _ in nearest}) > 1 and len({row["path"] for _, row in nearest}) == 1:
         # Of several lines of one file, the key at its top level is the one that needs no further name.
         nearest = [(value, row) for value, row in nearest if (row["line"] or "")[:1].strip(" \t-")]
+
     # A value that goes on below its line isn't read, so none is certain.
     if any(not value or value.endswith(_OPENED) for value, _ in entries) or len({value for value, _ in nearest}) != 1:
         return None
+
     value, row = nearest[0]
     texts = FileTexts(work.context)
     evidence = row_evidence(work, texts, row, "read", 1.0)
     if evidence is None:
         return None
+
     text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
     other_paths = {other["path"] for other_value, other in entries if other_value != value}
     text += "; blocks in the file set it, too" if row["path"] in other_paths else ""
     text += "; files in directories below set it, too" if other_paths - {row["path"]} else ""
     finding = Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
     finding.heading = "Other files"
+
     for other_value, other_row in entries[:MAX_DETAILS]:
         proof = row_evidence(work, texts, other_row, "read", 1.0)
         if other_row is not row and proof is not None:
             location = f"{code(other_row['path'])}, line {other_row['line_number']:,}"
             finding.details.append(Statement(f"{code(other_value[:_MAX_VALUE])} in {location}", (proof,)))
+
     return finding
 
 
@@ -88,6 +95,7 @@ def _values_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, M
         if match is not None:
             value = re.sub(r"(?:^[#;]|\s(?:#|//|;)).*$", "", match["value"] or match["number"])
             values.append((value.strip().rstrip(",;").strip(), row))
+
     return values
 
 
@@ -106,11 +114,13 @@ def find_base_image(work: Work, notes: list[str]) -> Finding | None:
     paths = [row for row in run_searches(work, queries, notes) if row["path"] and rank_of(row["path"]) <= 1]
     if not paths or len(work.inquiry.pins) > 1:
         return None
+
     top = min(row["path"].count("/") for row in paths)
     nearest = [row for row in paths if row["path"].count("/") == top]
     target = work.inquiry.pins.of(nearest[0]["repository"])
     if len(nearest) > 1 or target is None:
         return None
+
     path = nearest[0]["path"]
     stages: set[str] = set()
     images: dict[str, FileEvidence] = {}
@@ -120,7 +130,9 @@ def find_base_image(work: Work, notes: list[str]) -> Finding | None:
             if match[1].lower() not in stages:
                 images.setdefault(match[1], texts.evidence(target, path, number, number, "read", 1.0))
             stages |= {match[2].lower()} if match[2] else set()
+
     if not images:
         return None
+
     text = f"{code(path)} builds from {join_words([code(image) for image in images])}"
     return Finding(Statement(text, tuple(images.values())), "field", queries=[join_queries(queries)], notes=notes)

@@ -48,8 +48,10 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
             continue
+
         lines = texts.lines(target, row["path"])[:_MAX_LINES]
         entries = list(_of_matrices(lines, pattern, is_travis=row["path"].startswith(".travis")))
+
         # `matrix.os || 'ubuntu-latest'` has a value that no matrix lists.
         has_fallback = any(f"matrix.{entry.key} ||" in line for entry in entries for line in lines)
         if entries and not has_fallback and not any("${{" in entry.value for entry in entries):
@@ -57,8 +59,10 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
             numbers = sorted({entry.line for entry in entries})
             proofs = [texts.evidence(target, path, number, number, "read", 1.0) for number in numbers]
             lists.append((path, entries, join_evidence(proofs)))
+
     if not lists or len(work.inquiry.pins) > 1:
         return None
+
     lists.sort(key=lambda entry: (not _OF_TESTS.search(entry[0].rpartition("/")[2]), -len(entry[1]), entry[0]))
     parts = [f"{code(path)} has the matrix {_values_text(entries)}" for path, entries, _ in lists[:_MAX_NAMED]]
     text = "; ".join(parts) + ("; other workflows have one, too" if len(lists) > _MAX_NAMED else "")
@@ -81,6 +85,7 @@ def _of_matrices(lines: Sequence[str], pattern: re.Pattern[str], *, is_travis: b
         text = line[:_MAX_LINE]
         if number <= skip_until or not text.strip() or text.lstrip().startswith("#"):
             continue
+
         indent = len(text) - len(text.lstrip())
         matrix = -1 if indent <= matrix else matrix
         exclude = -1 if indent <= exclude else exclude
@@ -88,10 +93,12 @@ def _of_matrices(lines: Sequence[str], pattern: re.Pattern[str], *, is_travis: b
         if head is not None:
             matrix, exclude = (indent, exclude) if head[1] == "matrix" and matrix < 0 else (matrix, indent)
             continue
+
         is_inside = matrix >= 0 or (is_travis and indent == 0)
         match = pattern.search(text) if is_inside and exclude < 0 else None
         if match is None:
             continue
+
         for value, value_line in _values(lines, number, indent, match[2]):
             skip_until = max(skip_until, value_line)
             yield _MatrixValue(match[1], value, value_line)

@@ -34,14 +34,17 @@ def choose_definitions(
     if kinds:
         # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.
         locations = [location for location in locations if location.definition.kind in kinds] or locations
+
     # A variable that takes over a module, as in `http = require("socket.http")`, doesn't define it.
     locations = [location for location in locations if not _is_alias(texts, location)]
     bodies = [location for location in locations if not is_declaration(texts, location)]
+
     # A stub counts if nothing else is there, as for extension modules of Python.
     bodies = [location for location in bodies if not _is_stub(location)] or bodies
     if noun != "constructor":
         types = {(location.path, location.definition.name) for location in bodies if location.definition.kind in _TYPES}
         bodies = [candidate for candidate in bodies if not _is_constructor_of(candidate, types)]
+
     best: dict[tuple[str, str, str], DefinitionLocation] = {}
     for location in bodies or locations:
         key = location.target.repository.key, location.path, location.definition.container
@@ -49,6 +52,7 @@ def choose_definitions(
         # Of overloads the longest has the body; conditional definitions of one file are shown by the first.
         if other is None or _length(location) > _length(other):
             best[key] = location
+
     return sorted(
         best.values(),
         key=lambda candidate: (
@@ -70,9 +74,11 @@ def _is_alias(texts: FileTexts, location: DefinitionLocation) -> bool:
     definition = location.definition
     if definition.kind not in {"variable", "constant"}:
         return False
+
     value = value_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
     if value is None:
         return False
+
     # Such a variable shows the reader nothing: the value is where the other name is defined.
     same = rf"(?:[\w.$]+(?:\([^()]*\))?(?:\.|::))*{re.escape(definition.name)}"
     return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
@@ -96,6 +102,7 @@ def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:
     definition = location.definition
     if definition.declaration:
         return True
+
     lines = texts.lines(location.target, location.path)
     if definition.kind in {"function", "method"} and 0 < definition.end_line <= len(lines):
         last = lines[definition.end_line - 1].split("//")[0].split("/*")[0].rstrip()
@@ -104,7 +111,9 @@ def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:
         has_body = "{" in body or (location.path.endswith(".cs") and "=>" in body)
         if last.endswith(";") and not has_body and not lines[definition.line - 1].lstrip().startswith("#"):
             return True
+
     if definition.kind in {"struct", "class", "union"} and definition.begin_line == definition.end_line:
         return re.fullmatch(r"\s*(?:struct|class)\s+\w+\s*;\s*", lines[definition.line - 1]) is not None
+
     above = "".join(lines[max(0, definition.begin_line - 1) : definition.line])
     return "overload" in above and "@" in above

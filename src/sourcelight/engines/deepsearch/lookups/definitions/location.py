@@ -71,8 +71,10 @@ def head_at(texts: FileTexts, location: DefinitionLocation, max_lines: int = _QU
     end = min(definition.end_line, len(lines))
     if end - start >= max_lines:
         end = max(min(head_end(lines, definition), len(lines)), definition.line)
+
     if end - start >= max_lines + 8:
         start = definition.begin_line
+
     end = min(end, start + MAX_LINES - 1)
     return texts.evidence(location.target, location.path, start, end, "definition", 1.0, (definition.name,))
 

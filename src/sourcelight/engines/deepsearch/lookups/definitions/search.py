@@ -61,11 +61,13 @@ def find_definitions(
             continue
         if container and not _is_within(row["container"] or "", container, row["path"]):
             continue
+
         definition = definition_at(texts, target, row["path"], simple, row["line_number"])
         if definition is not None:
             locations[row["repository"], row["path"], row["line_number"]] = DefinitionLocation(
                 target, row["path"], definition
             )
+
     if unparsed and not container:
         for target, path, definition in find_unparsed(work, texts, simple, notes):
             key = target.repository.name, path, definition.line
@@ -76,6 +78,7 @@ def find_definitions(
         ):
             key = target.repository.name, path, definition.line
             locations.setdefault(key, DefinitionLocation(target, path, definition))
+
     return choose_definitions(texts, list(locations.values()), symbol_kind)
 
 
@@ -115,6 +118,7 @@ def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) ->
         bodies = [other for other in bodies if not is_declaration(texts, other)]
         for other in (location, *bodies, *_other_macros(texts, location), *_other_lines(texts, location)):
             expanded.setdefault((other.target.repository.key, other.path, other.definition.line), other)
+
     return list(expanded.values())
 
 
@@ -141,6 +145,7 @@ def _other_macros(texts: FileTexts, location: DefinitionLocation) -> list[Defini
     definition = location.definition
     if definition.kind != "constant":
         return []
+
     define = re.compile(rf"\s*#\s*define\s+{re.escape(definition.name)}\b(?!\()")
     lines = texts.lines(location.target, location.path)
     numbers = [number for number, line in enumerate(lines, 1) if number != definition.line and define.match(line)]
@@ -169,9 +174,11 @@ def state_definitions(
         such = " such as" if len(best) > MAX_NAMED else ""
         text = f"{code(name)} is defined in several places,{such} in {'; in '.join(described)}"
         text = text.replace("places, in", "places: in", 1)
+
     if len(with_overloads(texts, best)) > len(best):
         files = "its file has" if len(best) == 1 else "their files have"
         text += f"; {files} more definitions of the name"
+
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
     visible_ids = {id(location) for location in visible_locations}
@@ -185,6 +192,7 @@ def state_definitions(
     )
     if documentation and len(best) == 1:
         finding.method.append(f"Its documentation says: “{inline(documentation, 500)}”")
+
     return finding
 
 
@@ -192,6 +200,7 @@ def _location_sentence(texts: FileTexts, location: DefinitionLocation, *, with_r
     definition = location.definition
     repository = f" of {code(location.target.repository.name)}" if with_repository else ""
     noun = noun_at(texts, location)
+
     # A function within another one is none of its members.
     preposition = "of" if noun.partition(" ")[2] in _MEMBERS else "within"
     container = f" {preposition} {code(definition.container)}" if definition.container else ""

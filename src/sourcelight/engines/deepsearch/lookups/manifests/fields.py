@@ -42,6 +42,7 @@ def package_name(path: str, lines: Sequence[str]) -> str:
         return re.sub(r"/v\d+$", "", module).rpartition("/")[2]
     if base == "pom.xml":
         return _artifact(without_comments(path, lines[:_MAX_HEAD_LINES]))
+
     field = next(iter(_values(path, lines, "name")), None)
     return field.value if field is not None else ""
 
@@ -73,6 +74,7 @@ def read_fields(path: str, lines: Sequence[str], kind: str, name: str = "", grou
     base = path.rpartition("/")[2]
     if not is_readable(path, lines):
         return []
+
     lines = without_comments(path, lines)
     try:
         if kind == "features":
@@ -90,6 +92,7 @@ def read_fields(path: str, lines: Sequence[str], kind: str, name: str = "", grou
     # Errors of parsers, and of manifests whose values have unexpected types.
     except (ValueError, TypeError, AttributeError, RecursionError):
         return []
+
     return fields
 
 
@@ -222,6 +225,7 @@ def _features(base: str, lines: Sequence[str], group: str) -> Iterator[ManifestF
     """Yield the features of a crate, or those that are on by default."""
     if base != "Cargo.toml":
         return
+
     features = _toml(lines).get("features") or {}
     start = table_start(lines, "features")
     if group == "default":
@@ -233,6 +237,7 @@ def _features(base: str, lines: Sequence[str], group: str) -> Iterator[ManifestF
             for feature in default:
                 yield ManifestField(str(feature), "", number)
         return
+
     numbers = lines_of_keys(lines, start)
     for name in features:
         if name != "default" and name in numbers:
@@ -243,6 +248,7 @@ def _scripts(base: str, lines: Sequence[str]) -> Iterator[ManifestField]:
     """Yield the scripts of a JSON manifest."""
     if base not in {"package.json", "composer.json"}:
         return
+
     scripts = _json(lines).get("scripts") or {}
     start = next((n for n, line in enumerate(lines) if re.search(r"\"scripts\"\s*:", line[:_MAX_LINE])), 0)
     for name, value in scripts.items():
@@ -259,11 +265,13 @@ def _target(base: str, lines: Sequence[str], name: str) -> Iterator[ManifestFiel
     """Yield the line of a target of make, and the lines of its recipe. A target in two places is left out."""
     if base not in {"Makefile", "GNUmakefile", "makefile"}:
         return
+
     rules = {number: rule for number, line in enumerate(lines, 1) if (rule := _RULE.match(line[:_MAX_LINE]))}
     heads = [number for number, rule in rules.items() if name in rule["targets"].split()]
     with_recipe = [number for number in heads if number < len(lines) and lines[number].startswith("\t")]
     if len(with_recipe or heads) != 1:
         return
+
     number = (with_recipe or heads)[0]
     yield ManifestField(name, " ".join(rules[number]["prerequisites"].split()), number)
     for index, line in enumerate(lines[number:], number + 1):
@@ -313,6 +321,7 @@ def _matching_lines(base: str, lines: Sequence[str], kind: str, name: str) -> It
     }[kind]
     if re.search(ending, base) is None:
         return
+
     expression = re.compile(pattern)
     for number, line in enumerate(lines, 1):
         match = expression.search(line[:_MAX_LINE])

@@ -56,6 +56,7 @@ def requirements_rank(path: str) -> int:
         return 1
     if "requirements" not in name:
         return 0
+
     return 1 if _PLAIN_REQUIREMENTS.match(name) else 2
 
 
@@ -63,6 +64,7 @@ def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | No
     """Return what a manifest lists; None if it can't be read, or is too large."""
     if not is_readable(path, lines):
         return None
+
     name = path.rpartition("/")[2]
     # `requirements/base.txt` is a list as `requirements-base.txt` is.
     name = f"requirements-{name}" if re.search(r"(?:^|/)requirements/[^/]+\.(?:txt|in)$", path) is not None else name
@@ -73,6 +75,7 @@ def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | No
             # Errors of parsers, and of manifests whose values have unexpected types, such as a list for a table.
             except (ValueError, TypeError, AttributeError, RecursionError):
                 return None
+
     return None
 
 
@@ -87,6 +90,7 @@ def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
         for item in items or ():
             if isinstance(item, str) and (requirement := _of_text(lines, item, group)) is not None:
                 yield requirement
+
     poetry = (data.get("tool") or {}).get("poetry") or {}
     tables = [("", poetry.get("dependencies")), ("dev", poetry.get("dev-dependencies"))]
     tables += [
@@ -103,9 +107,11 @@ def _of_text(lines: Sequence[str], text: str, group: str) -> Requirement | None:
     match = _REQUIREMENT.match(text)
     if match is None:
         return None
+
     line = next((number for number, line_text in enumerate(lines, 1) if text in line_text), 0)
     line = line or _line_of(lines, match[1], match[3].strip())
     version = " ".join(match[3].split()).rstrip(",")
+
     # A package may be needed on some platforms or versions of Python alone.
     marker = text.partition(";")[2].strip()
     return Requirement(match[1], f"{version}; {marker}" if marker else version, group, line)
@@ -134,6 +140,7 @@ def _of_table(lines: Sequence[str], name: str, value: Any, group: str) -> Requir
     package = value.get("package") if isinstance(value, dict) else None
     if isinstance(value, dict) and value.get("optional") is True:
         group = " ".join(part for part in (group, "optional") if part)
+
     assigned = re.compile(rf"""^\s*["']?{re.escape(name)}["']?\s*[=.]|^\s*\[.*\b{re.escape(name)}\s*\]""")
     matching = [number for number, line in enumerate(lines, 1) if assigned.search(line[:500])]
     line = next((number for number in matching if version and version in lines[number - 1]), next(iter(matching), 0))
@@ -148,6 +155,7 @@ def _cargo(lines: Sequence[str]) -> Iterator[Requirement]:
     for scope, table in scopes:
         for key, group in (("dependencies", ""), ("dev-dependencies", "dev"), ("build-dependencies", "build")):
             tables.append((" ".join(part for part in (scope, group) if part), table.get(key)))
+
     for group, table in tables:
         for name, value in (table or {}).items():
             yield _of_table(lines, name, value, group)
@@ -217,10 +225,12 @@ def _setup_cfg(lines: Sequence[str]) -> Iterator[Requirement]:
         if (header := re.match(r"\[(.+)\]\s*$", line)) is not None:
             section, key = header[1], ""
             continue
+
         if (setting := re.match(r"([\w.-]+)\s*=\s*(.*)$", line)) is not None:
             key, text = setting[1], setting[2]
         else:
             text = line.strip()
+
         is_requirement = (section == "options" and key in {"install_requires", "setup_requires", "tests_require"}) or (
             section == "options.extras_require" and key
         )
@@ -241,6 +251,7 @@ def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
                 if opening is None:
                     break
                 key, depth, remaining = opening[1], 0, remaining[opening.end() :]
+
             text, depth = _until_closed(remaining, depth)
             remaining = remaining[len(text) :]
             for match in _QUOTED.finditer(text):
@@ -251,6 +262,7 @@ def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
                 if match_of_name is not None:
                     group = "" if key in {"install_requires", "requires"} else key
                     yield Requirement(match_of_name[1], " ".join(match_of_name[3].split()), group, number)
+
             # The list ends with the bracket that opened it.
             if depth <= 0:
                 key = ""
@@ -275,10 +287,12 @@ def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
     for number, line in enumerate(lines, 1):
         if "<dependency>" in line:
             in_dependency, fields = True, {}
+
         if in_dependency:
             for tag in ("groupId", "artifactId", "version", "scope"):
                 if (match := re.search(rf"<{tag}>\s*([^<]*?)\s*</{tag}>", line[:1_000])) is not None:
                     fields.setdefault(tag, (match[1], number))
+
         if in_dependency and "</dependency>" in line:
             in_dependency = False
             artifact, artifact_line = fields.get("artifactId", ("", number))
@@ -286,6 +300,7 @@ def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
             group = fields.get("groupId", ("", 0))[0]
             if artifact:
                 yield Requirement(f"{group}:{artifact}", version, fields.get("scope", ("", 0))[0], version_line)
+
     yield from maven_plugins(lines)
 
 

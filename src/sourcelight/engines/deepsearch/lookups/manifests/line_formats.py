@@ -32,10 +32,12 @@ def _swift(lines: Sequence[str]) -> Iterator[Requirement]:
         package = None if line.lstrip().startswith("//") else _SWIFT.search(line)
         if package is None:
             continue
+
         text = " ".join([line[package.end() :], *lines[number : number + 4]])
         source = re.search(r"\b(?:url|path|id)\s*:\s*\"([^\"]+)\"", text)
         if source is None:
             continue
+
         version = re.match(
             r"[^()]*?,\s*((?:from|exact|branch|revision)\s*:\s*\"[^\"]*\"|\.\w+\([^)]*\)|\"[^\"]+\"\s*\.\.[.<]\s*\"[^\"]+\")",
             text,
@@ -46,6 +48,7 @@ def _swift(lines: Sequence[str]) -> Iterator[Requirement]:
         name = source[1].rstrip("/").rpartition("/")[2].removesuffix(".git")
         if not name.strip("."):  # the package itself, by its directory
             continue
+
         yield Requirement(name, version[1] if version is not None else "", "", start + 1)
 
 
@@ -70,6 +73,7 @@ def _cabal(lines: Sequence[str]) -> Iterator[Requirement]:
         text = line.split("--")[0].rstrip()
         if not text.strip():
             continue
+
         depth = len(text) - len(text.lstrip())
         if (
             head := re.match(
@@ -78,14 +82,17 @@ def _cabal(lines: Sequence[str]) -> Iterator[Requirement]:
         ) is not None:
             section, indent = " ".join(part for part in head.groups() if part), -1
             continue
+
         field = re.match(r"\s*([A-Za-z][\w-]*)\s*:\s*(.*)$", text)
         if field is not None:
             indent = depth if field[1].lower() == "build-depends" else -1
             text = field[2]
         elif indent >= 0 and depth <= indent:
             indent = -1
+
         if indent < 0 or re.match(r"\s*(?:if|else|elif)\b", text):
             continue
+
         kind = section.partition(" ")[0].lower()
         group = "" if kind in {"library", "common"} else section
         for part in text.split(","):
@@ -136,6 +143,7 @@ def _rockspec(lines: Sequence[str]) -> Iterator[Requirement]:
         if opening is not None:
             group = "" if opening[1] == "dependencies" else opening[1]
             text = text[opening.end() :]
+
         if group is not None:
             for match in _ROCK.finditer(text):
                 if match[1] != "lua":
@@ -155,6 +163,7 @@ def _description(lines: Sequence[str]) -> Iterator[Requirement]:
     # Other projects have a file of this name, too.
     if not any(line.startswith("Package:") for line in lines):
         raise ValueError("not a manifest of R")
+
     group: str | None = None
     for number, line in enumerate(lines, 1):
         text = line

@@ -31,11 +31,14 @@ def _chart(lines: Sequence[str]) -> Iterator[Requirement]:
                 yield Requirement(fields["name"][0], fields.get("version", ("", 0))[0], "", fields["name"][1])
             inside, fields = head[1] == "dependencies", {}
             continue
+
         if not inside or text.lstrip().startswith("#"):
             continue
+
         if re.match(r"\s*-\s", text) is not None and "name" in fields:
             yield Requirement(fields["name"][0], fields.get("version", ("", 0))[0], "", fields["name"][1])
             fields = {}
+
         field = re.match(r"\s*(?:-\s+)?(name|version|alias)\s*:\s*(.*?)\s*(?:\s#.*)?$", text)
         if field is not None:
             fields[field[1]] = (field[2].strip("\"'"), number)
@@ -137,7 +140,9 @@ def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
                 condition = match[2].rstrip().removesuffix(")").strip()
                 text = condition if len(condition) <= _MAX_CONDITION else f"{condition[:_MAX_CONDITION]}…"
                 branches.append("else" if word == "else" else f"{word.removeprefix('else')}({text})")
+
         branch_of[number] = branches[-1] if branches else ""
+
     for requirement in _CMAKE(lines):
         branch = branch_of[requirement.line]
         yield replace(requirement, group=f"{requirement.group}, inside {branch}" if branch else requirement.group)
@@ -204,11 +209,14 @@ def _terraform(lines: Sequence[str]) -> Iterator[Requirement]:
         if (head := re.match(r"\s*(?:module\s+\"[\w-]+\"|([\w-]+)\s*=)\s*\{\s*(.*)$", text)) is not None:
             block, fields, start = head[1] or "module", {}, 0
             text = head[2]
+
         if not block:
             continue
+
         for key, value in re.findall(r"\b(source|version)\s*=\s*\"([^\"]*)\"", text):
             fields.setdefault(key, value)
             start = number if key == "version" or not start else start
+
         if "}" in text:
             source = fields.get("source", "")
             # A path is a directory of the repository.
@@ -226,8 +234,10 @@ def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
         text = line[:_MAX_LINE]
         if re.search(r"<plugin>", text) is not None:
             fields, depth = {}, 0
+
         if fields is None:
             continue
+
         if re.search(r"</plugin>", text) is not None:
             if "artifactId" in fields:
                 group = fields.get("groupId", ("org.apache.maven.plugins", 0))[0]
@@ -235,11 +245,13 @@ def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
                 yield Requirement(f"{group}:{fields['artifactId'][0]}", version, PLUGIN, version_line)
             fields = None
             continue
+
         depth += len(re.findall(r"<(?:executions|configuration|dependencies)>", text))
         if depth == 0:
             for tag in ("groupId", "artifactId", "version"):
                 if (match := re.search(rf"<{tag}>\s*([^<]*?)\s*</{tag}>", text)) is not None:
                     fields.setdefault(tag, (match[1], number))
+
         depth -= len(re.findall(r"</(?:executions|configuration|dependencies)>", text))
 
 

@@ -51,12 +51,14 @@ def without_comments(path: str, lines: Sequence[str]) -> list[str]:
     marks = next(((start, end) for pattern, start, end in _COMMENTS if re.search(pattern, path) is not None), None)
     if marks is None or not any(marks[0] in line for line in lines):
         return list(lines)
+
     text, parts, position = "\n".join(lines), list[str](), 0
     while (start := text.find(marks[0], position)) >= 0:
         end = text.find(marks[1], start + len(marks[0]))
         end = len(text) if end < 0 else end + len(marks[1])
         parts += [text[position:start], re.sub(r"[^\n]", " ", text[start:end])]
         position = end
+
     return "".join([*parts, text[position:]]).split("\n")
 
 
@@ -95,12 +97,15 @@ def is_same(requirement: str, requested: str) -> bool:
     """Return whether a listed name is the requested one: as a whole, or its last parts, as in ``github.com/a/b/v2``."""
     if normalize(requirement) == normalize(requested):
         return True
+
     # `@types/react` is another package than `react`.
     if requirement.startswith("@"):
         return False
+
     bare = re.sub(r"/v\d+$|\.v\d+$", "", requirement)
     if normalize(bare) == normalize(requested):
         return True
+
     requested_parts = re.split(r"[/:]", requested.lower())
     parts = re.split(r"[/:]", bare.lower())
     return len(requested_parts) < len(parts) and [normalize(part) for part in parts[-len(requested_parts) :]] == [
@@ -132,11 +137,14 @@ def keys_around(path: str, lines: Sequence[str], number: int) -> list[str]:
             keys += [head[1]] if head is not None else []
             if not indent:
                 break
+
         return keys[::-1]
+
     for line in reversed(lines[max(0, number - 1 - _MAX_ABOVE) : number - 1]):
         header = re.match(r"\s*\[{1,2}([^\]]+)\]{1,2}\s*(?:[#;].*)?$", line[:500])
         if header is not None:
             return [part.strip("\"' ") for part in re.split(r"[.:]", header[1])]
+
     return []
 
 

@@ -93,17 +93,20 @@ def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, in
     for file_pattern, pattern in _RUNTIME_LINES.get(runtime, ()):
         if re.search(rf"(?:^|/)[^/]*(?:{file_pattern})", path) is None:
             continue
+
         # Conditions choose among several lines, so that none of them tells all.
         if (
             runtime in {"dotnet", "c++", "kotlin"}
             and sum(re.search(pattern, line[:500]) is not None for line in lines) > 1
         ):
             return None
+
         expected = _member(lines, *_OBJECTS[runtime]) if runtime in _OBJECTS else None
         for number, line in enumerate(lines, 1):
             match = re.search(pattern, line[:500])
             if match is not None and (runtime not in _OBJECTS or match[1] == expected):
                 return match[1], number
+
     return None
 
 

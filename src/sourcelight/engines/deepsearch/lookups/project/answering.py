@@ -48,11 +48,13 @@ def find_project(topic: str, work: Work, notes: list[str]) -> Finding | None:
     find = _FINDERS.get(topic)
     if find is not None:
         return find(work, notes)
+
     # A command to copy says more than the section around it.
     command = find_command(work, topic, notes) if topic in {"test", "build", "install"} else None
     finding = command or find_section(work, topic, notes)
     if finding is None and topic == "run":
         finding = find_field(work, "script", "start", "", "", notes)
+
     return finding or find_no_section(work, topic, notes)
 
 
@@ -63,6 +65,7 @@ def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     if topic == "people":
         is_active = has_recent_commits(Work(FactRequest("lookup"), inquiry, emit))
         question = f"Who has the most commits{' in the last 12 months' if is_active else ''}?"
+
     if topic in {"since_release", "in_release"}:
         release = newest_release(Work(FactRequest("lookup"), inquiry, emit))
         if release is not None and (topic == "since_release" or release.previous):
@@ -72,6 +75,7 @@ def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
                 else f"between `{release.previous}` and `{release.newest}`"
             )
             question = f"Which commits were made {span}?"
+
     # The question itself, too: forms of counts are matched with it.
     return replace(inquiry.with_words(question), question=question) if question else inquiry
 
@@ -81,6 +85,7 @@ def find_profile(work: Work, notes: list[str]) -> Finding | None:
     finding = find_overview(work, notes)
     if finding is None or finding.details:
         return finding
+
     further = (
         find_field(work, "license", "", "", "", notes),
         find_newest_tag(work, notes) or find_field(work, "version", "", "", "", notes),

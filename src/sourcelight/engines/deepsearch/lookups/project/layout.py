@@ -68,11 +68,13 @@ def find_ci(work: Work, notes: list[str]) -> Finding | None:
     paths = sorted({row["path"] for row in run_searches(work, queries, notes) if row["path"]})
     if target is None or not paths:
         return None
+
     texts = FileTexts(work.context)
     by_service: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         service = next((name for form, name in _SERVICES.items() if re.search(form, path, re.IGNORECASE)), "")
         by_service[service].append(path)
+
     statements = []
     for service, files in by_service.items():
         verb = "configures" if len(files) == 1 else "configure"
@@ -80,6 +82,7 @@ def find_ci(work: Work, notes: list[str]) -> Finding | None:
         statements.append(
             Statement(f"{join_first([code(path) for path in files], MAX_NAMED)} {verb} {service}", evidence)
         )
+
     finding = Finding(statements[0], "layout", queries=[join_queries(queries)], notes=notes, heading="Other services")
     finding.details = statements[1:]
     finding.method.append("Known by the names of files; a service may be configured elsewhere, too.")
@@ -101,6 +104,7 @@ def _state_directories(
     target = _only_target(work)
     if target is None or not by_directory:
         return None
+
     names = sorted(by_directory, key=lambda name: (-len(by_directory[name]), name))
     texts = FileTexts(work.context)
     evidence = tuple(_first_line(texts, target, by_directory[name]) for name in names[:MAX_NAMED])
@@ -122,6 +126,7 @@ def _describe(texts: FileTexts, target: Target, name: str, paths: Sequence[str])
         if paragraph is not None:
             evidence = texts.evidence(target, readme, paragraph.begin_line, paragraph.end_line, "doc", 1.0)
             return Statement(f"{code(name)}, {number}: “{inline(paragraph.text, _MAX_QUOTE)}”", (evidence,))
+
     return Statement(f"{code(name)}, {number}", (_first_line(texts, target, paths),))
 
 

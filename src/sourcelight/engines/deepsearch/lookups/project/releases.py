@@ -36,15 +36,18 @@ def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
     targets = [target for target in work.targets if target.repository.kind == "git"]
     if len(targets) != 1:
         return None
+
     repository = targets[0].repository.name
     arguments: dict[str, Any] = {"repo": repository, "kind": "tag", "limit": _MAX_TAGS}
     tags = [row for row in work.call("list_refs", arguments).table.to_pylist() if row["commit_date"] is not None]
     if not tags:
         return None
+
     lookup = {"repos": [repository], "revisions": [tags[0]["commit"]], "count": 1}
     commits = work.call("commit_search", lookup, changes=False).table.to_pylist()
     if not commits:
         return None
+
     # Several tags may name one commit: none of them is newer than another.
     names = [row["name"] for row in tags if row["commit_date"] == tags[0]["commit_date"]]
     tag = " and ".join(code(name) for name in names)
@@ -69,10 +72,12 @@ def find_previous_tag(work: Work, notes: list[str]) -> Finding | None:
     pair = newest_release(work)
     if pair is None or not pair.previous:
         return None
+
     lookup = {"repos": [pair.repository], "revisions": [pair.previous], "count": 1}
     commits = work.call("commit_search", lookup, changes=False).table.to_pylist()
     if not commits:
         return None
+
     text = f"The tag before {code(pair.newest)} is {code(pair.previous)}, of the commit by {byline(commits[0])}"
     finding = Finding(
         Statement(text, (evidence_of(commits[0]),)), "tag", queries=[format_call("commit_search", lookup)], notes=notes
@@ -98,11 +103,13 @@ def newest_release(work: Work) -> ReleaseTags | None:
     targets = [target for target in work.targets if target.repository.kind == "git"]
     if len(targets) != 1:
         return None
+
     repository = targets[0].repository.name
     arguments: dict[str, Any] = {"repo": repository, "kind": "tag", "limit": _MAX_ANCESTORS}
     tags = [row for row in work.call("list_refs", arguments).table.to_pylist() if row["commit_date"] is not None]
     if not tags:
         return None
+
     newest, *earlier = tags
     for tag in earlier:
         # A candidate isn't the release before, unless the newest tag is one itself.
@@ -113,6 +120,7 @@ def newest_release(work: Work) -> ReleaseTags | None:
         outside = {"repos": [repository], "revisions": [tag["commit"], f"^{newest['commit']}"], "count": 1}
         if not work.call("commit_search", outside, changes=False).table.num_rows:
             return ReleaseTags(repository, newest["name"], tag["name"])
+
     return ReleaseTags(repository, newest["name"], "")
 
 
@@ -121,13 +129,16 @@ def find_newest_commits(work: Work, notes: list[str]) -> Finding | None:
     targets = work.targets
     if len(targets) != 1 or targets[0].repository.kind != "git":
         return None
+
     arguments: dict[str, Any] = {"repos": [targets[0].repository.name], "count": _MAX_COMMITS}
     if targets[0].revision:
         arguments["revisions"] = [targets[0].commit]
+
     answer = work.call("commit_search", arguments, changes=False)
     commits = answer.table.to_pylist()
     if not commits:
         return None
+
     newest, *earlier = commits
     text = f"The last commit is “{inline(newest['subject'])}” by {byline(newest)}"
     finding = Finding(

@@ -191,6 +191,7 @@ def find_overview(work: Work, notes: list[str]) -> Finding | None:
         key = document.target.repository.key
         if key in statements or not document.path.rpartition("/")[2].casefold().startswith("readme"):
             continue
+
         has_readme = True
         lines = texts.lines(document.target, document.path)
         paragraph = _find_description(document.path, lines)
@@ -200,11 +201,13 @@ def find_overview(work: Work, notes: list[str]) -> Finding | None:
             )
             source = f"{code(document.path)}{of_repository(work, document.target)}"
             statements[key] = Statement(f"{source} says: “{inline(paragraph.text, _MAX_DESCRIPTION)}”", (evidence,))
+
     if not statements:
         if has_readme or not queries:
             return None
         text = "No file at the top is called README"
         return Finding(Statement(text), "document", queries=[join_queries(queries)], notes=notes, is_negative=True)
+
     headline, *further = statements.values()
     finding = Finding(headline, "document", queries=[join_queries(queries)], notes=notes, heading="Other repositories")
     finding.details = further[:MAX_DETAILS]
@@ -217,11 +220,13 @@ def _find_description(path: str, lines: Sequence[str]) -> DocumentParagraph | No
     first = first_paragraph(path, lines, 1, len(lines))
     if first is None or _ABOUT_FILE.match(first.text) is None:
         return first
+
     for section in sections_of(path, lines):
         if _ABOUT_PROJECT.match(section.title):
             paragraph = first_paragraph(path, lines, section.begin_line, section.end_line)
             if paragraph is not None:
                 return paragraph
+
     return first
 
 
@@ -230,20 +235,24 @@ def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
     subject = _SUBJECTS.get(topic)
     if subject is None:
         return None
+
     texts = FileTexts(work.context)
     queries: list[str] = []
     candidates: list[_Candidate] = []
     for order, document in enumerate(documents(work, notes, queries)):
         lines = texts.lines(document.target, document.path)
         candidates += _candidates(topic, subject, document, lines, order)
+
     statements: dict[str, Statement] = {}
     for _, document, section in sorted(candidates, key=lambda candidate: candidate[0]):
         key = document.target.repository.key
         statement = None if key in statements else _state(work, texts, document, section)
         if statement is not None:
             statements[key] = statement
+
     if not statements:
         return None
+
     headline, *further = statements.values()
     finding = Finding(headline, "document", queries=[join_queries(queries)], notes=notes, heading="Other repositories")
     finding.quotes = [item for item in headline.evidence if isinstance(item, FileEvidence)]
@@ -258,19 +267,23 @@ def _candidates(
     """Yield the sections of a document that a topic asks for, each with its rank; the least is the best."""
     name = document.path.rpartition("/")[2]
     is_about = bool(subject.document) and re.search(subject.document, name, re.IGNORECASE) is not None
+
     # A guide to testing or security among the documentation is about what users write.
     is_about = is_about and (topic in _FOR_USERS or "docs/" not in f"/{document.path}".casefold())
     if not is_about and _GENERAL.match(name) is None:
         # "Tests" in the notes on releases are other tests.
         return
+
     sections = sections_of(document.path, lines)
     if is_about and topic == "changelog":
         # The newest version comes first.
         versions = [section for section in sections if re.search(r"\d\.\d", section.title)]
         yield from (((-1, order), document, section) for section in versions[:1])
+
     if is_about and lines:
         rank = -1 if subject.is_document_first else len(subject.titles)
         yield (rank, order), document, DocumentSection("", 0, 1, len(lines))
+
     for section in sections:
         title = _MARK.sub("", section.title).strip()
         ranks = (rank for rank, form in enumerate(subject.titles) if re.match(form, title, re.IGNORECASE))
@@ -285,10 +298,12 @@ def find_no_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
     queries: list[str] = []
     paths = [document.path for document in documents(work, notes, queries)] if noun else []
     is_whole = len(paths) < _MAX_DOCUMENTS
+
     # Only of these are all titles read.
     paths = [path for path in paths if _GENERAL.match(path.rpartition("/")[2])]
     if not paths or not is_whole or len(work.inquiry.pins) > 1:
         return None
+
     names = join_first([code(path) for path in paths], MAX_NAMED)
     finding = Finding(
         Statement(f"No title in {names} is about {noun}"), "document", queries=[join_queries(queries)], notes=notes
@@ -304,8 +319,10 @@ def _state(work: Work, texts: FileTexts, document: ProjectDocument, section: Doc
     end = min(section.end_line, section.begin_line + _QUOTED_LINES - 1)
     while end > section.begin_line and not lines[end - 1].strip():
         end -= 1
+
     if end <= section.begin_line and section.title:
         return None
+
     # A paragraph after a list or a block of code isn't the first thing that the section says.
     paragraph = first_paragraph(document.path, lines, section.begin_line, section.end_line)
     if (
@@ -314,11 +331,13 @@ def _state(work: Work, texts: FileTexts, document: ProjectDocument, section: Doc
         and _has_other_block(lines[section.begin_line : paragraph.begin_line - 1])
     ):
         paragraph = None
+
     evidence = texts.evidence(document.target, document.path, section.begin_line, end, "doc", 1.0)
     source = f"{code(document.path)}{of_repository(work, document.target)}"
     title = f" under “{inline(section.title, _MAX_TITLE)}”" if section.title else ""
     if paragraph is not None and paragraph.begin_line <= end:
         return Statement(f"{source} says{title}: “{inline(paragraph.text, _MAX_QUOTE)}”", (evidence,))
+
     return Statement(f"{source} has the section “{inline(section.title, _MAX_TITLE)}”", (evidence,)) if title else None
 
 

@@ -76,10 +76,12 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     question = read_value_question(work.inquiry.words, work.inquiry.pins.short_names)
     if question is None:
         return None
+
     texts = FileTexts(work.context)
     matches = _find(work, texts, question, queries, notes)
     best = _best(question, [item for item in matches if item.is_whole])
     values = {item.binding.value for item in best}
+
     # One name that has two values in two places is both.
     names = {item.binding.name for item in best}
     # Parameters of a name in several functions are several things.
@@ -92,8 +94,10 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
         if documented and not is_null(documented[0].value):
             return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
+
     if not is_stated or not _is_asked(question, best[0], name, work.inquiry.question):
         return find_measured_default(work, texts, question, queries, notes)
+
     first = best[0]
     candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
     subject = candidates[0].subject
@@ -109,22 +113,27 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     last_part = "" if " " in name else re.split(r"\.|::?|->|#", name.strip("`@$"))[-1].lstrip("@$")
     if last_part and binding.name.lstrip("@$").casefold() != last_part.casefold():
         return False
+
     is_of_kind = _YES_OR_NO.match(text) is None or binding.value.lower() in _BOOLEANS
     # "How many" has no text without a number for an answer.
     if not is_of_kind or (question.nouns and re.match(r"[\"'`](?!\d)", binding.value) is not None):
         return False
+
     if question.is_default or item.is_named or question.bound:
         # One word without an owner is the name of many things: a counter or a title is no default.
         is_short = len(parts_of(binding.name)) == 1 and len({*question.words, *question.mentioned}) < 2
         is_vague = is_short and not question.names and not question.nouns
         is_of_anything = is_vague and item.parameter_of is None and binding.form == "assigned"
         return item.is_called_default or not (question.is_default and is_of_anything)
+
     # What holds if nothing is given is no answer to what is used.
     if item.parameter_of is not None or binding.form == "fallback":
         return False
+
     # A key of a literal has a value there; a word alone doesn't say that this literal is meant.
     if binding.form == "entry" and not set(question.words) - item.in_name:
         return False
+
     # A variable of a function has a value for a moment; only its own name asks for that.
     return item.is_prepared
 
@@ -138,18 +147,23 @@ def _find(
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
             continue
+
         lines = texts.lines(target, row["path"])
         number = row["line_number"]
         if not 0 < number <= len(lines):
             continue
+
         for binding in read_bindings(lines, number, row["path"]):
             item = _match(question, binding, target, row["path"], number)
             if item is not None:
                 matches.append(item)
+
         if len(matches) > _MAX_CANDIDATES:
             return []
+
     if len({item.path for item in matches}) > _MAX_FILES:
         return []
+
     code_by_file: dict[tuple[str, str], set[int]] = {}
     code_matches = []
     for item in matches:
@@ -157,12 +171,15 @@ def _find(
         key = item.target.repository.name, item.path
         if key not in code_by_file:
             code_by_file[key] = {number for number, _ in code_lines(texts, work, *key)}
+
         is_code = item.line in code_by_file[key]
         if item.binding.form == "macro":
             # Lines of the preprocessor look like comments of other languages.
             is_code = not in_block_comment(texts.lines(item.target, item.path), item.line)
+
         if is_code and look_around(texts, question, item):
             code_matches.append(item)
+
     return code_matches
 
 
@@ -183,6 +200,7 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
     words += [escape_regexp(re.split(r"\.|::?|->|#", name)[-1]) for name in question.names]
     if not words:
         return
+
     any_word = f"(?:{'|'.join(dict.fromkeys(words))})"
     pattern = rf"{any_word}[\w.-]*[\"'\])]{{0,3}}(?:\s*[=:|?<,(\[{{-]|\s+[\"'\w@(\[{{?|:=*])"
     searches = make_queries(work, f"case:no type:file /{pattern}/")
@@ -200,15 +218,18 @@ def _match(question: ValueQuestion, binding: Binding, target: Target, path: str,
     bare = binding.name.lstrip("@$")
     if any(bare == re.split(r"\.|::?|->|#", name)[-1].lstrip("@$") for name in question.names):
         return BindingMatch(binding, target, path, line, frozenset(question.words), is_named=True)
+
     # Names such as `__hash__` belong to the language, and their words to no question.
     if re.fullmatch(r"__\w+__", bare) is not None or (question.nouns and not is_measure(binding.value)):
         return None
+
     present = words_in_name(question, binding.name)
     is_measured = has_noun(question, binding.name)
     if present is None or (question.head and not present & question.head and not is_measured):
         return None
     if not (present or is_measured or question.bound):
         return None
+
     return BindingMatch(binding, target, path, line, present)
 
 
@@ -216,6 +237,7 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
     """Return the bindings that fit best: named ones, with most words in their names, prepared as defaults."""
     if not matches:
         return []
+
     # What another candidate is the value of is stated with its own value.
     binding_names = {item.binding.name for item in matches}
     pool = [item for item in matches if item.binding.value not in binding_names] or list(matches)
@@ -228,11 +250,13 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
 
     if not pool:
         return []
+
     best = max(order(item) for item in pool)
     best_matches = [item for item in pool if order(item) == best]
     if len({item.binding.value for item in best_matches}) > 1:
         # Of several values of one name, the one in the named file or class is meant.
         best_matches = [item for item in best_matches if _is_located(question, item)] or best_matches
+
     for tie_break in (
         lambda item: _count_written(question, item),
         lambda item: _is_called_default(question, item),
@@ -243,6 +267,7 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
         if len({item.binding.value for item in best_matches}) > 1:
             best_score = max(tie_break(item) for item in best_matches)
             best_matches = [item for item in best_matches if tie_break(item) == best_score]
+
     return best_matches
 
 
@@ -300,6 +325,7 @@ def _candidate(texts: FileTexts, item: BindingMatch) -> ValueCandidate:
         subject = f"The default of {code(binding.name)}"
     else:
         subject = code(binding.name)
+
     verb = "is" if subject.startswith("The ") else "is set to"
     return ValueCandidate(
         binding.value, subject, item.path, [evidence], 0, item.target.repository.name, verb, locations=holders

@@ -145,20 +145,24 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
     text = lines[number - 1]
     if len(text) > MAX_LINE:
         return
+
     for pattern, form in ((_DEFINED, "macro"), (_ATTRIBUTE, "assigned")):
         match = pattern.match(text)
         if match is not None and (form == "macro" or path.endswith((".ex", ".exs"))):
             yield from _read(lines, number, path, match["name"], form, match.start("name"), match.end(), "")
             return
+
     if path.endswith((".erl", ".hrl")):
         if (macro := _ERLANG_MACRO.match(text)) is not None:
             yield Binding(macro["name"], macro["value"], "macro", macro.start("name"), number)
         for match in _ERLANG_OPTION.finditer(text):
             yield Binding(match["key"], match["value"], "fallback", match.start("key"), number)
         return
+
     yield from _read_fallbacks(lines, number, path)
     if (match := _INITIALIZED.search(text)) is not None and path.endswith((".h", ".hh", ".hpp", ".hxx", ".cpp", ".cc")):
         yield Binding(match["name"], match["value"], "assigned", match.start("name"), number)
+
     yield from _read_assigned(lines, number, path)
     if path.endswith(".cs") and (member := _PROPERTY.search(text)) is not None:
         yield from _read(lines, number, path, member["name"], "assigned", member.start("name"), member.end(), ";")
@@ -171,9 +175,11 @@ def _read_fallbacks(lines: Sequence[str], number: int, path: str) -> Iterator[Bi
         value = _shell_value(text, match.end())
         if value:
             yield Binding(match["name"], value, "fallback", match.start("name"), number)
+
     for fallback in read_fallbacks(text):
         if fallback.name not in _KEYWORDS:
             yield Binding(fallback.name, fallback.value, "fallback", fallback.column, number)
+
     for option in read_option_defaults(lines, number, path):
         if is_value(option.value, is_entry=False):
             yield Binding(option.name, option.value, "fallback", option.column, option.end_line, option.begin_line)
@@ -186,18 +192,22 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
     if typed is not None and typed["name"] not in _KEYWORDS:
         yield from _read(lines, number, path, typed["name"], "assigned", typed.start("name"), typed.end(), ",;")
         return
+
     if path.endswith(".jl") and (typed_names := list(_TYPED_BEHIND.finditer(text))):
         for match in typed_names[:_MAX_BINDINGS]:
             yield from _read(lines, number, path, match["name"], "assigned", match.start("name"), match.end(), ",;")
         return
+
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     for count, match in enumerate(_ASSIGNED.finditer(text)):
         name = match["quoted"] or match["name"]
         if count >= _MAX_BINDINGS:
             return
+
         position = match.start("name") if match["name"] else match.start("quoted") - 1
         if any(first < position < last for first, last in quoted):
             continue  # text
+
         is_entry = match["sign"] in {":", "=>"}
         # The second half of a choice, or its first half, which looks like a type.
         is_choice = match["sign"] == ":" and re.search(r"\?[^?:{}]*$", text[: match.start()]) is not None
@@ -207,10 +217,12 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
             continue  # an arm of a match
         if name in _KEYWORDS or (match["sign"] == "<-" and not path.endswith((".R", ".r"))):
             continue
+
         form = "entry" if is_entry else "fallback" if match["sign"] in {"?=", "||=", "//=", "??="} else "assigned"
         start = match.start("name") if match["name"] else match.start("quoted")
         if form == "assigned" and _TAKEN_APART.search(path) and _is_taken_apart(lines, number, position):
             form = "fallback"
+
         described = read_described_default(lines, number, match.end(), path)
         if described is not None and is_value(described[0], is_entry=False):
             yield Binding(name, described[0], "fallback", start, described[1])
@@ -225,9 +237,11 @@ def _read(
     expression = read_expression(lines, number - 1, end, path, stops, ends_with_line=True)
     if expression is None:
         return
+
     value = in_one_line(expression.text.rstrip(",;"))
     if path.endswith((".pm", ".pl", ".rb")) and (absent := _IF_ABSENT.search(value)) is not None:
         value, form = value[: absent.start()], "fallback"
+
     if (choice := read_choice(value)) is not None:
         yield Binding(choice[0], choice[1], "fallback", column, min(expression.line + 1, len(lines)))
     elif is_value(value, is_entry=form == "entry"):
@@ -240,15 +254,19 @@ def is_value(text: str, *, is_entry: bool) -> bool:
         return False
     if is_made_of_literals(text):
         return True
+
     is_constant = re.fullmatch(r"(?:[\w.:]*[.:])?[A-Z][A-Z\d]*_[A-Z\d_]+", text) is not None
     if is_entry and not is_constant and _TYPE.fullmatch(text) is not None:
         return False  # the type of a name
+
     if text[0] in "[({" and text[-1] in "])}":
         is_expression = text[0] == "(" and re.search(r"[A-Za-z_$@]", _QUOTED.sub("", text)) is not None
         has_code = re.search(r"[;]|=>|\b(?:function|return|lambda)\b", text) is not None
         return 2 < len(text) <= _MAX_LIST and not (is_expression or has_code)
+
     if _NAMED_VALUE.fullmatch(text) is not None or _OF_PACKAGE.fullmatch(text) is not None:
         return True
+
     may_be_product = not is_entry or re.search(r"\d\s*\*|\*\s*\d", text) is not None
     return may_be_product and re.fullmatch(r"[\w.:]+(?:\s*(?:\*\*?|<<|\+|-|/)\s*[\w.:]+){1,4}", text) is not None
 
@@ -286,4 +304,5 @@ def _is_taken_apart(lines: Sequence[str], number: int, column: int) -> bool:
                 return letter == "{" and (
                     before.endswith(("(", ",", "{", "[")) or re.search(r"\b(?:const|let|var)$|\w:$", before) is not None
                 )
+
     return False

@@ -72,15 +72,18 @@ def find_stated(
     rows = [row for row in rows if len(row["line"] or "") <= _MAX_LINE and not _LOGS.search(row["path"])]
     if len(rows) > _MAX_ROWS:
         return []
+
     candidates: list[tuple[int, ValueCandidate]] = []
     for row in rows:
         path = row["path"]
         is_document = language_of(path) in NO_CODE
         if not any(pattern.search(row["line"]) for pattern in _STATED) or (rank_of(path) and not is_document):
             continue
+
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
             continue
+
         work.inquiry.context.cancellation.check()
         lines = texts.lines(target, path)
         definitions = texts.definitions(target, path)
@@ -93,6 +96,7 @@ def find_stated(
             share = _share(question, stated, f"{path} {around}")
             if not share:
                 continue
+
             evidence = texts.evidence(
                 target, path, stated.begin_line, stated.end_line, "definition", 1.0, (stated.name,)
             )
@@ -100,6 +104,7 @@ def find_stated(
             rank = 1 if is_document else 0
             candidate = ValueCandidate(stated.value, claim, path, [evidence], rank, row["repository"], "is")
             candidates.append((share, candidate))
+
     order = max(((share, -item.rank) for share, item in candidates), default=(0, 0))
     best = [item for share, item in candidates if (share, -item.rank) == order]
     return best if len({_bare(item.value) for item in best}) == 1 else []
@@ -117,6 +122,7 @@ def _share(question: ValueQuestion, stated: StatedDefault, around: str) -> int:
         if present is None or (question.head and not present & question.head) or not present:
             return 0
         share = len(present)
+
     text = f"{stated.text} {around}"
     owners = [name for name in question.names if name != stated.name]
     has_all = all(has_word(text, word) for word in question.words) and all(
@@ -131,10 +137,12 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
     match = next((statement for pattern in _STATED if (statement := pattern.search(text)) is not None), None)
     if match is None:
         return
+
     groups = match.groupdict()
     value = (groups.get("ticked") or groups.get("marked") or groups.get("bare") or "").strip().rstrip(".,;")
     if not value:
         return
+
     start = number
     while start > 1 and number - start < _ITEM_LINES and not _BEGINS.match(lines[start - 1]):
         if is_document and _BULLET.match(lines[start - 1]):
@@ -142,6 +150,7 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         if not lines[start - 2].strip(" \t*/#"):
             break
         start -= 1
+
     item = _ITEM.match(lines[start - 1])
     name, end = "", number
     if item is not None and (item["mark"].strip() or lines[start - 1][: item.start("name")].strip(" \t*/#")):
@@ -157,5 +166,6 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         while first > 1 and number - first < _ITEM_LINES and _COMMENT.match(lines[first - 2] if first > 1 else ""):
             first -= 1
         start = min(start, first)
+
     if name:
         yield StatedDefault(name, value, start, end, "\n".join(lines[start - 1 : end]))

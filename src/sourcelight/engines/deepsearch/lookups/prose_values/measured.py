@@ -35,10 +35,12 @@ def find_measured_default(
     match = _MEASURED.search(" ".join(work.inquiry.words.split())) if question.is_default else None
     if match is None:
         return None
+
     owner, nouns = match["owner"].strip("`").removesuffix("()"), match["nouns"].lower().split()
     locations = best_locations(find_definitions(work, owner, "", notes, queries, unparsed=True))
     if not locations or len(locations) > _MAX_HEADS:
         return None
+
     by_name: set[str] = set()
     by_text: set[str] = set()
     for location in locations:
@@ -51,9 +53,11 @@ def find_measured_default(
             }
             text = _documentation(lines, head)
             by_text |= {name for name in names if _is_about(text, name, nouns)}
+
     candidates = by_name or by_text
     if len(candidates) != 1:
         return None
+
     return find_parameter_default(work, locations, candidates.pop(), owner, queries, notes)
 
 

@@ -197,17 +197,20 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     text = re.sub(r"\b(\w+)n't\b", r"\1 not", " ".join(text.replace("\u2019", "'").split()))
     if len(text) > MAX_CHARACTERS or _SKIPPED.match(text) or _IN_DATA.search(text) or _ASKED.match(text) is None:
         return None
+
     is_default = _DEFAULT.search(text) is not None
     # The ending of a path in code, such as `lua`, is no name of a value either.
     is_of_file = _IN_DATA.search(text) is not None or any(language_of(token) for token in _FILE.findall(text))
     if is_of_file or (not is_default and _OF_OTHERS.search(text) is not None):
         return None
+
     other = _OTHER_KINDS.match(text)
     # "The VERSION constant" is a name.
     if other is not None and not is_default and not other[0].rpartition(" ")[2].isupper():
         return None
     if _COUNTED.match(text) is not None and not (is_default or _MAX_ASKED.search(text) or _MIN_ASKED.search(text)):
         return None
+
     bound = "max" if _MAX_ASKED.search(text) is not None else "min" if _MIN_ASKED.search(text) is not None else ""
     names, plain_words = _split(text)
     repository_words = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
@@ -222,9 +225,11 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     head = frozenset(word for _, head_words in [_split(head_text)] for word in head_words if word in words)
     if not (words or names) or len(words) > _MAX_WORDS:
         return None
+
     further = [word for word in plain_words if word in _NOUNS or word in _VERBS]
     if re.search(r"\bhow\s+many\s+times\b", text, re.IGNORECASE) is not None:
         further.remove("times")  # attempts, not a time
+
     further += re.findall(r"(?<![\w.])\w*?(\d)\b", text)
     mentioned = frozenset(word for word in plain_words if word in repository_words)
     return ValueQuestion(
@@ -250,6 +255,7 @@ def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
             names.append(token.removesuffix("()").lstrip("-"))
         else:
             words.append(token.lower())
+
     return tuple(dict.fromkeys(names)), words
 
 
@@ -261,6 +267,7 @@ def is_same(word: str, part: str) -> bool:
         return True
     if len(part) >= _MIN_SHORT and word.startswith(part):
         return True
+
     shorter = min(len(word), len(part))
     alike = next((index for index in range(shorter) if word[index] != part[index]), shorter)
     rest, longer_rest = min(word, part, key=len)[alike:], max(word, part, key=len)[alike:]
@@ -288,6 +295,7 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
     for number, part in enumerate(parts_of(name)):
         if len(part) == 1 and part != "n" and not part.isdigit() and not number:
             continue  # as in `m_width` and `kLimit`
+
         matching = {word for word in (*question.words, *question.further) if is_same(word, part)}
         present |= matching
         if part in {"max", "maximum", "limit", "cap", "min", "minimum", "most", "least"}:
@@ -298,6 +306,7 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
             if not question.bound and part not in question.nouns and not matching:
                 return None
             continue
+
         # In the name of another value, a word such as "file", or of the repository's name, is a difference as any.
         is_loose = question.is_default or bool(question.bound)
         if (
@@ -308,22 +317,28 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
             or (is_loose and part in _FRAME - _VERBS)
         ):
             continue
+
         if (part in FUNCTION_WORDS and part not in _LIMITING and len(part) > 1) or (
             is_loose and _is_of_repository(question, part)
         ):
             continue
+
         # The name of a class repeats in the names of its members: `indicatorInterval` of `ProgressIndicator`.
         if is_loose and any(part in parts_of(token) for name in question.names for token in re.findall(r"\w+", name)):
             continue
+
         initials = _words_with_initials(question, part)
         if initials:
             present |= initials
             continue
+
         joined_words = _joined_words(question, part)
         if joined_words is None:
             return None
+
         present |= joined_words[0]
         has_bound = has_bound or joined_words[1]
+
     return None if question.bound and not has_bound else frozenset(present)
 
 
@@ -362,6 +377,7 @@ def _joined_words(question: ValueQuestion, part: str) -> tuple[set[str], bool] |
     for prefix, bound in (("max", "max"), ("min", "min"), ("default", ""), ("num", "")):
         if rest.startswith(prefix) and len(rest) > len(prefix) + 1 and bound in {"", question.bound or "max"}:
             rest, has_bound = rest.removeprefix(prefix), has_bound or bool(bound)
+
     present: set[str] = set()
     while rest:
         prefix_match = max(
@@ -375,9 +391,11 @@ def _joined_words(question: ValueQuestion, part: str) -> tuple[set[str], bool] |
         )
         if prefix_match is None:
             return (present, has_bound) if rest in _UNITS and present else None
+
         present.add(prefix_match[1])
         rest = rest[prefix_match[0] :]
         rest = "" if rest in {"s", "es", "ing", "ed"} else rest
+
     return present, has_bound
 
 
@@ -389,5 +407,6 @@ def search_words(question: ValueQuestion) -> Iterator[str]:
         if len(word) > _MIN_ALIKE + 1:
             yield word[:_MIN_ALIKE]
         yield from (form for form in _SHORT_FORMS.get(word, _SHORT_FORMS.get(stem_base(word), "")).split())
+
     if question.nouns:
         yield from (noun for noun in question.nouns if len(noun) > _MIN_SHORT)

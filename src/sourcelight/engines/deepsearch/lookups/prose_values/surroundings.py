@@ -89,18 +89,22 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     item.holders = sorted(around, key=lambda definition: definition.end_line - definition.begin_line)
     if item.binding.form in {"assigned", "entry"} and _read_bracket(lines, item):
         return False
+
     # In a list of parameters, what follows a colon is a type, but in Ruby.
     if item.parameter_of is not None and item.binding.form == "entry" and not item.path.endswith(".rb"):
         return False
+
     names = [item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)]
     if item.parameter_of is not None:
         names.append(item.parameter_of.name)
+
     # The names that hold it are meant, and not its neighbours on the line.
     owner = _OWNER.search(lines[item.line - 1][: item.binding.column])
     names.append(owner[0] if owner is not None else "")
     language = language_of(item.path) or ""
     if language not in LANGUAGES:
         names.append(enclosing_function(list(lines_of_code(lines[: item.line], language)), item.line, language))
+
     # The literal that it stands in has a name, too; a body has that of its function.
     before = re.split(r"[{\[(][^{\[(]*$", _opening_line(lines, item))[0].rstrip()
     names.append("" if before.endswith(")") else before)
@@ -111,13 +115,16 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     item.is_prepared = _is_prepared(lines, item, names, is_owner_asked=is_owner_asked)
     if not all(_has_name(name_text, owner) for owner in owners):
         return False
+
     missing = [word for word in question.words if word not in item.in_name and word not in item.in_names_around]
     if item.in_name:
         # "How long does it wait for a reply": the verb is the measure.
         missing = [word for word in missing if word not in question.nouns]
+
     if item.in_name:
         # "The allocation size" is ``INITIAL_ALLOC``, too.
         missing = [word for word in missing if word not in _MEASURE_NOUNS]
+
     comments = _comments_about(lines, item) if missing else ""
     item.is_whole = item.is_named or all(has_word(comments, word) for word in missing)
     return True
@@ -173,6 +180,7 @@ def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
                     continue
                 if letter != "(":
                     return False
+
                 head = _FUNCTION_HEAD.search(before)
                 head = head or (_TYPED_HEAD.match(before) if item.path.endswith(".dart") else None)
                 name = next((group for group in head.groups() if group), "") if head is not None else ""
@@ -181,12 +189,15 @@ def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
                 )
                 if holder is None and name:
                     holder = Definition(name, "function", "", 0, number, number, item.line)
+
                 if holder is not None and (name or re.search(rf"{re.escape(holder.name)}\s*(?:<[^<>]*>)?\s*$", before)):
                     item.parameter_of = holder
                     return False
                 if _OF_CONDITION.search(before) is not None or _REGISTERING.search(before) is not None:
                     return False
+
                 return _CALLED.search(before) is not None
+
     return False
 
 
@@ -197,13 +208,16 @@ def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str],
     """
     if item.parameter_of is not None or item.binding.form in {"fallback", "macro"} or _is_replaced(lines, item):
         return True
+
     opening = _opening_line(lines, item)
     # A member of an enum is one of several values.
     if _is_local(lines, item) or _is_of_another(lines, item) or re.search(r"\benum\b", opening) is not None:
         return False
+
     item.is_called_default = any("default" in text.lower() for text in (item.binding.name, *names[1:], opening))
     if any(_PREPARED.search(text) is not None for text in (item.binding.name, *names, opening)):
         return True
+
     around = next((holder for holder in item.holders if holder.kind in FUNCTIONS), None)
     makes = around is not None and _MAKER.search(around.name) is not None
     if item.binding.form == "entry":
@@ -211,10 +225,12 @@ def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str],
         # takes over what someone sets has the defaults; another one has values of any kind.
         is_made = makes and item.path.endswith((".rs", ".go")) and _STRUCT_LITERAL.search(opening) is not None
         return is_made or spreads(lines, item.line - 1) or _MERGES.search(opening) is not None
+
     # What a function makes has no class here that says whose member it is.
     is_constructor = around is not None and (around.kind == "constructor" or around.name in _CONSTRUCTORS)
     if is_constructor or (makes and is_owner_asked):
         return True
+
     return not any(holder.kind in FUNCTIONS or holder.kind == "enum" for holder in item.holders)
 
 
@@ -229,14 +245,17 @@ def _is_local(lines: Sequence[str], item: BindingMatch) -> bool:
     """Return whether a binding is a variable of a function, which has its value for a moment alone."""
     if item.binding.form != "assigned" or item.binding.name.startswith("@"):
         return False
+
     before = lines[item.line - 1][: item.binding.column]
     if _OWNER.search(before) is not None:
         return False
     if language_of(item.path) not in LANGUAGES:
         return _is_in_body(lines, item.line)
+
     holder = next(iter(item.holders), None)
     if holder is None or holder.kind not in FUNCTIONS:
         return False
+
     is_constructor = holder.kind == "constructor" or holder.name in _CONSTRUCTORS
     is_statement = re.fullmatch(r"\s*[:,]?\s*", before) is not None
     return not (is_constructor and is_statement and _WITHOUT_OWNER.search(item.path) is not None)
@@ -246,12 +265,15 @@ def _is_of_another(lines: Sequence[str], item: BindingMatch) -> bool:
     """Return whether a member is set of an object that the function only uses: ``handler.AllowRedirect = false``."""
     if item.binding.form != "assigned":
         return False
+
     owner = _OWNER.search(lines[item.line - 1][: item.binding.column])
     if owner is None or item.binding.name.startswith("@"):
         return False
+
     last = re.split(r"\??\.|->|::", re.sub(r"[@$]|\(\)", "", owner[0]).rstrip(".>:-?"))[-1].lstrip("_")
     if not last or last[0].isupper() or _OWN.fullmatch(last) is not None:
         return False
+
     around = " ".join([item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)])
     return not all(has_word(around, part) for part in parts_of(last))
 
@@ -269,6 +291,7 @@ def _is_in_body(lines: Sequence[str], number: int) -> bool:
         if _BODY_HEAD.search(text) is not None:
             return True
         indent = _indent_of(text)
+
     return bool(indent)
 
 
@@ -285,6 +308,7 @@ def _opening_line(lines: Sequence[str], item: BindingMatch) -> str:
             depth += (letter in ")]}") - (letter in "([{")
             if depth < 0:
                 return text
+
     return ""
 
 
@@ -294,16 +318,19 @@ def _comments_about(lines: Sequence[str], item: BindingMatch) -> str:
     trailing = _TRAILING.search(lines[item.line - 1][item.binding.column :])
     if trailing is not None:
         parts.append(trailing[1])
+
     number = item.line - 1
     while number > 0 and item.line - number <= _AROUND_LINES and _COMMENT_ABOVE.match(lines[number - 1]):
         parts.append(lines[number - 1])
         number -= 1
+
     for holder in item.holders[:2]:
         start = comment_start(lines, holder.begin_line - 1)
         parts += lines[max(start, holder.begin_line - 1 - _HEAD_LINES) : holder.begin_line - 1]
         if holder.kind in FUNCTIONS or item.parameter_of is not None:
             body = lines[holder.line : min(holder.end_line, holder.line + 3 * _HEAD_LINES)]
             parts += _docstring(body)
+
     return "\n".join(parts)
 
 
@@ -321,4 +348,5 @@ def _docstring(body: Sequence[str]) -> list[str]:
             text.append(line)
             if mark in line:
                 return text
+
     return text if mark else []

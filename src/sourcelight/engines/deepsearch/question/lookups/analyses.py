@@ -197,6 +197,7 @@ def read_analysis_question(text: str, names: Collection[str]) -> AnalysisQuestio
     words = normalize(text.replace("`", ""), names, fold=False)
     if len(words) > MAX_CHARACTERS:
         return None
+
     for topic, patterns in _PATTERNS:
         for pattern in patterns:
             match = pattern.fullmatch(words)
@@ -204,4 +205,5 @@ def read_analysis_question(text: str, names: Collection[str]) -> AnalysisQuestio
                 groups = {name: value or "" for name, value in match.groupdict().items()}
                 unit = groups.pop("unit", "").lower().removesuffix("s")
                 return AnalysisQuestion(topic, unit, **groups)
+
     return None

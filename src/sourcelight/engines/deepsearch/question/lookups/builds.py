@@ -163,11 +163,13 @@ def read_build_question(words: str) -> BuildQuestion | None:
             match = pattern.match(words)
             if match is not None and (question := _of_field(kind, match)) is not None:
                 return question
+
     for asks, patterns in (("version", _VERSION_OF), ("listed", _LISTED), ("use", _USED)):
         for pattern in patterns:
             match = pattern.match(words)
             if match is not None and (question := _of_package(asks, match)) is not None:
                 return question
+
     return None
 
 
@@ -183,9 +185,11 @@ def _of_field(kind: str, match: re.Match[str]) -> BuildQuestion | None:
     owner = _bare(groups.get("owner") or "")
     if kind == "license" and _OF_OTHERS.search(match[0]) is not None:
         return None
+
     # "How do I install plugins" is about them.
     if owner.lower() in _NO_PACKAGE and kind != "command":
         owner = ""
+
     group = (groups.get("group") or "").strip().lower()
     is_default = kind == "features" and (group == "default" or match[0].lower().endswith("by default"))
     return BuildQuestion(kind, name, owner, "default" if is_default else "")
@@ -197,8 +201,10 @@ def _of_package(asks: str, match: re.Match[str]) -> BuildQuestion | None:
     owner = _bare(groups.get("owner") or "")
     if name.lower() in _NO_PACKAGE or len(name) < 2:
         return None
+
     if owner.lower() in _NO_PACKAGE:
         owner = ""
+
     words = re.findall(r"[\w-]+", (groups.get("group") or "").lower())
     named_groups = [_OF_GROUP[word] for word in words if word in _OF_GROUP]
     tail = [word for word in re.findall(r"[\w./@+-]+", (groups.get("tail") or "").lower()) if word not in _VAGUE_TAIL]
@@ -209,10 +215,13 @@ def _of_package(asks: str, match: re.Match[str]) -> BuildQuestion | None:
             owner = word  # "by pandoc-server", "in the Gemfile"
         elif word not in {"a", "an", "the", "by", "in", "for", "as", "of", "dependency", "only"}:
             return None
+
     if len(set(named_groups)) > 1:
         return None
+
     if asks == "use" and re.search(r"\bneed(?:ed)?\b", match[0]) is not None:
         asks = "need"
+
     return BuildQuestion("dependency", name, owner, "".join(named_groups[:1]), asks)
 
 

@@ -278,14 +278,17 @@ def as_count_question(topic: str, text: str) -> str:
     """
     if topic:
         return _AS_COUNTS.get(topic, "")
+
     match = _CHANGES.fullmatch(normalize(text, ()))
     if match is not None:
         return f"Which commits were made {match['period']}?"
+
     # As written: names of files and tags have capitals.
     words = " ".join(text[: 2 * MAX_CHARACTERS].replace("·", " @ ").split()).strip(" ?.!,;:")
     match = _BETWEEN.fullmatch(words) or _DIFFERENCE.fullmatch(words) or _SINCE.fullmatch(words)
     if match is None:
         return ""
+
     groups = match.groupdict()
     span = f"between {groups['base']} and {groups['head']}" if groups.get("head") else f"since {groups['base']}"
     verb = f"changed {groups['path']}" if groups.get("path") else "were made"
@@ -304,6 +307,7 @@ def normalize(text: str, names: Collection[str], *, fold: bool = True) -> str:
         words = re.sub(
             rf"(?<![\w@/.-])(?:the )?{re.escape(name)}(?: {_NOUN})?(?![\w@/-])", "@", words, flags=re.IGNORECASE
         )
+
     # "In gson, …" and "… in gson" name the place alone.
     words = re.sub(r"(?i)^(?:in|for|about|of) @ ?,? ?|@ ?[:,] ", "", words)
     words = re.sub(r"(?: (?:in|for|from|at|within) @)+$", "", words)

@@ -96,17 +96,21 @@ def read_lookup(text: str) -> Lookup | None:
     words = _squeeze(_ENDING.sub("", _OPENING.sub("", text.replace(GAP.strip(), " ").replace("\u2019", "'"))))
     if len(words) > _MAX_CHARACTERS:
         return None
+
     # A preposition is left over if the repository name after it was removed.
     words = re.sub(r"\b(of|in|for|by|from) in\b", r"\1", words)
     words = re.sub(r" (?:of|in|for|from|within|by)$", "", words)
+
     # "Response's initialize" is one name, unless a noun follows it: "Response's status parameter".
     words = _POSSESSIVE.sub(r"\1.", words)
     words = re.sub(r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
     words = _squeeze(expand_wording(words))
     lookup = _match(words)
+
     # Spelling is corrected only if nothing fits, because names in code may look like mistakes.
     if lookup is None and (mended := _squeeze(expand_wording(mend_spelling(words)))) != words:
         lookup = _match(mended)
+
     return lookup
 
 
@@ -128,6 +132,7 @@ def _match(words: str) -> Lookup | None:
             lookup = match and _make(kind, match)
             if lookup:
                 return lookup
+
     return None
 
 
@@ -138,6 +143,7 @@ def _of_build(question: BuildQuestion) -> Lookup:
         return Lookup("runtime", runtime, question.owner)
     if question.kind == "dependency":
         return Lookup("dependency", question.name, question.owner, group=question.group, asks=question.asks)
+
     name = (
         question.name if question.kind in {"script", "target", "platform", "key", "tested", "extra", "command"} else ""
     )
@@ -153,6 +159,7 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
         return Lookup("imports", path=groups["path"].strip("`"))
     if kind == "dependencies":
         return _make_dependencies(groups)
+
     name, owner = _bare(groups["name"]), _bare(groups.get("owner", ""))
     if not name or name.lower() in _PRONOUNS:
         return None
@@ -165,6 +172,7 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
         return Lookup("configured", f"{owner}.{name}")
     if kind == "prose":
         return _make_prose(name, owner, groups["bound"])
+
     return _make_named(kind, name, owner, groups, match[0])
 
 
@@ -192,12 +200,15 @@ def _make_named(kind: str, name: str, owner: str, groups: Mapping[str, str], que
     # "The default number of retries": the words after it name the value.
     if kind == "default" and name.lower() in {"number", "amount", "count"} and not _OF_NUMBER.search(question):
         return None
+
     noun = (groups.get("kind") or groups.get("after") or "").lower()
     is_plain_word = groups["name"] == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
+
     # "What is authentication?" is prose; so is "who calls back?".
     is_prose = is_plain_word and not groups.get("kind") and "value" not in question.lower()
     if is_prose and (kind in _CODE_ALONE or (kind == "callers" and len(name) < _MIN_CHARACTERS)):
         return None
+
     return Lookup(kind, name.removesuffix("()"), owner.removesuffix("()"), noun)
 
 
