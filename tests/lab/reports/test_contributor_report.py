@@ -265,7 +265,7 @@ def test_a_text_that_is_no_date_is_refused_by_the_callers_name(code: sl.Client, 
 def test_an_unknown_parameter_names_the_similar_one(code: sl.Client) -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'repo'; did you mean repos=\?"):
         contributors(code, repo="demo")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'zzz'; it takes client, repositories, "):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'zzz'; it takes client, repos, "):
         contributors(code, zzz="demo")  # type: ignore[call-arg]
 
 
