@@ -112,6 +112,27 @@ def test_a_choice_survives_suggestions_that_arrive_after_it(service: Service, pa
     assert box.input_value() == "retry lang:TypeScript "
 
 
+def test_suggestions_for_a_shorter_text_are_not_taken_for_a_longer_one(service: Service, page: Any) -> None:
+    delayed: list[Any] = []
+
+    def delay(route: Any) -> None:
+        delayed.append(route)
+
+    page.goto(service.url + "/search")
+    box = page.get_by_role("combobox", name="Search code")
+    box.press_sequentially("retry r")
+    page.get_by_role("option", name="repo:").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    page.route("**/search/suggestions?*", delay)
+    box.press_sequentially("ev")
+    expect(page.get_by_role("option", name="repo:")).to_have_count(0)
+    box.press("ArrowDown")
+    box.press("Tab")
+    assert box.input_value() in {"retry rev", "retry rev:"}
+    for route in delayed:
+        route.fulfill(json=[])
+
+
 def test_keys_go_through_results_and_into_a_file(service: Service, page: Any) -> None:
     page.goto(service.url + "/search?q=retry&wait=1")
     page.locator("h1").evaluate("node => node.focus()")

@@ -204,6 +204,16 @@
     close();
     suggest();
   }
+  // Until the answer for a longer text arrives, only what continues it may be taken: taking replaces the text
+  function removeOutdated() {
+    const text = box.value.slice(0, box.selectionStart).toLowerCase(), active = list.children[chosen];
+    for (const option of [...list.children]) {
+      if (!option.dataset.text.toLowerCase().startsWith(text)) option.remove();
+    }
+    if (!list.children.length) return close();
+    chosen = [...list.children].indexOf(active);
+    if (chosen < 0) box.removeAttribute("aria-activedescendant");
+  }
   async function suggest() {
     const mine = ++asked;
     const text = box.value.slice(0, box.selectionStart);
@@ -215,7 +225,8 @@
     if (mine !== asked || document.activeElement !== box) return;
     if (!answer.length) return close();
     // An answer may arrive after a reader has chosen from the one before
-    const choice = chosen < 0 ? -1 : answer.findIndex((each) => each.text === list.children[chosen].dataset.text);
+    const active = list.children[chosen];
+    const choice = active ? answer.findIndex((each) => each.text === active.dataset.text) : -1;
     list.replaceChildren(...answer.map((each, index) => {
       const option = document.createElement("li");
       option.id = `suggestion-${index}`;
@@ -265,6 +276,7 @@
   }
   box.addEventListener("input", () => {
     paint();
+    removeOutdated();
     suggest();
     clearTimeout(timer);
     if (results) {
