@@ -16,10 +16,11 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMIN
 from sourcelight.engines.execution.natural_language import kind_of
 
 _MEASURES = {
-    "complexity": ("most complex", "cognitive"),
-    "length": ("longest", "lines"),
-    "parameters": ("one with the most parameters", "parameters"),
+    "complexity": ("the most complex {noun}", "cognitive"),
+    "length": ("the longest {noun}", "lines"),
+    "parameters": ("the {noun} with the most parameters", "parameters"),
 }
+"""Descriptions of the first functions, and the columns that rank them, by topic."""
 _MAX_CIRCLE = 8
 """Maximum files of a circle that a sentence names."""
 
@@ -27,7 +28,7 @@ _MAX_CIRCLE = 8
 def rank_functions(request: AnalysisRequest) -> Fact | None:
     """Rank functions or files by complexity, length or parameters; None if no file is of a measured language."""
     fact = Fact(None, "", "", unit="functions")
-    words, measure = _MEASURES[request.question.topic]
+    description, measure = _MEASURES[request.question.topic]
     is_file = request.question.unit in {"file", "module"}
     rows = request.call_each(fact, "complexity", **({"by": "file"} if is_file else {}))
     tested = [row for row in rows if not row["test"]] or rows
@@ -44,9 +45,9 @@ def rank_functions(request: AnalysisRequest) -> Fact | None:
     outside = f" outside of {' and '.join(left_out)}" if left_out else ""
     noun = "file" if is_file else "function"
     names = request.list_names([_name_of(request, row) for row in best])
-    verb, noun = ("are", f"{noun}s") if len(best) > 1 else ("is", noun)
-    kind = f"the {words} {noun}" if measure != "parameters" else f"the {noun} with the most parameters"
-    fact.subject = f"{names} {verb} {kind}{request.path_clause}{outside}: {_describe(best, measure, is_file=is_file)}"
+    verb, kind = ("are", f"{noun}s") if len(best) > 1 else ("is", noun)
+    superlative = f"{description.format(noun=kind)}{request.path_clause}{outside}"
+    fact.subject = f"{names} {verb} {superlative}: {_describe(best, measure, is_file=is_file)}"
     fact.rule = (
         "Cognitive complexity is that of SonarSource 1.7, cyclomatic complexity that of McCabe. Functions within "
         "functions count for themselves. Tests, examples and benchmarks are known by their paths."
@@ -143,22 +144,24 @@ def find_cycle(request: AnalysisRequest) -> Fact | None:
         # An import of another repository can't lead back: its own imports aren't read here.
         if target[1] and target[0] == source[0] and target != source:
             graph[source].add(target)
-            lines.setdefault((source, target), CitedLine(*source[:1], row["commit"], row["path"], row["line_number"]))
+            lines.setdefault(
+                (source, target), CitedLine(row["repository"], row["commit"], row["path"], row["line_number"])
+            )
 
     if not graph:
         return None
 
     circle = _find_circle(graph)
     fact.repositories = Counter(repository for repository, _ in graph)
-    fact.rule = (
-        "An import counts if it names a file of the same repository, also within functions and for type checkers "
-        "alone. There may be further circles."
-    )
     if not circle:
         fact.subject = f"No circle of imports was found among {count_of(len(graph), 'file')} that import others"
         fact.rule = "An import counts if it names a file of the same repository, also within functions."
         return fact
 
+    fact.rule = (
+        "An import counts if it names a file of the same repository, also within functions and for type checkers "
+        "alone. There may be further circles."
+    )
     names = [request.name_place(*node) for node in circle]
     if len(circle) == 2:
         fact.subject = f"{names[0]} and {names[1]} import each other"

@@ -20,9 +20,7 @@ _RULE_OF_FILES = "Merges don't count, and a renamed file keeps its commits."
 def rank_hotspots(request: AnalysisRequest) -> Fact | None:
     """Rank the source files that change most and are long; None without any."""
     fact = Fact(None, "", "", unit="files")
-    files = {"files": [path for _, path in request.locations if path]} if request.path_clause else {}
-    arguments: dict[str, Any] = {"repos": request.repositories, **files, "fileKinds": ["source"], **request.revisions}
-    rows = request.call(fact, "hotspots", arguments).table.to_pylist()
+    rows = request.call_together(fact, "hotspots", **request.files, fileKinds=["source"])
 
     # A change log changes with each commit of some projects.
     rows = [row for row in rows if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
@@ -36,8 +34,7 @@ def rank_hotspots(request: AnalysisRequest) -> Fact | None:
     )
     fact.rule = (
         "A hotspot is a file of a programming language that changes often and is long: files are ranked by commits "
-        f"times the logarithm "
-        f"of lines. {_RULE_OF_FILES} It says where work goes, and nothing about faults."
+        f"times the logarithm of lines. {_RULE_OF_FILES} It says where work goes, and nothing about faults."
     )
     columns = ("repository", "path", "commits", "authors", "lines", "score")
     table = Rows("Hotspots", columns)
@@ -52,9 +49,7 @@ def rank_hotspots(request: AnalysisRequest) -> Fact | None:
 def rank_changed_files(request: AnalysisRequest) -> Fact | None:
     """Rank current files by the commits that changed them; None without any."""
     fact = Fact(None, "", "", unit="files")
-    files = {"files": [path for _, path in request.locations if path]} if request.path_clause else {}
-    arguments: dict[str, Any] = {"repos": request.repositories, **files, **request.revisions}
-    rows = request.call(fact, "hotspots", arguments).table.to_pylist()
+    rows = request.call_together(fact, "hotspots", **request.files)
     if not rows:
         return None
 
@@ -80,9 +75,8 @@ def rank_coupling(request: AnalysisRequest) -> Fact | None:
     path = next((path for _, path in request.locations if path), "")
 
     # Of one file, any pair is an answer; of all, those that the analysis takes for coupled.
-    least = {"minCommits": 2, "minDegree": 0.0} if path else {"limit": _MAX_PAIRS}
-    arguments: dict[str, Any] = {"repos": request.repositories, **least, **request.revisions}
-    rows = request.call(fact, "coupling", arguments).table.to_pylist()
+    least: dict[str, Any] = {"minCommits": 2, "minDegree": 0.0} if path else {"limit": _MAX_PAIRS}
+    rows = request.call_together(fact, "coupling", **least)
     if path:
         pairs = set(request.locations)
         rows = [_turn(row, pairs) for row in rows if _has_file(row, pairs)]

@@ -67,8 +67,7 @@ def _name_of(person: str) -> str:
 def list_inactive(request: AnalysisRequest) -> Fact | None:
     """List the authors with several commits but none in the year before the newest commit; None without a commit."""
     fact = Fact(None, "", "", unit="authors")
-    arguments: dict[str, Any] = {"repos": request.repositories, "lines": False, **request.revisions}
-    rows = [row for row in request.call(fact, "contributors", arguments).table.to_pylist() if not row["bot"]]
+    rows = [row for row in request.call_together(fact, "contributors", lines=False) if not row["bot"]]
     dated = _join_names([row for row in rows if row["last_date"] is not None and row["commits"]])
     if not dated:
         return None
@@ -125,12 +124,10 @@ def _join_names(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def count_people_by_year(request: AnalysisRequest) -> Fact | None:
     """Count authors, or commits, of each year; None without a commit."""
     fact = Fact(None, "", "", unit="authors")
-    arguments: dict[str, Any] = {"repos": request.repositories, "by": ["year"], "lines": False, **request.revisions}
-    answer = request.call(fact, "contributors", arguments)
     people: set[tuple[int, str]] = set()
     commits: Counter[int] = Counter()
     first_years: dict[str, int] = {}
-    for row in answer.table.to_pylist():
+    for row in request.call_together(fact, "contributors", by=["year"], lines=False):
         if row["bot"] or not row["commits"] or row["period"] is None:
             continue
         year = row["period"].year

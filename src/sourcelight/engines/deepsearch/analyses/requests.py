@@ -65,10 +65,18 @@ class AnalysisRequest:
 
         return rows
 
+    def call_together(self, fact: Fact, name: str, **arguments: Any) -> list[dict[str, Any]]:
+        """Call an analysis of history once for all repositories, and return its rows."""
+        revisions = {"revisions": [self.work.revision]} if self.work.revision else {}
+        answer = self.call(fact, name, {"repos": self.repositories, **arguments, **revisions})
+        rows: list[dict[str, Any]] = answer.table.to_pylist()
+        return rows
+
     @property
-    def revisions(self) -> dict[str, Any]:
-        """The argument of analyses of history for the revision that the question names."""
-        return {"revisions": [self.work.revision]} if self.work.revision else {}
+    def files(self) -> dict[str, list[str]]:
+        """The argument of analyses of history for the paths that the question names."""
+        paths = [path for _, path in self.locations if path]
+        return {"files": paths} if paths else {}
 
     def name_place(self, repository: str, path: str) -> str:
         """Name a path, and its repository if several are searched."""
@@ -77,7 +85,7 @@ class AnalysisRequest:
     @staticmethod
     def list_names(names: Sequence[str], limit: int = 3) -> str:
         """List names in a sentence: all of a few, else the first ones and how many more there are."""
-        return join_words(list(names)) if len(names) <= limit else list_names(list(names), limit)
+        return join_words(names) if len(names) <= limit else list_names(names, limit)
 
     @property
     def path_clause(self) -> str:
