@@ -9,7 +9,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.lookups.project import MAX_CHARACTERS, PROJECT_WORDS, normalize
+from sourcelight.engines.deepsearch.question.lookups.project import (
+    MAX_CHARACTERS,
+    PROJECT_WORDS,
+    expand_words,
+    normalize,
+)
 
 _PATH = r"(?P<path>[\w.@+~-][\w.@+~/-]*)"
 _IN_PATH = (
@@ -150,15 +155,10 @@ _FORMS: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 
 
-def _compile(form: str) -> re.Pattern[str]:
-    # Words within words, such as PATH within AT, are expanded, too.
-    names = "|".join(sorted(_WORDS, key=len, reverse=True))
-    for _ in range(2):
-        form = re.sub(rf"(?<![A-Z]){names}", lambda match: _WORDS[match[0]], form)
-    return re.compile(form, re.IGNORECASE)
-
-
-_PATTERNS = [(topic, [_compile(form) for form in forms]) for topic, forms in _FORMS.items()]
+_PATTERNS = [
+    (topic, [re.compile(expand_words(form, _WORDS), re.IGNORECASE) for form in forms])
+    for topic, forms in _FORMS.items()
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,13 +233,14 @@ _PRONOUN = re.compile(r"\b(?:it|this|that)\b")
 _PROJECT = re.compile(rf"\b{_NOUN}\b|@")
 
 
-def _compile(form: str) -> re.Pattern[str]:
-    return re.compile(
-        re.sub("|".join(sorted(PROJECT_WORDS, key=len, reverse=True)), lambda match: PROJECT_WORDS[match[0]], form)
-    )
+def expand_words(form: str, words: Mapping[str, str]) -> str:
+    """Return the regular expression of a form whose words in capitals stand for expressions."""
+    return re.sub("|".join(sorted(words, key=len, reverse=True)), lambda match: words[match[0]], form)
 
 
-_PATTERNS = [(topic, [_compile(form) for form in forms]) for topic, forms in _FORMS.items()]
+_PATTERNS = [
+    (topic, [re.compile(expand_words(form, PROJECT_WORDS)) for form in forms]) for topic, forms in _FORMS.items()
+]
 
 
 def read_project_question(text: str, names: Collection[str], *, is_follow_up: bool = False) -> str:
