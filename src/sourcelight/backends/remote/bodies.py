@@ -19,6 +19,9 @@ MAX_BODY_BYTES = 64 << 20
 MAX_BODY_VALUES = 4_000_000
 """Commas in a response, or in an event, beyond its first 4 MiB: `{},` takes 3 bytes, and 70 as an object of Python."""
 
+FORM_ERRORS = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+"""Errors of Python for an answer with a field of another type than its name says, or nested thousands of times."""
+
 _UNCOUNTED_BYTES = 4 << 20
 _PORTION_BYTES = 1 << 18
 _GZIP = 16 + zlib.MAX_WBITS

@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from sourcelight.backends.remote.bodies import FORM_ERRORS
 from sourcelight.backends.remote.conversations_service import ConversationsService, json_text, parse_time
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import ToolResult
@@ -26,7 +27,6 @@ _IDENTIFIER = re.compile(
 _NAMES = {"title": "title", "starred": "is_starred", "shared": "is_shared", "reset_link": "reset_link"}
 ASKING = frozenset({"deepsearch", "deepsearch_follow_up"})
 _GONE = frozenset({404, 405, 410, 501})
-_BAD_FORMS = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
 _Call = Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
 _MAX_LISTED = 1_000
 _PAGE = 100
@@ -221,7 +221,7 @@ def _convert_errors(ask: _Call) -> _Call:
             return await ask(arguments)
         except SourcelightError:
             raise
-        except _BAD_FORMS as exc:
+        except FORM_ERRORS as exc:
             raise ProtocolError(f"the deep search API of the service sent a malformed response: {exc}") from exc
 
     return ask_checked

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sourcelight.backends.remote.bodies import FORM_ERRORS
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy
 from sourcelight.backends.remote.mcp import analyses, conversations, files, navigation, read_file, search
 from sourcelight.backends.remote.mcp.arguments import fit_arguments
@@ -21,7 +22,6 @@ from sourcelight.core.tools.tool import MAX_TOKENS_ARGUMENT
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
-_BAD_FORMS = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
 _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
     **read_file.ANSWERS,
@@ -73,7 +73,7 @@ class RemoteTools:
             result = await answer(request)
         except SourcelightError:
             raise
-        except _BAD_FORMS as exc:
+        except FORM_ERRORS as exc:
             # A field of another type than its name says, somewhere in the answer.
             if request.last is None:
                 raise
