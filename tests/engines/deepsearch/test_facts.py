@@ -133,6 +133,23 @@ def test_words_that_were_not_applied_are_named(question: str, ignored: tuple[str
     assert set(ignored) <= set(request.ignored)
 
 
+@pytest.mark.parametrize(
+    ("question", "is_count"),
+    [
+        ("How can I limit the number of files?", False),
+        ("How do I set the number of authors?", False),
+        ("Where is the number of files limited?", False),
+        ("Why is the number of commits capped?", False),
+        ("What is the number of files?", True),
+        ("The number of files in src?", True),
+        ("How many files have the number of lines?", True),
+    ],
+)
+def test_a_number_named_in_passing_is_not_asked_for(question: str, *, is_count: bool) -> None:
+    request = read_request(question, Tree(), NOW)
+    assert (request is not None and request.kind == "files") == is_count
+
+
 _WORDS = """
 how many which who when list all count number of files lines commits authors functions tests in of by since not `a.b`
 "x y" docs src/app.py v1.0 2023 between and most last changed added TODO Go the ⟨L0⟩ · ' ` ( |

@@ -29,6 +29,7 @@ from sourcelight.engines.deepsearch.question.grammar import (
     NAMED,
     NEGATED_VERB,
     NEGATION,
+    NUMBER_IN_PASSING,
     PACKAGE_WORDS,
     PART,
     SAME,
@@ -95,6 +96,8 @@ class CountReader:
 
         # "Total" may occur with "how many", which describes the subject better.
         many = many or TOTAL.search(marked_text.text)
+        if NUMBER_IN_PASSING.search(marked_text.text) is not None:
+            many = None
         trigger = many or list_match
 
         # "What directory does it serve by default" asks for a value.

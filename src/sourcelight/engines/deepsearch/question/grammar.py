@@ -26,6 +26,12 @@ MANY = re.compile(
     r"(?:number|count|amount|quantity) of\b",
     re.IGNORECASE,
 )
+NUMBER_IN_PASSING = re.compile(
+    r"^\W*(?:how\s+(?:can|could|do|does|did|should|would|is|are|to)|why|where)\b"
+    r"(?:(?!\bhow\b).)*?\b(?:number|count|amount|quantity)\s+of\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question for a way, a reason or a place, such as "how can I limit the number of clients"; it asks for no number."""
 TOTAL = re.compile(rf"^\W*(?:the\s+)?(?:total|sum of)\s+(?:the\s+)?(?={NOUN.pattern})", re.IGNORECASE)
 LIST = re.compile(
     r"\b(?:list|show|find|enumerate|give|name|print)\s+(?:me\s+)?(?:all|every|each)\b(?:\s+of)?|^\W*(?:list"
