@@ -12,7 +12,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
-from sourcelight.server.http.ranked import ranked_events
+from sourcelight.server.http.ranked_search import ranked_events
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -21,7 +21,7 @@ from sourcelight.display.frames import NAME, SEARCHES
 from sourcelight.display.frames.export import MatchWriter
 from sourcelight.display.frames.sql import SqlTables, sql_tables
 from sourcelight.display.frames.tables import rows_table, to_pandas
-from sourcelight.display.notebook.call_state import ManyState
+from sourcelight.display.notebook.many_state import ManyState
 from sourcelight.display.notebook.views import LinkResolver
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, Event, Prog
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
-from sourcelight.server.http.ranked import is_ranked, ranked_events
+from sourcelight.server.http.ranked_search import is_ranked, ranked_events
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.trace import Trace
 

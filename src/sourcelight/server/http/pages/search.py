@@ -32,7 +32,7 @@ from sourcelight.repos import Viewer
 from sourcelight.server.http.pages.frame import HEADERS, page
 from sourcelight.server.http.pages.python import python_block
 from sourcelight.server.http.pages.search_view import SearchView, search_url
-from sourcelight.server.http.ranked import is_ranked, ranked_events
+from sourcelight.server.http.ranked_search import is_ranked, ranked_events
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine

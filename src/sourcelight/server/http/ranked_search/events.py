@@ -1,0 +1,183 @@
+"""Ranked search as a stream: ``t=nls``, and ``patternType:nls`` in the query."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.rows import first_matches, match_count
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import ClusterError, RepositoryError, ToolError
+from sourcelight.core.query.fields import duration_s
+from sourcelight.core.tools.files import NLS_SEARCH, READ_FILE
+from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
+from sourcelight.core.wire.request import RANKED, SearchRequest, display_limit, match_limit
+from sourcelight.repos import Viewer
+from sourcelight.server.http.ranked_search.rows import FileChunks, file_rows, ranked_files, word_pattern
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import Engine
+    from sourcelight.engines.execution.results.tally import Tally
+    from sourcelight.engines.tools import ToolContext
+
+_PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
+_BOUND = re.compile(r"(?i)(?<!\S)(count|timeout):(\S+)")
+_MAX_FILES = 50
+
+
+def is_ranked(request: SearchRequest) -> bool:
+    """Return whether a request asks for ranked search; a ``patternType:`` in the query wins."""
+    pattern_types = _PATTERN_TYPE.findall(request.query)
+    return (pattern_types[-1].lower() if pattern_types else request.pattern_type) == RANKED
+
+
+def ranked_events(
+    engine: Engine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
+) -> Iterator[Event]:
+    """Yield the best files for a description, best first, with the lines that share a word with it.
+
+    Rows are made from the ranked chunks, so no path is written as a query.
+
+    Raises `QueryError` for invalid filters, and for a text without a word to search for.
+    """
+    from sourcelight.engines import tools
+    from sourcelight.engines.execution.natural_language import split_filters
+    from sourcelight.engines.execution.results.tally import Tally
+    from sourcelight.engines.tools import ToolContext
+
+    started = time.monotonic()
+    description = _Description.parse(request.query)
+    cancellation.limit(
+        engine.limits.timeout_s(description.shorter_s(request.timeout_s), has_count=description.has_count)
+    )
+    context = ToolContext(engine, viewer, cancellation)
+    answer = tools.answer(NLS_SEARCH, {"query": description.text}, context)
+    files = ranked_files(answer.table)
+    repositories = {repository.name: repository.info for repository in engine.catalog.visible(viewer)}
+    words = word_pattern(split_filters(description.text)[1])
+    tally = Tally()
+    count = sys.maxsize if description.count is None else description.count
+    display = count if request.display < 0 else min(count, request.display)
+    sent_count = 0
+    for file in files[:_MAX_FILES]:
+        cancellation.check()
+        offsets = _line_offsets(context, file) if request.chunk_matches or context.engine.holds_files else []
+        batch = first_matches(file_rows(file, words, request, repositories, offsets), count - tally.matches)
+
+        # Checked before the tally counts the file: the first rows of a repository carry its description.
+        is_new = file.repository not in tally.repositories
+        tally.add(batch)
+        visible = first_matches(batch, display - sent_count)
+        if visible.num_rows:
+            sent_count += match_count(visible)
+            yield MatchBatch(
+                visible, (repositories[file.repository],) if is_new and file.repository in repositories else ()
+            )
+
+        if tally.matches >= count:
+            break
+
+    skipped = _skipped_parts(answer, len(files), tally.matches, count, request.display)
+    yield from _last_events(answer, tally, skipped, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """The text of a ranked query, without the filters that bound its answer; a bound without a number is None."""
+
+    text: str
+    has_count: bool
+    count: int | None
+    timeout_s: float | None
+
+    @classmethod
+    def parse(cls, query: str) -> _Description:
+        """Remove ``patternType:``, ``count:`` and ``timeout:`` from a query, because ranking doesn't know them."""
+        query = _PATTERN_TYPE.sub(" ", query)
+        bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
+        count = bounds.get("count", "")
+        return cls(
+            text=" ".join(_BOUND.sub(" ", query).split()),
+            has_count="count" in bounds,
+            count=int(count) if count.isdecimal() else None,
+            timeout_s=duration_s(bounds.get("timeout", "")),
+        )
+
+    def shorter_s(self, timeout_s: float | None) -> float | None:
+        """Return the shorter of two timeouts, in seconds, or None without any."""
+        return min((seconds for seconds in (timeout_s, self.timeout_s) if seconds is not None), default=None)
+
+
+def _skipped_parts(answer: ToolResult, file_count: int, match_count: int, count: int, display: int) -> list[Skipped]:
+    """Return the parts that the answer leaves out, with reasons."""
+    skipped = []
+    if not answer.complete:
+        notices = answer.notices or ("Some repositories were not searched in full.",)
+        skipped += [
+            Skipped(reason="ranked-search", title="not searched in full", message=notice, severity="warn")
+            for notice in notices
+        ]
+
+    if match_count >= count:
+        skipped.append(match_limit(count))
+    elif file_count > _MAX_FILES:
+        skipped.append(Skipped("shard-match-limit", "result limit hit", f"The best {_MAX_FILES} files are shown."))
+
+    if 0 <= display < match_count:
+        skipped.append(display_limit(display, match_count))
+
+    return skipped
+
+
+def _last_events(answer: ToolResult, tally: Tally, skipped: Sequence[Skipped], elapsed_s: float) -> Iterator[Event]:
+    """Yield the events after the last file."""
+    filters = tally.filters(exhaustive=not skipped, forks=0, archived=0)
+    if filters:
+        yield Filters(filters)
+
+    yield Progress(
+        done=True,
+        match_count=tally.matches,
+        duration_ms=round(elapsed_s * 1000),
+        repositories_count=len(tally.repositories) or None,
+        skipped=tuple(skipped),
+    )
+    if answer.complete and answer.notices:
+        yield Alert("Ranked search", "\n".join(answer.notices), "info")
+
+    yield Done()
+
+
+def _line_offsets(context: ToolContext, file: FileChunks) -> list[int]:
+    """Return the offset of each line of a file; empty if it can't be read."""
+    from sourcelight.engines.search import Target
+
+    if not context.engine.holds_files:
+        return _line_offsets_by_tool(context, file)
+    repository = context.engine.catalog.get(file.repository, context.viewer)
+    data = context.local.store.read(Target(repository, file.revision, file.commit), file.path) or b""
+    return list(accumulate((len(line) + 1 for line in data.split(b"\n")), initial=0))
+
+
+def _line_offsets_by_tool(context: ToolContext, file: FileChunks) -> list[int]:
+    """Return the offsets for files in another process. An invalid byte counts as the three of U+FFFD, as sent."""
+    from sourcelight.engines import tools
+
+    last_line = max((start + len(lines) - 1 for start, lines in file.chunks), default=0)
+    if not last_line:
+        return []
+
+    arguments = {"repo": file.repository, "revision": file.commit, "path": file.path, "startLine": 1}
+    try:
+        answer = tools.call(READ_FILE.name, arguments | {"endLine": last_line}, context)
+    except (ToolError, RepositoryError, ClusterError):
+        return []
+
+    return list(accumulate((len(line.encode()) + 1 for line in answer.table.column("line").to_pylist()), initial=0))
