@@ -36,7 +36,7 @@ PATTERNS = (
     "{0}", "{0}", "{0}", "{0} {1}", "{0} AND {1}", "{0} AND NOT {1}", "NOT {0}", "{0} OR {1}", "({0} OR {1}) AND {2}",
     '"{0}"', "/({0}|{1})/", "/{0}|{1}/", "/({0}|{1}|{2})/", "/{0}\\w+/", "content:{0}", "{0}.{1}", "{0}(", "{0} and",
     "/({0}|{1})/ case:yes", "/({0}|{1})/ case:yes", "/({0}|{1}|{2})/ case:yes type:file",
-    "type:file {0} AND NOT {1} case:yes",
+    "type:file {0} AND NOT {1} case:yes", "{0} AND {1} AND NOT {2} case:yes", "type:file {0} AND {1} AND NOT {2}",
 )  # fmt: skip
 
 

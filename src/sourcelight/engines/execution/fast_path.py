@@ -60,10 +60,10 @@ class FastPathLimits:
     ranked: int
 
 
-AT_ONCE = FastPathLimits(SmallSearchLimits(units=1024, matches=4096, text_bytes=2 << 20), ranked=500)
+AT_ONCE = FastPathLimits(SmallSearchLimits(units=2048, matches=4096, text_bytes=2 << 20), ranked=500)
 """On the thread of an event loop: a few milliseconds."""
 
-IN_THREAD = FastPathLimits(SmallSearchLimits(units=4096, matches=32_768, text_bytes=8 << 20), ranked=CANDIDATES - 1)
+IN_THREAD = FastPathLimits(SmallSearchLimits(units=16_384, matches=32_768, text_bytes=8 << 20), ranked=CANDIDATES - 1)
 """In a separate thread: at most about 100 ms, in which the search can't be stopped and gives no rows."""
 
 _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]

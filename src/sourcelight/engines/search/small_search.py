@@ -8,12 +8,14 @@ more to read.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
+from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import find_lowered
@@ -33,10 +35,20 @@ from sourcelight.engines.search.scan.columns import BatchSource
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import runs, unique_sorted
-from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, unit_ranges
+from sourcelight.engines.search.scan.spans import (
+    NO_SPANS,
+    Spans,
+    documents_holding,
+    find_spans,
+    merge_spans,
+    unit_ranges,
+)
 
 _OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)
 """Options for all matches, shown as lines without surroundings."""
+
+_MAX_UNPROBED_UNITS = 1024
+"""Units of documents up to which a search for an excluded text costs less than reading its posting lists."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_FILES = FileNumbers(_EMPTY)
@@ -72,6 +84,37 @@ class SmallResult:
     absent_in_any_case: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Conjunction:
+    """Terms that a file must have, and terms that it must not have; each with its pattern."""
+
+    required: Sequence[tuple[FileTerm, CompiledPattern]]
+    excluded: Sequence[tuple[FileTerm, CompiledPattern]]
+
+
+def _conjunction_of(prepared: PreparedQuery) -> _Conjunction | None:
+    """Return the terms of a query of the form ``A AND B AND NOT C``, or None for another one."""
+    tree = prepared.tree
+    if not isinstance(tree, And):
+        return None
+
+    required = [node for node in tree.args if isinstance(node, int)]
+    excluded = [node.arg for node in tree.args if isinstance(node, Not) and isinstance(node.arg, int)]
+    if not required or len(required) + len(excluded) < len(tree.args) or not prepared.visible.issuperset(required):
+        return None
+
+    terms = [(term, term.pattern) for term in prepared.terms if isinstance(term.pattern, CompiledPattern)]
+    if len(terms) < len(prepared.terms):
+        return None
+    return _Conjunction([terms[number] for number in required], [terms[number] for number in excluded])
+
+
+def _mask(documents: DocumentNumbers, size: int) -> BoolArray:
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[documents] = True
+    return mask
+
+
 _ABSENT, _NOT_SO_SPELLED = SmallResult(None, absent_in_any_case=True), SmallResult(None)
 
 
@@ -102,6 +145,10 @@ class SmallSearch:
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
+        conjunction = _conjunction_of(self.prepared)
+        if conjunction is not None and self._is_of_contents(conjunction):
+            return self._search_conjunction(conjunction)
+
         if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
             return self._search_tree()
 
@@ -116,26 +163,40 @@ class SmallSearch:
 
         spans = find_spans(self.corpus, pattern, units, never)
         if len(spans):
-            source = BatchSource(self.corpus, None, self.group.targets, self.group.commits, self.group.locations)
-            collector = MatchCollector(source, _OPTIONS)
-            documents = self.corpus.documents_of(spans.start)
-            copies = self._copies(documents)
-            if int(copies.sum()) > self.limits.matches:
-                return None
-            collector.add(self._search_term(spans, documents))
-            return self._result(collector, int(copies.max()))
+            return self._collect(spans, self.corpus.documents_of(spans.start))
 
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
         return _ABSENT if is_absent else _NOT_SO_SPELLED
 
     def _candidates(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
-        units = candidate_units(self.corpus, pattern, self.selection) if term.content else UnitNumbers(_EMPTY)
-        if units is not None and len(units):
-            if not self.selection.covers_all:
-                units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
-            self.corpus.check_content(units)
-        return units if units is not None and len(units) <= self.limits.units else None
+        """Return the candidates of a term, checked; None if there are too many to read."""
+        units = self._units_of(term, pattern)
+        if units is None or len(units) > self.limits.units:
+            return None
+        self.corpus.check_content(units)
+        return units
+
+    def _units_of(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
+        """Return the candidates of a term in selected documents; None: it may match anywhere."""
+        if not term.content:
+            return UnitNumbers(_EMPTY)
+
+        units = candidate_units(self.corpus, pattern, self.selection)
+        if units is not None and len(units) and not self.selection.covers_all:
+            units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
+        return units
+
+    def _collect(self, spans: Spans, documents: DocumentNumbers) -> SmallResult | None:
+        """Return the matches of spans, whose documents are given; None if there are too many."""
+        copies = self._copies(documents)
+        if int(copies.sum()) > self.limits.matches:
+            return None
+
+        source = BatchSource(self.corpus, None, self.group.targets, self.group.commits, self.group.locations)
+        collector = MatchCollector(source, _OPTIONS)
+        collector.add(self._search_term(spans, documents))
+        return self._result(collector, int(copies.max()))
 
     def _is_absent(self, pattern: CompiledPattern, units: UnitNumbers) -> bool:
         """Return whether units without a match have none in another case either."""
@@ -182,6 +243,98 @@ class SmallSearch:
         first_positions = self.selection.first_position
         return first_positions[documents + 1] - first_positions[documents]
 
+    def _is_of_contents(self, conjunction: _Conjunction) -> bool:
+        """Return whether only contents decide: no path matches a term, and no match crosses a line."""
+        return all(
+            not pattern.multi_line and not (term.path and self.corpus.path_spans(pattern, never).has_matches)
+            for term, pattern in (*conjunction.required, *conjunction.excluded)
+        )
+
+    def _search_conjunction(self, conjunction: _Conjunction) -> SmallResult | None:
+        """Search for contents with some texts and without others.
+
+        The machinery of large searches reads the posting lists of all terms, and keeps masks of all files.
+        """
+        result = self._matching(conjunction)
+        if result is None:
+            return None
+
+        documents, spans = result
+        if not len(documents):
+            return _ABSENT if self._ignores_case or self._is_absent_in_any_case(conjunction) else _NOT_SO_SPELLED
+
+        span_documents = self.corpus.documents_of(spans.start)
+        is_visible = _mask(documents, self.corpus.documents)[span_documents]
+        return self._collect(spans.filter(is_visible), DocumentNumbers(span_documents[is_visible]))
+
+    def _is_absent_in_any_case(self, conjunction: _Conjunction) -> bool:
+        insensitive = _Conjunction(
+            [(term, pattern.in_any_case) for term, pattern in conjunction.required],
+            [(term, pattern.in_any_case) for term, pattern in conjunction.excluded],
+        )
+        result = self._matching(insensitive) if self._is_of_contents(insensitive) else None
+        return result is not None and not len(result[0])
+
+    def _matching(self, conjunction: _Conjunction) -> tuple[DocumentNumbers, Spans] | None:
+        """Return the matching documents, and spans of their terms and of others; None if that takes much reading.
+
+        Each term is looked for only in documents that passed those before.
+        """
+        corpus, unread_units = self.corpus, self.limits.units
+        candidates: list[tuple[CompiledPattern, UnitNumbers]] = []
+        for term, pattern in conjunction.required:
+            term_units = self._units_of(term, pattern)
+            if term_units is None:
+                return None
+            candidates.append((pattern, term_units))
+
+        documents = DocumentNumbers(_EMPTY)
+        spans_by_term: list[Spans] = []
+        # The term with the fewest units leaves the fewest documents to the others.
+        for pattern, term_units in sorted(candidates, key=lambda item: len(item[1])):
+            units = self._units_in(term_units, documents) if spans_by_term else term_units
+            unread_units -= len(units)
+            if unread_units < 0:
+                return None
+            corpus.check_content(units)
+            spans_by_term.append(find_spans(corpus, pattern, units, never))
+            documents = DocumentNumbers(unique_sorted(corpus.documents_of(spans_by_term[-1].start)))
+
+        for term, pattern in conjunction.excluded:
+            remaining = self._without(documents, term, pattern)
+            if remaining is None:
+                return None
+            documents = remaining
+
+        return documents, merge_spans(spans_by_term)
+
+    def _units_in(self, units: UnitNumbers, documents: DocumentNumbers) -> UnitNumbers:
+        """Return the units that belong to documents."""
+        return UnitNumbers(units[_mask(documents, self.corpus.documents)[self.corpus.unit_doc[units]]])
+
+    def _without(self, documents: DocumentNumbers, term: FileTerm, pattern: CompiledPattern) -> DocumentNumbers | None:
+        """Return the documents without a term; None if that takes much reading."""
+        if not len(documents) or not term.content:
+            return documents
+
+        first_units = self.corpus.unit_doc.searchsorted(documents)
+        unit_counts = self.corpus.unit_doc.searchsorted(documents, side="right") - first_units
+        units = UnitNumbers(runs(first_units, unit_counts))
+        if len(units) > _MAX_UNPROBED_UNITS:
+            candidates = self._units_of(term, pattern)
+            units = units if candidates is None else self._units_in(candidates, documents)
+            if len(units) > self.limits.units:
+                return None
+
+        is_without = np.ones(len(documents), dtype=np.bool_)
+        is_without[documents.searchsorted(documents_holding(self.corpus, pattern, units, never))] = False
+        return DocumentNumbers(documents[is_without])
+
+    @property
+    def _ignores_case(self) -> bool:
+        patterns = [term.pattern for term in self.prepared.terms]
+        return not any(isinstance(pattern, CompiledPattern) and pattern.case_sensitive for pattern in patterns)
+
     def _search_tree(self) -> SmallResult | None:
         """Search with the machinery of large searches, in one batch."""
         group = self.group
@@ -221,10 +374,7 @@ class SmallSearch:
         if collector.has_batch:
             return self._result(collector, max_copies)
 
-        sensitive = any(
-            isinstance(term.pattern, CompiledPattern) and term.pattern.case_sensitive for term in search.prepared.terms
-        )
-        return _NOT_SO_SPELLED if sensitive else _ABSENT
+        return _ABSENT if self._ignores_case else _NOT_SO_SPELLED
 
     def _result(self, collector: MatchCollector, max_copies: int) -> SmallResult | None:
         """Return the collected matches, or None if their text is too long."""
