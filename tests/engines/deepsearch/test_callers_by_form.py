@@ -71,6 +71,82 @@ keep_grain(_Sack) ->
 """
 
 
+SCREEN = """module Screen
+  ( grindAll, sieveOnce
+  , millAll
+  ) where
+
+import Sieve (sieveOnce)
+
+-- | Also calls 'sieveOnce' twice.
+grindAll :: [Int] -> [Int]
+grindAll xs' = map (\\x' -> sieveOnce x') xs'
+
+{- sieveOnce
+grindNone xs = sieveOnce xs
+-}
+millAll :: Int -> Int
+millAll x = x
+  where
+    again = sieveOnce x -- sieveOnce
+"""
+SIEVE = """module Sieve (sieveOnce) where
+
+sieveOnce :: Int -> Int
+sieveOnce x = x
+"""
+WEIGH = """exception Too_heavy of int
+
+let weigh_sack x = x
+
+(* let unused = weigh_sack 1 *)
+let carry x =
+  let half = weigh_sack (x / 2) in
+  half + 1
+"""
+VANE = """function! s:turn_vane(x)
+  " call s:wind_speed(1)
+  return s:wind_speed(a:x)
+endfunction
+
+function! s:wind_speed(x)
+  return a:x
+endfunction
+"""
+HOIST = """#!/usr/bin/env bash
+lift_chain() {
+  :
+}
+hoist() {
+  lift_chain "$1"
+}
+lift_chain
+"""
+SAILS = """var Sails = {
+  furl: function(area) {
+    this._reefSail(area);
+  },
+  _reefSail: function(area) {
+    return area;
+  }
+};
+"""
+SHAFTS = """class Oak {
+  turn(x) {
+    return wedgeShaft(x);
+  }
+}
+class Iron {
+  turn(x) {
+    return wedgeShaft(x);
+  }
+}
+function wedgeShaft(x) {
+  return x;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     root = tmp_path_factory.mktemp("callers")
@@ -82,6 +158,16 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "sift.R": SIFT,
             "handlers/gears.lua": HANDLER,
             "src/resolver.erl": RESOLVER,
+            "src/Screen.hs": SCREEN,
+            "src/Sieve.hs": SIEVE,
+            "lib/weigh.ml": WEIGH,
+            "lib/weigh.mli": "val weigh_sack : int -> int\n",
+            "vane.vim": VANE,
+            "bin/hoist": HOIST,
+            "sails.js": SAILS,
+            "shafts.js": SHAFTS,
+            "many.R": "".join(f"f{n} <- function() {{\n  stir_meal()\n}}\n" for n in range(8)),
+            "stir.R": "stir_meal <- function() 1\n",
         },
         "Build a wheel",
     )
@@ -101,6 +187,24 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Which function calls gearState in the gears handler?",
             "called by name in `turned` (line 9 of `handlers/gears.lua`)",
         ),
+        # Neither lists of exports and imports nor comments call it.
+        (
+            "Which functions call sieveOnce?",
+            (
+                "called or referenced by name in `grindAll` (line 10 of `src/Screen.hs`) and `millAll` "
+                "(line 18 of `src/Screen.hs`); other lines have the name"
+            ),
+        ),
+        ("Who calls weigh_sack?", "by name in `carry` (line 7 of `lib/weigh.ml`); other lines have the name"),
+        ("What calls wind_speed?", "called by name in `s:turn_vane` (line 3 of `vane.vim`)"),
+        (
+            "Where is lift_chain called?",
+            "called by name in `hoist` (line 6 of `bin/hoist`) and line 8 of `bin/hoist`",
+        ),
+        ("Which functions call _reefSail?", "called by name in `furl` (line 3 of `sails.js`)"),
+        ("Which methods call wedgeShaft?", "is called by `Oak.turn` and `Iron.turn` (2 calls in 1 file)"),
+        # A list that is cut says so.
+        ("What calls stir_meal?", "`f5` (line 17 of `many.R`), and on more lines"),
     ],
 )
 def test_the_function_around_a_call_is_named(mill: LocalEngine, question: str, sentence: str) -> None:
@@ -127,11 +231,41 @@ def test_calls_outside_of_the_scope_of_a_question_are_not_its_answer(mill: Local
         ("Erlang", "a(X) ->\n\tcase X of\n\t\t1 -> b(X)", "a"),
         ("Erlang", "-spec b(X) -> ok.", ""),
         ("Julia", "function a(x)\n    b(x)", "a"),
+        ("Julia", "a!(x, y = f(1)) where T =\n    b(x)", "a!"),
+        ("Julia", "@test a(x) == b(x)", ""),
+        ("R", "a <- function(x) {\n  lapply(x, FUN = function(y) {\n    b(y)", "a"),
+        ("R", "run(\n  done = function(y) {\n    b(y)", ""),
+        ("Perl", "sub a\n{\n    b();", "a"),
+        ("Perl", "print <<END;\nsub a {\nEND\n    b();", ""),
+        ("Shell", "cat <<END\na() {\nEND\n  b", ""),
+        ("Swift", "func a(_ x: Int)\n  -> Int\n{\n  return b(x)", "a"),
+        ("Nim", "proc a*(\n  x: int\n): int =\n  b(x)", "a"),
+        ("Nim", "template `+`(x: int) =\n  b(x)", "+"),
+        ("Nim", "when isMainModule:\n  b(1)", ""),
+        ("Zig", "pub fn a(x: u8) u8 {\n    return b(x);", "a"),
+        ("Zig", 'test "a" {\n    _ = b(1);', ""),
+        ("Haskell", "a :: Int\na = x\n  where\n    x = b 1", "a"),
+        ("Haskell", "a, c :: Int -> Int\na 1 = 2\na x\n  | x > 1 = b x", "a"),
+        ("Haskell", "a\n  :: Int\na = b 1", "a"),
+        # Without a signature, or before an operator, what the equation defines isn't certain.
+        ("Haskell", "a x = b x", ""),
+        ("Haskell", "a :: Int\na <+> x = b x", ""),
+        ("Haskell", "a :: Int\na = 1\ninstance C Int where\n  c x = b x", ""),
+        ("Haskell", "a :: Int\na = 1\n$(b 1)", ""),
+        ("OCaml", "let rec a x =\n  let y =\n    b x in\n  y", "a"),
+        ("OCaml", "module M = struct\n  let a x =\n    b x", "a"),
+        ("OCaml", "let () =\n  let a = 1 in\n  b a", ""),
+        ("OCaml", "let a, c =\n  b 1", ""),
+        ("OCaml", "let a =\n  b 1\nin\n", ""),
+        ("F#", "type T() =\n    member this.A x =\n        b x", "A"),
+        ("Vim Script", "function! s:a(x) abort\ncall b(a:x)\nendfunction", "s:a"),
+        ("Vim Script", "function! s:a(x)\nendfunction\ncall b(1)", ""),
+        ("Vim Script", "lua << EOF\nfunction a(x)\nEOF\ncall b(1)", ""),
     ],
 )
 def test_a_function_is_around_a_line_only_if_it_is_indented_less(language: str, text: str, name: str) -> None:
     lines = list(enumerate(text.split("\n"), 1))
-    number = next(number for number, line in reversed(lines) if "b" in line)
+    number = next(number for number, line in reversed(lines) if re.search(r"\bb\b", line))
     assert enclosing_function(lines, number, language) == name
 
 

@@ -126,7 +126,7 @@ UNPARSED_LANGUAGES = {
     "Clojure", "Common Lisp", "Crystal", "D", "Dart", "Elixir", "Elm", "Emacs Lisp", "Erlang", "F#", "Fortran", "Gleam",
     "Groovy", "Haskell", "Julia", "Lua", "MATLAB", "Nim", "OCaml", "Objective-C", "Objective-C++", "Odin", "Pascal",
     "Perl", "PowerShell", "Prolog", "PureScript", "R", "Racket", "Raku", "Scheme", "Solidity", "Starlark", "Swift", "V",
-    "Visual Basic .NET", "Zig",
+    "Vim Script", "Visual Basic .NET", "Zig",
 }.difference(LANGUAGES)  # fmt: skip
 """Languages of programs whose definitions and imports no grammar reads."""
 PROGRAMMING_LANGUAGES = UNPARSED_LANGUAGES | set(LANGUAGES)
@@ -281,6 +281,9 @@ _CALL_FORMS: Mapping[str, str] = {
     "Lua": r"(?<![\w]){name}\s*[(\"{{]",
     "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
     "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
+    "Vim Script": r"(?<![\w:#.])(?:[sgl]:|<SID>|(?:\w+#)+)?{name}\s*\(",
+    # A routine of Nim may be the first word of a command, or behind its first argument.
+    "Nim": r"(?:(?<![\w`]){name}\s*\(|(?:^\s*|[:=]\s+|\bawait\s+){name}\s+[\w\"&@\[(]|[\w)\]]\.{name}\b(?!\s*=[^=]))",
     "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",
     # The first word of a command.
     "Shell": (
@@ -289,15 +292,29 @@ _CALL_FORMS: Mapping[str, str] = {
 }
 """Forms of calls, by language; elsewhere a bracket follows the name."""
 _TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_TEXTS_BESIDE_PRIMES = re.compile(r"\"(?:[^\"\\]|\\.)*\"|(?<![\w')\]])'(?:[^'\\]|\\[^'\s]{1,8}|\\')'")
+"""Texts and characters where a prime may be a part of a name, a transposed matrix, a variable of a type or a quote."""
+_WITH_PRIMES = frozenset({
+    "Haskell", "PureScript", "Elm", "OCaml", "F#", "Julia", "Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket",
+})  # fmt: skip
 _SHELL_TEXTS = re.compile(r"\"(?:[^\"\\$`]|\\.|\$(?!\())*\"|'[^']*'")
 """Texts of a shell that run no command."""
 
 
+_DASHED_COMMENT = r"\s--\s.*|\{-(?!#)[^-]*-\}"
+_ML_COMMENT = r"\(\*(?!\))[^*]*\*\)"
+_COMMENTS: Mapping[str, str] = {
+    "Haskell": _DASHED_COMMENT, "Elm": _DASHED_COMMENT, "PureScript": _DASHED_COMMENT, "Lua": r"\s--.*",
+    "OCaml": _ML_COMMENT, "F#": rf"{_ML_COMMENT}|\s//.*", "Erlang": r"\s%.*", "Vim Script": r"\s\"(?!\").*",
+    "Clojure": r"\s;.*", "Common Lisp": r"\s;.*", "Emacs Lisp": r"\s;.*", "Scheme": r"\s;.*", "Racket": r"\s;.*",
+}  # fmt: skip
+"""Comments at the end of a line or within it, where neither a hash nor two slashes begin them."""
+
+
 def has_call(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has the form of a call, outside of texts and comments."""
-    comment = r"\s--\s.*|\{-(?!#).*?-\}" if language in {"Haskell", "Lua", "Elm", "PureScript"} else r"\s(?://|#).*"
-    texts = _SHELL_TEXTS if language == "Shell" else _TEXTS
-    bare = re.sub(comment, "", texts.sub('""', line[:_MAX_CALL_LINE]))
+    texts = _SHELL_TEXTS if language == "Shell" else _TEXTS_BESIDE_PRIMES if language in _WITH_PRIMES else _TEXTS
+    bare = re.sub(_COMMENTS.get(language, r"\s(?://|#).*"), "", texts.sub('""', line[:_MAX_CALL_LINE]))
     escaped = re.escape(name)
     if language not in WITHOUT_BRACKETS:
         if re.match(r"\s*@\w", bare) and language == "Elixir":
@@ -315,7 +332,7 @@ def has_call(line: str, name: str, language: str) -> bool:
         return re.search(form, bare) is not None
 
     # A signature, an equation, a pragma or a list of exports doesn't call it.
-    if re.match(r"\s*(?:module\b|\{-#)", bare) or re.match(
+    if re.match(r"\s*(?:(?:module|val|external|type|exception|infix[lr]?)\b|\{-#)", bare) or re.match(
         rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
     ):
         return False

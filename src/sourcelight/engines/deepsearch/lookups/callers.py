@@ -11,7 +11,6 @@ from typing import Any
 from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -32,6 +31,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     has_call,
     is_parsed,
     is_unread_code,
+    language_at,
     reader_of,
     whole_name,
 )
@@ -39,11 +39,14 @@ from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.callees import call_graph, is_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
-from sourcelight.engines.deepsearch.source.functions import enclosing_function
+from sourcelight.engines.deepsearch.lookups.uses import holder_of
+from sourcelight.engines.deepsearch.source.functions import enclosing_function, top_line
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT
 
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
+_MIN_NAMESAKES = 2
+"""Functions of one name in a file, from which on a sentence names their classes."""
 
 
 def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
@@ -105,7 +108,7 @@ def _other_lines(
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])
         if row["type"] != "content" or target is None or key in calls or DOCUMENTS.search(row["path"]):
             continue
-        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or _defines(row, name):
+        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or _defines(work, texts, row, name):
             continue
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
             is_call = not rank_of(row["path"]) and call.search(row["line"] or "") is not None
@@ -114,11 +117,17 @@ def _other_lines(
     return other_lines
 
 
-def _defines(row: Mapping[str, Any], name: str) -> bool:
+def _defines(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
     """Return whether the form of a line defines a name where no grammar does, such as a further clause in Elixir."""
-    language = language_of(row["path"])
+    language = _language(work, texts, row["repository"], row["path"])
     define = reader_of(language, name) if language in UNPARSED_LANGUAGES else None
     return define is not None and define(row["line"] or "") is not None
+
+
+def _language(work: Work, texts: FileTexts, repository: str, path: str) -> str:
+    """Return the language of a file; a script without an ending has that of its first line."""
+    target = work.inquiry.pins.of(repository)
+    return "" if target is None else language_at(texts, target, path)
 
 
 def _state(
@@ -135,10 +144,13 @@ def _state(
     rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
     main = [row for row in rows if not rank_of(row["caller_path"])] or rows
     is_partly_tests = len(main) < len(rows)
-    by_caller: dict[tuple[str, str, str], dict[str, Any]] = {}
+    by_caller: dict[tuple[str, str, str, int], dict[str, Any]] = {}
     for row in main:
         _name_caller(work, texts, row)
-        by_caller.setdefault((row["caller_repository"], row["caller_path"], row["caller"] or ""), row)
+        key = (row["caller_repository"], row["caller_path"], row["caller"] or "", row["caller_line"] or 0)
+        by_caller.setdefault(key, row)
+
+    _add_containers(work, texts, main)
 
     visible = list(by_caller.values())[: 2 * MAX_NAMED]
     statements = [_statement(work, texts, row) for row in visible]
@@ -220,8 +232,27 @@ def _name_caller(work: Work, texts: FileTexts, row: dict[str, Any]) -> None:
     """Name the function around a call by the lines before it, where a macro in its head confused the grammar."""
     if row["caller"] and row["caller"] not in KEYWORDS:
         return
-    lines = list(recount.code_lines(texts, work, row["caller_repository"], row["caller_path"]))
-    row["caller"] = enclosing_function(lines, row["line_number"], language_of(row["caller_path"]))
+    repository, path = row["caller_repository"], row["caller_path"]
+    lines = list(recount.code_lines(texts, work, repository, path))
+    row["caller"] = enclosing_function(lines, row["line_number"], _language(work, texts, repository, path))
+
+
+def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]) -> None:
+    """Add the class to the name of each caller that another one in its file has, too."""
+    lines_by_caller: dict[tuple[str, str, str], set[int]] = {}
+    for row in rows:
+        key = (row["caller_repository"], row["caller_path"], row["caller"])
+        lines_by_caller.setdefault(key, set()).add(row["caller_line"] or 0)
+
+    for row in rows:
+        repository, path, caller = row["caller_repository"], row["caller_path"], row["caller"]
+        target = work.inquiry.pins.of(repository)
+        if target is None or not caller or len(lines_by_caller[repository, path, caller]) < _MIN_NAMESAKES:
+            continue
+
+        definition = definition_at(texts, target, path, caller, row["caller_line"] or 0)
+        if definition is not None and definition.container:
+            row["caller_in"] = f"{definition.container}.{caller}"
 
 
 def _caller(row: Mapping[str, Any]) -> str:
@@ -229,12 +260,12 @@ def _caller(row: Mapping[str, Any]) -> str:
     # Not "the top level": where a grammar lost its way, the function around a call isn't known.
     if not row["caller"] or row["caller"] in KEYWORDS:
         return f"code of {code(row['caller_path'])}"
-    return code(row["caller"])
+    return code(row.get("caller_in") or row["caller"])
 
 
 def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statement:
     target = work.inquiry.pins.of(row["caller_repository"])
-    caller = code(row["caller"]) if row["caller"] and row["caller"] not in KEYWORDS else "code"
+    caller = code(row.get("caller_in") or row["caller"]) if row["caller"] and row["caller"] not in KEYWORDS else "code"
     text = f"{caller} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
     if target is None:
         return Statement(text)
@@ -245,7 +276,9 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
 
 
 _MAX_CALLS = 4
-"""Lines with calls that a headline names."""
+"""Lines of one function with calls that a headline names."""
+_MAX_CALLERS = 6
+"""Functions that a headline names where lines tell the calls."""
 
 
 def _no_callers(
@@ -289,9 +322,13 @@ def _mentions(
     work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], queries: list[str]
 ) -> Finding | None:
     """List the lines of code with a name that has no certain caller, or None."""
-    lines = [row for row in rows if re.search(whole_name(name, language_of(row["path"])), row["line"] or "")]
+    lines = [
+        row
+        for row in rows
+        if re.search(whole_name(name, _language(work, texts, row["repository"], row["path"])), row["line"] or "")
+    ]
     lines = [row for row in lines if not COMMENT.match(row["line"] or "")]
-    lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not _defines(row, name)]
+    lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not _defines(work, texts, row, name)]
     main = [row for row in lines if not rank_of(row["path"])] or lines
     if not main:
         return None
@@ -333,48 +370,81 @@ def _state_unparsed(
     work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], line_count: int
 ) -> Statement | None:
     """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
-    calling = []
-    code_by_file: dict[tuple[str, str], dict[int, str]] = {}
+    calls = _calls_by_form(work, texts, name, rows)
+    if not calls:
+        return None
+
+    calls_by_holder: dict[tuple[str, str], list[_CallLine]] = {}
+    for call in calls:
+        calls_by_holder.setdefault((call.row["path"], call.holder), []).append(call)
+
+    visible_holders = list(calls_by_holder.items())[:_MAX_CALLERS]
+    visible = [call for _, calls_of_holder in visible_holders for call in calls_of_holder[:_MAX_CALLS]]
+    line_list = join_words(
+        [
+            _locations_in_words(path, holder, calls_of_holder[:_MAX_CALLS])
+            for (path, holder), calls_of_holder in visible_holders
+        ]
+    )
+    is_reference = any(call.language in WITHOUT_BRACKETS for call in calls)
+    verb = "called or referenced" if is_reference else "called"
+    # Without these words, a cut list would look like a whole one.
+    more_text = "" if len(visible) == len(calls) else ", and on more lines"
+    further = "" if line_count == len(calls) else "; other lines have the name"
+    visible_rows = [call.row for call in visible]
+    return Statement(
+        f"{code(name)} is {verb} by name in {line_list}{more_text}{further}",
+        rows_evidence(work, texts, visible_rows, (name,)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _CallLine:
+    """A line that has the form of a call, its language, and the function around it; empty if that is uncertain."""
+
+    row: Mapping[str, Any]
+    language: str
+    holder: str
+
+
+def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> list[_CallLine]:
+    """Return the lines that have the form of a call of a name, outside of comments, imports and definitions."""
+    calls = []
+    lines_by_file: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for row in rows:
-        language, key = language_of(row["path"]), (row["repository"], row["path"])
+        key, number = (row["repository"], row["path"]), row["line_number"]
+        language = _language(work, texts, *key)
         if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
             continue
 
-        if key not in code_by_file:
-            code_by_file[key] = dict(recount.code_lines(texts, work, *key))
+        if key not in lines_by_file:
+            lines_by_file[key] = list(recount.code_lines(texts, work, *key))
 
         target = work.inquiry.pins.of(row["repository"])
         # Another definition of the name looks like a call where no keyword precedes it.
-        is_definition = target is not None and (
-            definition_at(texts, target, row["path"], name, row["line_number"]) is not None
-        )
-        if is_definition or not is_call(row, name) or row["line_number"] not in code_by_file[key]:
+        is_definition = target is not None and (definition_at(texts, target, row["path"], name, number) is not None)
+        if is_definition or not is_call(row, name) or all(index != number for index, _ in lines_by_file[key]):
             continue
 
-        if has_call(row["line"] or "", name, language):
-            calling.append(row)
+        is_exported = _EXPORTS.match(top_line(lines_by_file[key], number, language)) is not None
+        if is_exported or not has_call(row["line"] or "", name, language):
+            continue
 
-    if not calling:
-        return None
+        holder = enclosing_function(lines_by_file[key], number, language)
+        if not holder and target is not None and is_parsed(texts, target, row["path"]):
+            holder = holder_of(work, texts, row)
 
-    visible = calling[:_MAX_CALLS]
-    lines_by_holder: dict[tuple[str, str], list[str]] = {}
-    for row in visible:
-        path, number = row["path"], row["line_number"]
-        code_of_file = list(code_by_file[row["repository"], path].items())
-        holder = enclosing_function(code_of_file, number, language_of(path))
-        lines_by_holder.setdefault((path, holder), []).append(f"line {number:,}")
+        calls.append(_CallLine(row, language, holder))
 
-    line_list = join_words(
-        [
-            f"{code(holder)} ({of_file})" if holder else of_file
-            for (path, holder), lines in lines_by_holder.items()
-            for of_file in [f"{join_words(lines)} of {code(path)}"]
-        ]
-    )
-    is_reference = any(language_of(row["path"]) in WITHOUT_BRACKETS for row in calling)
-    verb = "called or referenced" if is_reference else "called"
-    further = "" if line_count == len(visible) else "; other lines have the name"
-    return Statement(
-        f"{code(name)} is {verb} by name in {line_list}{further}", rows_evidence(work, texts, visible, (name,))
-    )
+    return calls
+
+
+_EXPORTS = re.compile(r"(?:module|import|infix[lr]?|foreign|port)\b")
+"""Beginnings of declarations that name functions without calling them."""
+
+
+def _locations_in_words(path: str, holder: str, calls: Sequence[_CallLine]) -> str:
+    """Write the function of some calls with their lines and file, or only the lines."""
+    numbers = join_words([f"line {call.row['line_number']:,}" for call in calls])
+    of_file = f"{numbers} of {code(path)}"
+    return f"{code(holder)} ({of_file})" if holder else of_file

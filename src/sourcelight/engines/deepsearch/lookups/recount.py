@@ -16,7 +16,7 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, language_at
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.class_heads import ClassHead, read_class_heads, without_brackets
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
@@ -69,7 +69,7 @@ def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str
 def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, from 1, without comments and multi-line strings."""
     target = work.inquiry.pins.of(repository)
-    return lines_of_code(() if target is None else texts.lines(target, path), language_of(path))
+    return iter(()) if target is None else lines_of_code(texts.lines(target, path), language_at(texts, target, path))
 
 
 def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Location, ClassHead]) -> set[Location] | None:

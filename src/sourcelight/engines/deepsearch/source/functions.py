@@ -1,4 +1,9 @@
-"""The function around a line, by the form of the lines before it, in languages without a grammar."""
+"""The function around a line, by the form of the lines around it, in languages without a grammar.
+
+Each family of languages has its own rule: a head that is indented less, an equation in the first column with a
+signature, a `let` that everything around is within, or a mark at the end of a function. Where a rule isn't sure, no
+function is named.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +21,14 @@ _C_HEAD = re.compile(
 _HEAD_LINES = 40
 """Lines above a parameter in which the head of its function begins."""
 _LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
+_WITH_EQUATIONS = frozenset({"Haskell", "Elm", "PureScript"})
+_WITH_LET = frozenset({"OCaml", "F#"})
+_WITH_HERE_DOCUMENTS = frozenset({"Shell", "Perl", "Vim Script"})
 _MAX_FUNCTION_LINES, _MAX_HEAD_CHARACTERS = 5_000, 500
 
 
 def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: str) -> str:
-    """Return the name of the function around a line, by the form of the lines before it; empty if that is uncertain.
+    """Return the name of the function around a line, by the form of the lines around it; empty if that is uncertain.
 
     Parameters
     ----------
@@ -31,6 +39,9 @@ def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: 
     language
         Its language: one whose functions begin with a word, a Lisp, or C and C++ where no grammar knows the function.
     """
+    if language in _WITH_HERE_DOCUMENTS:
+        lines = _without_here_documents(lines, number)
+
     before = [line for index, line in lines if number - _MAX_FUNCTION_LINES < index <= number]
     if language in _LISPS:
         text = "\n".join(line for index, line in lines if index <= number)
@@ -40,10 +51,33 @@ def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: 
         head = _LISP_HEAD.match(top[:_MAX_HEAD_CHARACTERS])
         return "" if head is None else head["name"]
 
+    if language in _WITH_EQUATIONS:
+        return _by_equation(lines, top_line(lines, number, language))
+
+    if language in _WITH_LET:
+        after = [line for index, line in lines if number < index < number + _MAX_FUNCTION_LINES]
+        return _by_outermost_let(before, after)
+
+    if language == "Vim Script":
+        return _by_end_mark(before)
+
     if language in _INDENTED_HEADS:
         return _by_indentation(before, _INDENTED_HEADS[language])
 
     return _c_function(before) if language in {"C", "C++"} else ""
+
+
+def top_line(lines: Sequence[tuple[int, str]], number: int, language: str) -> str:
+    """Return the line in the first column that a line belongs to, where layout says so; empty elsewhere.
+
+    A line of an export list belongs to ``module``, and one of a value or a function to its equation.
+    """
+    if language not in _WITH_EQUATIONS:
+        return ""
+
+    before = (line for index, line in reversed(lines) if number - _MAX_FUNCTION_LINES < index <= number)
+    # A line of dashes is a comment, and one of the preprocessor belongs to nothing.
+    return next((line for line in before if line[:1].strip() and not line.startswith(("--", "#"))), "")
 
 
 def swift_head(lines: Sequence[str], number: int) -> Definition | None:
@@ -55,6 +89,108 @@ def swift_head(lines: Sequence[str], number: int) -> Definition | None:
         if line < number and re.search(r"[{};]\s*$", lines[line - 1]) is not None:
             return None
     return None
+
+
+_HERE_DOCUMENT = re.compile(r"<<[~-]?\s*(?:trim\s+|eval\s+)*[\"']?(?P<end>[A-Za-z_.]\w*)")
+
+
+def _without_here_documents(lines: Sequence[tuple[int, str]], number: int) -> list[tuple[int, str]]:
+    """Leave out the texts that begin behind ``<<END`` and end with a line ``END``, but not the line asked about."""
+    ends = {line.strip() for _, line in lines}
+    code_lines: list[tuple[int, str]] = []
+    end = ""
+    for index, line in lines:
+        if end:
+            end = "" if line.strip() == end else end
+            if index != number:
+                continue
+        else:
+            match = _HERE_DOCUMENT.search(line[:_MAX_HEAD_CHARACTERS])
+            # Without a line that ends it, it shifts a number.
+            end = match["end"] if match is not None and match["end"] in ends else ""
+
+        code_lines.append((index, line))
+
+    return code_lines
+
+
+_EQUATION = re.compile(r"(?P<name>[a-z_][\w']*)(?=\s*$|\s+(?:[\w(\[{\"'=|]|[!~](?=\S)))")
+"""The beginning of an equation: a name, then patterns or guards, but no operator, which would be what it defines."""
+_SIGNATURE = re.compile(r"(?P<names>[a-z_][\w']*(?:\s*,\s*[a-z_][\w']*)*)\s*(?P<colons>::?(?!=)|$)")
+
+
+def _by_equation(lines: Sequence[tuple[int, str]], top: str) -> str:
+    """Return the name that an equation in the first column defines, if the file has a signature of it."""
+    equation = _EQUATION.match(top[:_MAX_HEAD_CHARACTERS])
+    if equation is None:
+        return ""
+
+    name = equation["name"]
+    for position, (_, line) in enumerate(lines):
+        signature = _SIGNATURE.match(line[:_MAX_HEAD_CHARACTERS]) if name in line else None
+        if signature is None or name not in re.split(r"\s*,\s*", signature["names"]):
+            continue
+
+        next_line = lines[position + 1][1] if position + 1 < len(lines) else ""
+        if signature["colons"] or next_line.lstrip().startswith("::"):
+            return name
+
+    return ""
+
+
+_LET = re.compile(
+    r"\s*(?:let|and|rule)\s+(?:(?:rec|inline|private|internal|mutable|nonrec)\s+)*(?!_\b)(?P<name>[a-z_][\w']*)(?!\s*,)"
+    r"|\s*(?:static\s+|abstract\s+)*(?:member|override|default)\s+(?:(?:inline|private|internal)\s+)*(?:\w+\.)?(?P<member>\w+)"
+)
+_AROUND_LET = re.compile(r"\s*(?:module|namespace|type|class|struct|object|open|include|\{)")
+
+
+def _by_outermost_let(before: Sequence[str], after: Sequence[str]) -> str:
+    """Return the outermost definition around the last of some lines; empty if something else is around it."""
+    around = [line for line in _lines_around(before) if _AROUND_LET.match(line) is None]
+    if not around:
+        return ""
+
+    outermost = around[-1]
+    head = _LET.match(outermost[:_MAX_HEAD_CHARACTERS])
+    next_line = next((line for line in after if line.strip() and _indentation(line) <= _indentation(outermost)), "")
+    # What ends with `in` is a value of an expression that began further up.
+    if head is None or re.search(r"\bin\s*$", outermost) is not None or re.match(r"\s*in\b", next_line) is not None:
+        return ""
+
+    return head["name"] or head["member"]
+
+
+def _lines_around(before: Sequence[str]) -> list[str]:
+    """Return the last of some lines and those around it, each indented less than the one before."""
+    around: list[str] = []
+    for line in reversed(before):
+        if not line.strip():
+            continue
+        if not around or (_indentation(line) < _indentation(around[-1]) and not line.lstrip().startswith((")", "]"))):
+            around.append(line)
+
+    return around
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+_VIM_HEAD = re.compile(r"\s*fu(?:n|nc|nct|nctio|nction)?!?\s+(?P<name>[\w.:#<>]+)\s*\(")
+_VIM_END = re.compile(r"\s*endf(?:u|un|unc|unct|uncti|unctio|unction)?\b")
+
+
+def _by_end_mark(before: Sequence[str]) -> str:
+    """Return the function of Vim that begins before the last of some lines, and doesn't end there."""
+    for line in reversed(before):
+        head = _VIM_HEAD.match(line[:_MAX_HEAD_CHARACTERS])
+        if head is not None:
+            return head["name"]
+        if _VIM_END.match(line) is not None:
+            return ""
+
+    return ""
 
 
 def _c_function(before: Sequence[str]) -> str:
@@ -78,9 +214,10 @@ def _by_indentation(before: Sequence[str], heads: re.Pattern[str]) -> str:
         if not line.strip():
             continue
 
-        width = len(line) - len(line.lstrip())
-        # A bracket that closes a list of parameters is indented like the head that opened it.
-        if indentation is not None and (width >= indentation or line.lstrip().startswith((")", "]"))):
+        width = _indentation(line)
+        # A bracket that closes a list of parameters, or opens a body, is indented like the head before it.
+        is_bracket = line.lstrip().startswith((")", "]")) or line.strip() == "{"
+        if indentation is not None and (width >= indentation or is_bracket):
             continue
 
         head = heads.match(line[:_MAX_HEAD_CHARACTERS])
@@ -100,12 +237,23 @@ _INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
         r"\s*(?:(?:@\w+(?:\([^()]*\))?|public|private|fileprivate|internal|open|final|static|class|override|mutating"
         r"|required|convenience|nonisolated)\s+)*(?:func\s+(?P<name>\w+)|(?P<init>init)[?!]?\s*[(<])"
     ),
-    "R": re.compile(r"\s*(?P<name>[\w.]+)\s*(?:<-|=)\s*function\b"),
+    # Behind a sign of equality it may be an argument of a call, unless it begins in the first column.
+    "R": re.compile(
+        r"\s*[`\"]?(?P<name>[\w.]+)[`\"]?\s*<<?-\s*(?:function\b|\\\()|(?P<named>[\w.]+)\s*=\s*(?:function\b|\\\()"
+    ),
     "Lua": re.compile(
         r"\s*(?:local\s+)?(?:function\s+(?:[\w.]+[.:])?(?P<name>\w+)|(?:\w+\.)*(?P<named>\w+)\s*=\s*function\b)"
     ),
     "Perl": re.compile(r"\s*sub\s+(?P<name>\w+)"),
-    "Julia": re.compile(r"\s*(?:@\w+\s+)*(?:function|macro)\s+(?:\w+\.)*(?P<name>\w+!?)"),
+    "Julia": re.compile(
+        r"\s*(?:@\w+\s+)*(?:function|macro)\s+(?:\w+\.)*(?P<name>\w+!?)"
+        r"|\s*(?:\w+\.)*(?P<short>\w+!?)\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:::\s*[\w{},.]+\s*)?"
+        r"(?:where\s[\w{},<: ]+)?=(?![=>])"
+    ),
+    "Nim": re.compile(
+        r"\s*(?:proc|func|method|template|macro|iterator|converter)\s+(?:(?P<name>\w+)|`(?P<quoted>[^`]+)`)\s*\*?\s*[\[({:=]"
+    ),
+    "Zig": re.compile(r"\s*(?:(?:pub|export|inline|noinline|extern(?:\s+\"[^\"]*\")?)\s+)*fn\s+(?P<name>\w+)\s*\("),
     "Dart": re.compile(
         r"\s*(?!(?:if|for|while|switch|catch|return|await|throw|else|assert|new|super|this)\b)"
         r"(?:(?:static|external|final|const|factory|late|abstract|covariant)\s+)*(?:[\w<>?,.\[\]]+\s+){1,3}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 IMPORT = re.compile(
     r"\s*(?:import|from|use|using|require(?:_relative)?|include|#\s*include|export\s+\{)\b|.*=\s*require\("
@@ -27,6 +27,13 @@ _ENVIRONMENT = (
 )
 VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
+_BLOCK_COMMENTS: Mapping[str, tuple[str, str]] = {
+    "Haskell": ("{-", "-}"), "Elm": ("{-", "-}"), "PureScript": ("{-", "-}"), "OCaml": ("(*", "*)"),
+    "F#": ("(*", "*)"), "Nim": ("#[", "]#"), "Julia": ("#=", "=#"), "Lua": ("--[[", "]]"), "PowerShell": ("<#", "#>"),
+}  # fmt: skip
+"""The marks around a comment of several lines, by language."""
+_LINE_COMMENTS: Mapping[str, str] = {"Erlang": "%", "Vim Script": '"', "Lua": "--", "Elm": "--", "F#": "//"}
+"""The mark of a comment in languages whose mark is code elsewhere."""
 _WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})
 """Languages in which a text between backquotes may go over several lines."""
 
@@ -44,18 +51,32 @@ def lines_of_code(lines: Iterable[str], language: str) -> Iterator[tuple[int, st
             until = "=cut" if line.startswith("=") else "\0"
             continue
 
-        is_comment = _NO_CODE.match(line) is not None
+        is_comment = _is_comment(line, language)
         if not is_comment:
             yield number, line
 
         if language in _WITH_TEMPLATES and not is_comment and line.count("`") % 2:
             until = "`"
         else:
-            until = "-}" if language == "Haskell" and line.count("{-") > line.count("-}") else _find_end(line)
+            until = _find_end(line, language)
 
 
-def _find_end(line: str) -> str:
+def _is_comment(line: str, language: str) -> bool:
+    """Return whether a line begins with a comment."""
+    opening = _BLOCK_COMMENTS.get(language, ("", ""))[0]
+    text = line.lstrip()
+    # In the languages of ML, this is the operator between parentheses.
+    is_block = opening != "" and text.startswith(opening) and not text.startswith("(*)")
+    mark = _LINE_COMMENTS.get(language, "")
+    return is_block or (mark != "" and text.startswith(mark)) or _NO_CODE.match(line) is not None
+
+
+def _find_end(line: str, language: str) -> str:
     """Return what ends the comment or text that a line opens and leaves open; empty for none."""
+    opening, end = _BLOCK_COMMENTS.get(language, ("", ""))
+    if opening and line.count(opening) > line.count(end):
+        return end
+
     # "// text/*, json" opens no block.
     line = _LINE_COMMENT.split(line, maxsplit=1)[0]
     if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
