@@ -280,6 +280,18 @@ def test_help_is_complete(run: Run, command: str) -> None:
         assert re.search(r"\S {2,}\S|\n {10,}\S", part), part
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("index", "search", "explain", "verify", "ask", "serve", "worker", "mcp", "repos", "clone", "sync", "lab"),
+        *("samples", "report contributors", "report changes", "admin token create", "admin audit"),
+    ],
+)
+def test_help_shows_no_type_of_python(run: Run, command: str) -> None:
+    out = run(*command.split(), "--help")[1]
+    assert re.search(r"<(?:str|int|float|bool|Path|list\b)|\b(?:list|tuple)\[", out) is None, out
+
+
 def test_no_line_of_the_list_of_commands_is_cut_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for words in [[], ["admin"], ["report"]]:

@@ -49,7 +49,7 @@ ToRole = Annotated[
 ]
 Scopes = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer of the oldest supported release reads this form
-    typer.Option("--scope", help="user:all (everything) or mcp (the MCP endpoints only)."),
+    typer.Option("--scope", metavar="SCOPE", help="user:all (everything) or mcp (the MCP endpoints only)."),
 ]
 
 
@@ -191,7 +191,7 @@ def create_token(
     *,
     scope: Scopes = None,
     expires: Annotated[str, typer.Option(metavar="LIFETIME", help="Such as 90d or 12h.  [default: never]")] = "",
-    note: Annotated[str, typer.Option(help="Purpose of the token.")] = "",
+    note: Annotated[str, typer.Option(metavar="TEXT", help="Purpose of the token.")] = "",
     as_json: Json = False,
 ) -> int:
     """Create an access token and print it. It can't be shown again."""
@@ -338,7 +338,9 @@ def restore(
 @admin_app.command("audit")
 def list_audit(
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Maximum number of entries.")] = 1_000,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=1_000_000, metavar="NUMBER", help="Maximum number of entries.")
+    ] = 1_000,
     as_json: Json = False,
 ) -> int:
     """List changes of accounts, permissions and credentials.

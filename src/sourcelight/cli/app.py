@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from sourcelight.cli import ask, cluster, doctor, index, lab, mirrors, search, serve
 from sourcelight.cli.admin_commands import admin_app
@@ -122,7 +123,20 @@ def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:
 @functools.cache
 def _make_command() -> Any:
     """Return the command of `app`; to make it, which `app` does for each call, takes 25 ms."""
-    return typer.main.get_command(app)
+    command = typer.main.get_command(app)
+    _hide_types(command)
+    return command
+
+
+def _hide_types(command: Any) -> None:
+    """Leave Python types such as ``list[Path]`` out of the help of arguments, whose names say what they are."""
+    for parameter in command.params:
+        if isinstance(parameter, typer.core.TyperArgument):
+            parameter.display_type_rich = lambda ctx: None  # type: ignore[method-assign] # noqa: ARG005 - as called
+
+    if isinstance(command, typer.core.TyperGroup):
+        for subcommand in command.commands.values():
+            _hide_types(subcommand)
 
 
 def _usage_message(exc: BaseException, words: Sequence[str]) -> str:

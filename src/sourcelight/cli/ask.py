@@ -28,8 +28,10 @@ def verify_command(
     paths: Paths = None,
     *,
     url: ServiceUrl = None,
-    repo: Annotated[str, typer.Option(help="Repository for citations without one.")] = "",
-    revision: Annotated[str, typer.Option(help="Branch, tag or commit of citations that name none.")] = "",
+    repo: Annotated[str, typer.Option(metavar="NAME", help="Repository for citations without one.")] = "",
+    revision: Annotated[
+        str, typer.Option(metavar="REVISION", help="Branch, tag or commit of citations that name none.")
+    ] = "",
 ) -> int:
     """Check the citations of a text.
 
@@ -62,7 +64,7 @@ def ask_command(
     ] = None,
     revision: Annotated[
         Optional[str],  # noqa: UP045 - see options
-        typer.Option(help="Branch, tag or commit.  [default: the default branch]"),
+        typer.Option(metavar="REVISION", help="Branch, tag or commit.  [default: the default branch]"),
     ] = None,
     worktree: Worktree = False,
 ) -> int:

@@ -23,14 +23,22 @@ def worker_command(
     scheduler: Annotated[str, typer.Option(metavar="URL", help="tls://HOST:PORT, or tcp:// on loopback.")],
     storage: Annotated[str, typer.Option(metavar="URL", help="Shards of the cluster: a directory or an fsspec URL.")],
     cache_dir: Annotated[Path, typer.Option(metavar="DIRECTORY", help="Local directory of this worker only.")],
-    name: Annotated[str, typer.Option(help="Stable name of the worker; ZONE/NAME spreads replicas over zones.")],
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Stable name of the worker; ZONE/NAME spreads replicas over zones.")
+    ],
     cache_size: Annotated[
         Optional[str],  # noqa: UP045 - see options
         typer.Option(metavar="SIZE", help="Maximum size of the cache, such as 200GB.  [default: no limit]"),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to bind.  [default: loopback, for a scheduler there]")] = "",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to bind; 0 selects a free one.")] = 0,
-    build_threads: Annotated[int, typer.Option(min=1, max=256, help="Repositories to build at the same time.")] = 1,
+    host: Annotated[
+        str, typer.Option(metavar="HOST", help="Address to bind.  [default: loopback, for a scheduler there]")
+    ] = "",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="Port to bind; 0 selects a free one.")
+    ] = 0,
+    build_threads: Annotated[
+        int, typer.Option(min=1, max=256, metavar="NUMBER", help="Repositories to build at the same time.")
+    ] = 1,
     tls: Tls = None,
 ) -> int:
     """Run a worker of a cluster.

@@ -40,11 +40,14 @@ def index_command(  # noqa: PLR0913 - the options of a command
     ] = False,
     kind: Annotated[
         Optional[list[IndexKind]],  # noqa: UP045 - see options
-        typer.Option(help="With --prune: delete this kind only, of all repositories without PATH. May be repeated."),
+        typer.Option(
+            metavar="KIND",
+            help="With --prune: delete this kind only, of all repositories without PATH. May be repeated.",
+        ),
     ] = None,
     workers: Annotated[
         Optional[int],  # noqa: UP045 - see options
-        typer.Option(min=1, max=256, help="Processes that build the index.  [default: one per core]"),
+        typer.Option(min=1, max=256, metavar="NUMBER", help="Processes that build the index.  [default: one per core]"),
     ] = None,
     max_index_size: Annotated[
         Optional[str],  # noqa: UP045 - see options
@@ -52,7 +55,9 @@ def index_command(  # noqa: PLR0913 - the options of a command
     ] = None,
     scip: Annotated[
         Optional[list[Path]],  # noqa: UP045 - see options
-        typer.Option(help="SCIP index file of a compiler for the one repository below PATH. May be repeated."),
+        typer.Option(
+            metavar="FILE", help="SCIP index file of a compiler for the one repository below PATH. May be repeated."
+        ),
     ] = None,
     worktree: Worktree = False,
     cluster: ClusterAddress = None,

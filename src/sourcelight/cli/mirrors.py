@@ -88,7 +88,7 @@ def sync_command(
         bool, typer.Option("--once", help="Fetch each mirror once and exit; skip mirrors that wait after failures.")
     ] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the state of each mirror; fetch nothing.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Number of parallel fetches.")] = 4,
+    jobs: Annotated[int, typer.Option(min=1, max=64, metavar="NUMBER", help="Number of parallel fetches.")] = 4,
     timeout: Annotated[
         str, typer.Option(metavar="DURATION", help="Timeout of a fetch, which counts as a failure.")
     ] = "1h",

@@ -43,7 +43,9 @@ Query = Annotated[
 ]
 ServiceUrl = Annotated[
     Optional[str],  # noqa: UP045 - see above
-    typer.Option("--url", help="Address of a service; SRC_ACCESS_TOKEN has its token.  [env: SRC_ENDPOINT]"),
+    typer.Option(
+        "--url", metavar="URL", help="Address of a service; SRC_ACCESS_TOKEN has its token.  [env: SRC_ENDPOINT]"
+    ),
 ]
 PatternTypeOption = Annotated[
     PatternType, typer.Option("--pattern-type", help="Pattern type, unless the query has patternType:.")

@@ -33,7 +33,10 @@ Paths = Annotated[
 Output = Annotated[
     Path,
     typer.Option(
-        "-o", "--output", help="File to write: .html, .md or .pdf (needs Chromium); or a directory for the tables."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File to write: .html, .md or .pdf (needs Chromium); or a directory for the tables.",
     ),
 ]
 
@@ -95,10 +98,12 @@ def contributors(  # noqa: PLR0913 - the options of the command
     output: Output = Path("contributors.html"),
     repo: Annotated[
         Optional[list[str]],  # noqa: UP045 - see Paths
-        typer.Option(help="Name of a repository. May be repeated.  [default: all]"),
+        typer.Option(metavar="NAME", help="Name of a repository. May be repeated.  [default: all]"),
     ] = None,
-    after: Annotated[str, typer.Option(help="Commits after this date, such as 2024-01-01 or '6 months ago'.")] = "",
-    before: Annotated[str, typer.Option(help="Commits before this date.")] = "",
+    after: Annotated[
+        str, typer.Option(metavar="DATE", help="Commits after this date, such as 2024-01-01 or '6 months ago'.")
+    ] = "",
+    before: Annotated[str, typer.Option(metavar="DATE", help="Commits before this date.")] = "",
     period: Annotated[PeriodOption, typer.Option(help="Period by which to show activity.")] = PeriodOption.MONTH,
     only: Only = None,
     exclude: Exclude = None,
@@ -133,7 +138,7 @@ def changes(
     *,
     repo: Annotated[
         Optional[str],  # noqa: UP045 - see Paths
-        typer.Option(help="Name of the repository.  [default: the only one below PATH]"),
+        typer.Option(metavar="NAME", help="Name of the repository.  [default: the only one below PATH]"),
     ] = None,
     only: Only = None,
     exclude: Exclude = None,

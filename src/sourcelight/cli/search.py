@@ -80,11 +80,17 @@ def search_command(  # noqa: PLR0913 - the options of a command
     ] = False,
     timeout: Annotated[
         Optional[float],  # noqa: UP045 - see options
-        typer.Option(min=0.001, help="Timeout of the search, in seconds.  [default: none; a service has its own]"),
+        typer.Option(
+            min=0.001,
+            metavar="SECONDS",
+            help="Timeout of the search, in seconds.  [default: none; a service has its own]",
+        ),
     ] = None,
     limit: Annotated[
         Optional[int],  # noqa: UP045 - see options
-        typer.Option("-n", "--limit", min=1, help="Write at most this many matches; still counts all."),
+        typer.Option(
+            "-n", "--limit", min=1, metavar="NUMBER", help="Write at most this many matches; still counts all."
+        ),
     ] = None,
     worktree: Worktree = False,
 ) -> int:

@@ -26,9 +26,14 @@ def serve_command(
     paths: Paths = None,
     *,
     host: Annotated[
-        str, typer.Option(help="Address to bind. Put a TLS proxy in front before you bind a public address.")
+        str,
+        typer.Option(
+            metavar="HOST", help="Address to bind. Put a TLS proxy in front before you bind a public address."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to bind; 0 selects a free one.")] = 7080,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="Port to bind; 0 selects a free one.")
+    ] = 7080,
     config: Annotated[
         Optional[Path],  # noqa: UP045 - see options
         typer.Option(metavar="FILE", help="Site configuration, a JSON file."),
