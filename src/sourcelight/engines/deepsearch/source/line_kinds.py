@@ -14,10 +14,14 @@ _NO_CODE = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 """A line without code. Lines of the preprocessor are none here, and docstrings are told by their quotation marks."""
 _LINE_COMMENT = re.compile(r"(?:^|(?<=\s))//")
 _WHOLE_COMMENT = re.compile(r"\s*(?:#|%|--\s)")
-HASH_COMMENTS = re.compile(
-    r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
+_HASH_COMMENTS = re.compile(
+    r"\.(?:py|pyi|rb|sh|bash|zsh|fish|bats|pl|pm|t|psgi|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$"
+    r"|(?:^|/)[^/.]+$",
+    re.IGNORECASE,
 )
-"""Paths of languages whose comments begin with a hash."""
+"""Paths of languages whose comments begin with a hash; a path without an ending is a script or a Makefile."""
+_DASH_COMMENTS = re.compile(r"\.(?:lua|hs|elm|purs|sql|adb|ads|vhdl?)$")
+"""Paths of languages whose comments begin with two dashes."""
 DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:changelog|changes|news)$", re.IGNORECASE)
 """Paths of documents."""
 _ENVIRONMENT = (
@@ -92,11 +96,18 @@ def is_outside_comments(line: str, above: Sequence[str]) -> bool:
     return _NO_CODE.match(line) is None and text.rfind("/*") <= text.rfind("*/")
 
 
-def comment_end_at(text: str, position: int, *, hashes: bool) -> int:
-    """Return the position behind the comment that begins at one; the same position if none does."""
-    if text.startswith("#" if hashes else "//", position):
+def comment_mark_of(path: str) -> str:
+    """Return what begins a comment that ends with its line, in the language of a path."""
+    if _HASH_COMMENTS.search(path) is not None:
+        return "#"
+    return "--" if _DASH_COMMENTS.search(path) is not None else "//"
+
+
+def comment_end_at(text: str, position: int, mark: str) -> int:
+    """Return the position behind the comment that begins at one, with the mark of its language; the same for none."""
+    if text.startswith(mark, position):
         return len(text)
-    if not hashes and text.startswith("/*", position):
+    if mark == "//" and text.startswith("/*", position):
         end = text.find("*/", position + 2)
         return len(text) if end < 0 else end + 2
     return position

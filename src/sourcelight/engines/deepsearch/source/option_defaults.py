@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.source.line_kinds import HASH_COMMENTS, comment_end_at
+from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at, comment_mark_of
 from sourcelight.engines.deepsearch.source.values import in_one_line, quoted_at, read_expression
 
 _MAX_LINES, _MAX_CHARACTERS, _MAX_ANNOTATION_LINES, _MAX_LINE, _MAX_OPTIONS = 60, 4_000, 8, 600, 8
@@ -113,7 +113,7 @@ def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of l
     lines: Sequence[str], line: int, column: int, path: str, *, max_depth: int
 ) -> tuple[str, int] | None:
     """Return the value behind ``default`` in the brackets around a place (from 0), and its line, from 1."""
-    hashes = HASH_COMMENTS.search(path) is not None
+    comment_mark = comment_mark_of(path)
     depth, count, mark = 0, 0, ""
     for number in range(line, min(line + _MAX_LINES, len(lines))):
         text = lines[number]
@@ -136,7 +136,7 @@ def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of l
             if key is not None:
                 return _value_at(lines, number, key.end(), path)
 
-            comment_end = comment_end_at(text, position, hashes=hashes)
+            comment_end = comment_end_at(text, position, comment_mark)
             if comment_end > position:
                 position = comment_end
                 continue

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.source.line_kinds import HASH_COMMENTS, comment_end_at
+from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at, comment_mark_of
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset(_PAIRS.values())
@@ -64,7 +64,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
     open_brackets: list[str] = []
     out: list[str] = []
     count = 0
-    hashes = HASH_COMMENTS.search(path) is not None
+    comment_mark = comment_mark_of(path)
     max_lines = MAX_VALUE_LINES if ends_with_line else _MAX_LINES
     for number in range(line, min(line + max_lines, len(lines))):
         text = lines[number]
@@ -75,7 +75,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             if count > _MAX_CHARS:
                 return None
 
-            comment_end = comment_end_at(text, position, hashes=hashes)
+            comment_end = comment_end_at(text, position, comment_mark)
             if comment_end > position:
                 position = comment_end
                 continue

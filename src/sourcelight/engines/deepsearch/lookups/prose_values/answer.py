@@ -35,6 +35,8 @@ from sourcelight.engines.deepsearch.lookups.prose_values.question import (
     has_noun,
     is_same,
     is_unit,
+    is_written,
+    last_part,
     read_value_question,
     search_words,
     words_in_name,
@@ -56,6 +58,11 @@ _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 _MARKUP = re.compile(r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx)$", re.IGNORECASE)
 """Documents whose attributes are arguments."""
 _YES_OR_NO = re.compile(r"\W*(?:is|are|does|do|will)\b", re.IGNORECASE)
+_ASKS_FOR_THING = re.compile(
+    r"\W*(?:(?:at|on|in|with|from|to|for|after|up\s+to)\s+)?(?:which|how|what\s+(?!is\b|are\b|was\b|does\b|do\b)\w)",
+    re.IGNORECASE,
+)
+"""A question for a number or a thing, which neither "true" nor "false" answers."""
 _BOOLEANS = frozenset(
     ["true", "false", "yes", "no", "on", "off", "0", "1", "t", "nil", "none", "null", "undefined", "f"]
 )
@@ -110,13 +117,11 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
 def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str) -> bool:
     """Return whether a question is for the value of a binding, rather than for something that its words are about."""
     binding = item.binding
-    last_part = "" if " " in name else re.split(r"\.|::?|->|#", name.strip("`@$"))[-1].lstrip("@$")
-    if last_part and binding.name.lstrip("@$").casefold() != last_part.casefold():
+    asked_name = "" if " " in name else last_part(name.strip("`@$"))
+    if asked_name and binding.name.lstrip("@$").casefold() != asked_name.casefold():
         return False
 
-    is_of_kind = _YES_OR_NO.match(text) is None or binding.value.lower() in _BOOLEANS
-    # "How many" has no text without a number for an answer.
-    if not is_of_kind or (question.nouns and re.match(r"[\"'`](?!\d)", binding.value) is not None):
+    if not _is_of_asked_kind(question, item, text):
         return False
 
     if question.is_default or item.is_named or question.bound:
@@ -136,6 +141,20 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
 
     # A variable of a function has a value for a moment; only its own name asks for that.
     return item.is_prepared
+
+
+def _is_of_asked_kind(question: ValueQuestion, item: BindingMatch, text: str) -> bool:
+    """Return whether a value may answer: yes or no to "is it", a measure to "how many", a thing to "which mode"."""
+    value = item.binding.value
+    if _YES_OR_NO.match(text) is not None:
+        return value.lower() in _BOOLEANS
+
+    # "How many" has no text without a number for an answer.
+    if question.nouns and re.match(r"[\"'`](?!\d)", value) is not None:
+        return False
+
+    # "Which delimiters does it detect" isn't whether it detects them.
+    return item.is_named or value.lower() not in {"true", "false"} or _ASKS_FOR_THING.match(text) is None
 
 
 def _find(
@@ -197,7 +216,7 @@ def _has_rival(question: ValueQuestion, best: BindingMatch, matches: Sequence[Bi
 def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the lines of code that bind a name which may be meant."""
     words = [escape_regexp(word) for word in search_words(question)]
-    words += [escape_regexp(re.split(r"\.|::?|->|#", name)[-1]) for name in question.names]
+    words += [escape_regexp(last_part(name)).replace("-", "[-_]?") for name in question.names]
     if not words:
         return
 
@@ -216,7 +235,7 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
 def _match(question: ValueQuestion, binding: Binding, target: Target, path: str, line: int) -> BindingMatch | None:
     """Return a binding whose name may be meant: it is written in the question, or has no other words."""
     bare = binding.name.lstrip("@$")
-    if any(bare == re.split(r"\.|::?|->|#", name)[-1].lstrip("@$") for name in question.names):
+    if any(is_written(name, bare) for name in question.names):
         return BindingMatch(binding, target, path, line, frozenset(question.words), is_named=True)
 
     # Names such as `__hash__` belong to the language, and their words to no question.

@@ -273,7 +273,9 @@ def is_value(text: str, *, is_entry: bool) -> bool:
 
 def is_measure(text: str) -> bool:
     """Return whether a value may say how many, how long or how large something is."""
-    return re.search(r"\d|[A-Z]{3}|(?i:infinity|unlimited|none|nil|null|count|max|min)", text) is not None
+    if text.casefold() in {"true", "false"}:
+        return False
+    return re.search(r"\d|[A-Z]{3}|(?i:inf(?:inity)?\b|unlimited|none|nil|null|count|max|min)", text) is not None
 
 
 def without_texts(line: str) -> str:

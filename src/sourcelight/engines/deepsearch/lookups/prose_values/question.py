@@ -135,8 +135,16 @@ _SHORT_FORMS: Mapping[str, str] = {
     "url": "uri endpoint", "host": "hostname", "verbosity": "verbose", "level": "lvl", "image": "img", "picture": "pic",
     "button": "btn", "object": "obj", "previous": "prev", "random": "rand", "version": "ver", "expire": "ttl expiry",
     "expiration": "ttl expiry expires", "frequency": "freq", "multiplier": "mult factor", "nested": "nesting depth",
-    "websocket": "ws", "status": "code",
+    "websocket": "ws", "status": "code", "whitespace": "ws", "statistics": "stats", "millisecond": "ms",
 }  # fmt: skip
+_LIGHT_VERB = re.compile(
+    r"(?P<before>\b(?:is|are|was|were|does|do|will|can|may)(?:\s+\S{1,80}){0,5}?)\s+(?:not\s+)?"
+    r"(?:sends?|sent|shown|show|display(?:ed)?|print(?:ed)?|follow(?:ed)?|permitted|tried|perform(?:ed)?|picked|pick"
+    r"|listed|try|attempted|enforced?|chosen|choose|assumed?|expected?|ha[sd]|have|need(?:ed)?)"
+    r"(?=\s*(?:$|[?.,]|(?:at\s+(?:most|least|once)|by\s+default|in\s+a\s+row|(?:if|when|unless|without)\b)))",
+    re.IGNORECASE,
+)
+"""A verb that says nothing of a value, at the end of what a question asks: "how many hits are shown at most?"."""
 _LIMITING = frozenset({"only", "not", "no", "non", "without", "never", "except", "all", "any"})
 """Small words that make a name that of something else: `no_download`, `originOnly`."""
 # Parts of names that add nothing to what they name.
@@ -212,7 +220,7 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
         return None
 
     bound = "max" if _MAX_ASKED.search(text) is not None else "min" if _MIN_ASKED.search(text) is not None else ""
-    names, plain_words = _split(text)
+    names, plain_words = _split(_LIGHT_VERB.sub(r"\g<before>", text))
     repository_words = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
     words = tuple(
         dict.fromkeys(
@@ -263,7 +271,7 @@ def is_same(word: str, part: str) -> bool:
     """Return whether a part of a name is a word of a question, or a short form of it."""
     if word == part or stem(word) == stem(part) or part in _SHORT_FORMS.get(word, "").split():
         return True
-    if part in _SHORT_FORMS.get(stem_base(word), "").split():
+    if {part, stem_base(part)} & set(_SHORT_FORMS.get(stem_base(word), "").split()):
         return True
     if len(part) >= _MIN_SHORT and word.startswith(part):
         return True
@@ -273,6 +281,19 @@ def is_same(word: str, part: str) -> bool:
     rest, longer_rest = min(word, part, key=len)[alike:], max(word, part, key=len)[alike:]
     has_endings = rest in {"", "e", "y", "s"} and longer_rest in _ENDINGS
     return alike >= _MIN_ALIKE and has_endings and abs(len(word) - len(part)) <= _MAX_ENDING
+
+
+def last_part(name: str) -> str:
+    """Return a name of code without its owners and signs: ``limit`` of ``Pool.limit``."""
+    return re.split(r"\.|::?|->|#", name)[-1].lstrip("@$")
+
+
+def is_written(name: str, bare: str) -> bool:
+    """Return whether a question's name is a bare one; a key with hyphens is written in other ways in code."""
+    written = last_part(name)
+    if "-" not in written:
+        return bare == written
+    return bare.lstrip("_").replace("-", "").replace("_", "").casefold() == written.replace("-", "").casefold()
 
 
 def stem_base(word: str) -> str:
