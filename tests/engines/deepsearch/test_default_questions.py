@@ -9,7 +9,8 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.lookups.prose_values.question import is_written, read_value_question
+from sourcelight.engines.deepsearch.lookups.prose_values.names import is_written
+from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

@@ -11,7 +11,8 @@ from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, read_bindings
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import read_stated
-from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question, words_in_name
+from sourcelight.engines.deepsearch.lookups.prose_values.names import words_in_name
+from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

@@ -29,18 +29,17 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
 )
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
-from sourcelight.engines.deepsearch.lookups.prose_values.question import (
-    ValueQuestion,
+from sourcelight.engines.deepsearch.lookups.prose_values.names import (
     count_small_words,
     has_noun,
     is_same,
     is_unit,
     is_written,
     last_part,
-    read_value_question,
     search_words,
     words_in_name,
 )
+from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     FUNCTIONS,
     BindingMatch,

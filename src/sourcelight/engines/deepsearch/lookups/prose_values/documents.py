@@ -14,7 +14,8 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
-from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, has_word, words_in_name
+from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, words_in_name
+from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 
 _MAX_ROWS, _MAX_LINE, _ITEM_LINES = 8_000, 400, 8
 _VALUE = (

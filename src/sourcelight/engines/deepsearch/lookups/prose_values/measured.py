@@ -13,7 +13,8 @@ from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_defau
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import is_measure
-from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, has_word, is_same
+from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_same
+from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.source.values import parameters_of
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 

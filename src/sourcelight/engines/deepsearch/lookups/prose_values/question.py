@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of
 
 MAX_CHARACTERS, _MAX_WORDS = 300, 12
 _IN_DATA = re.compile(r"\w\.(?:json|ya?ml|toml|ini|cfg|conf|properties|xml|lock|csv|editorconfig)\b", re.IGNORECASE)
@@ -93,13 +93,13 @@ maximum minimum max min maximal minimal most least largest smallest limit limits
 it its one ones there here be being else user users define defined say says case contain contains hold holds equal
 equals
 """
-_FRAME = frozenset(_FRAME_TEXT.split())
+FRAME = frozenset(_FRAME_TEXT.split())
 """Words of the form of a question: a name may have them, but needs none."""
 _VERBS_TEXT = """
 follow follows accept accepts show shows display displays start starts listen listens bind binds run runs return returns
 change apply keep
 """
-_VERBS = frozenset(_VERBS_TEXT.split())
+VERBS = frozenset(_VERBS_TEXT.split())
 """Words of the frame that a name has only if the question has them: `followLinks` is no default of links."""
 _NOUNS_TEXT = """
 option options parameter parameters argument arguments flag flags key keys constant constants variable variables field
@@ -115,28 +115,6 @@ _MEASURES: Mapping[str, str] = {
     "deep": "depth max level nesting levels limit", "deeply": "depth max level nesting", "high": "height max",
     "tall": "height", "far": "distance max", "fast": "speed rate interval",
 }  # fmt: skip
-_UNITS_TEXT = """
-ms msec millis milliseconds sec secs seconds minutes mins hours days bytes kb mb percent pct num number count
-default def dflt initial init value val config cfg conf setting settings option options opt opts const k m
-"""
-_UNITS = frozenset(_UNITS_TEXT.split())
-"""Parts of names that say how a value is measured or used, rather than what it is."""
-_SHORT_FORMS: Mapping[str, str] = {
-    "separator": "sep delim delimiter", "delimiter": "sep delim separator", "column": "col", "directory": "dir folder",
-    "folder": "dir directory", "number": "num", "length": "len", "maximum": "max", "minimum": "min",
-    "message": "msg", "environment": "env", "buffer": "buf", "index": "idx", "source": "src", "command": "cmd",
-    "temporary": "tmp temp", "character": "char chr", "address": "addr", "configuration": "config cfg conf",
-    "parameter": "param", "argument": "arg", "position": "pos", "error": "err", "request": "req",
-    "response": "resp res", "connection": "conn", "extension": "ext", "attribute": "attr", "function": "func fn",
-    "language": "lang", "repetition": "repeat", "attempt": "tries", "colour": "color",
-    "color": "colour", "destination": "dest dst", "background": "bg", "foreground": "fg", "wait": "timeout delay",
-    "automatically": "auto", "automatic": "auto", "password": "passwd pwd", "string": "str", "spaces": "indent",
-    "indentation": "indent", "indent": "indentation", "concurrent": "concurrency", "parallel": "parallelism",
-    "url": "uri endpoint", "host": "hostname", "verbosity": "verbose", "level": "lvl", "image": "img", "picture": "pic",
-    "button": "btn", "object": "obj", "previous": "prev", "random": "rand", "version": "ver", "expire": "ttl expiry",
-    "expiration": "ttl expiry expires", "frequency": "freq", "multiplier": "mult factor", "nested": "nesting depth",
-    "websocket": "ws", "status": "code", "whitespace": "ws", "statistics": "stats", "millisecond": "ms",
-}  # fmt: skip
 _LIGHT_VERB = re.compile(
     r"(?P<before>\b(?:is|are|was|were|does|do|will|can|may)(?:\s+\S{1,80}){0,5}?)\s+(?:not\s+)?"
     r"(?:sends?|sent|shown|show|display(?:ed)?|print(?:ed)?|follow(?:ed)?|permitted|tried|perform(?:ed)?|picked|pick"
@@ -145,14 +123,6 @@ _LIGHT_VERB = re.compile(
     re.IGNORECASE,
 )
 """A verb that says nothing of a value, at the end of what a question asks: "how many hits are shown at most?"."""
-_LIMITING = frozenset({"only", "not", "no", "non", "without", "never", "except", "all", "any"})
-"""Small words that make a name that of something else: `no_download`, `originOnly`."""
-# Parts of names that add nothing to what they name.
-_GLUE = frozenset({"auto", "enable", "enabled", "allow", "use", "is", "has", "should", "with"})
-_ENDINGS_TEXT = "s es d ed r er rs ers or ors ing ion ies ied y e al ly ic en ity ive able ment ator ted ting"
-_ENDINGS = frozenset(_ENDINGS_TEXT.split())
-"""Endings of the forms of a word: `replace` is no form of `reply`."""
-_MIN_SHORT, _MIN_ALIKE, _MAX_ENDING = 3, 4, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +194,7 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     repository_words = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
     words = tuple(
         dict.fromkeys(
-            word for word in plain_words if len(word) > 1 and word not in {*FUNCTION_WORDS, *_FRAME, *repository_words}
+            word for word in plain_words if len(word) > 1 and word not in {*FUNCTION_WORDS, *FRAME, *repository_words}
         )
     )
     nouns = frozenset(noun for match in _MEASURED.finditer(text) for noun in _MEASURES[match[1].lower()].split())
@@ -234,7 +204,7 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
     if not (words or names) or len(words) > _MAX_WORDS:
         return None
 
-    further = [word for word in plain_words if word in _NOUNS or word in _VERBS]
+    further = [word for word in plain_words if word in _NOUNS or word in VERBS]
     if re.search(r"\bhow\s+many\s+times\b", text, re.IGNORECASE) is not None:
         further.remove("times")  # attempts, not a time
 
@@ -265,169 +235,3 @@ def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
             words.append(token.lower())
 
     return tuple(dict.fromkeys(names)), words
-
-
-def is_same(word: str, part: str) -> bool:
-    """Return whether a part of a name is a word of a question, or a short form of it."""
-    if word == part or stem(word) == stem(part) or part in _SHORT_FORMS.get(word, "").split():
-        return True
-    if {part, stem_base(part)} & set(_SHORT_FORMS.get(stem_base(word), "").split()):
-        return True
-    if len(part) >= _MIN_SHORT and word.startswith(part):
-        return True
-
-    shorter = min(len(word), len(part))
-    alike = next((index for index in range(shorter) if word[index] != part[index]), shorter)
-    rest, longer_rest = min(word, part, key=len)[alike:], max(word, part, key=len)[alike:]
-    has_endings = rest in {"", "e", "y", "s"} and longer_rest in _ENDINGS
-    return alike >= _MIN_ALIKE and has_endings and abs(len(word) - len(part)) <= _MAX_ENDING
-
-
-def last_part(name: str) -> str:
-    """Return a name of code without its owners and signs: ``limit`` of ``Pool.limit``."""
-    return re.split(r"\.|::?|->|#", name)[-1].lstrip("@$")
-
-
-def is_written(name: str, bare: str) -> bool:
-    """Return whether a question's name is a bare one; a key with hyphens is written in other ways in code."""
-    written = last_part(name)
-    if "-" not in written:
-        return bare == written
-    return bare.lstrip("_").replace("-", "").replace("_", "").casefold() == written.replace("-", "").casefold()
-
-
-def stem_base(word: str) -> str:
-    """Return a word without the plural's ending."""
-    return word[:-1] if len(word) > _MIN_SHORT and word.endswith("s") and not word.endswith("ss") else word
-
-
-def has_word(text: str, word: str) -> bool:
-    """Return whether a text has a word, also inside a longer one, or a short form of it."""
-    lower = text.lower()
-    if any(len(form) > _MIN_SHORT - 1 and form in lower for form in (word, stem(word))):
-        return True
-    return any(is_same(word, part) for token in set(re.findall(r"\w+", text)) for part in parts_of(token))
-
-
-def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
-    """Return the words of a question that a name has; None if the name has a word that the question lacks."""
-    present: set[str] = set()
-    has_bound = False
-    for number, part in enumerate(parts_of(name)):
-        if len(part) == 1 and part != "n" and not part.isdigit() and not number:
-            continue  # as in `m_width` and `kLimit`
-
-        matching = {word for word in (*question.words, *question.further) if is_same(word, part)}
-        present |= matching
-        if part in {"max", "maximum", "limit", "cap", "min", "minimum", "most", "least"}:
-            is_min = part in {"min", "minimum", "least"}
-            if question.bound and (question.bound == "min") != is_min:
-                return None
-            has_bound = True
-            if not question.bound and part not in question.nouns and not matching:
-                return None
-            continue
-
-        # In the name of another value, a word such as "file", or of the repository's name, is a difference as any.
-        is_loose = question.is_default or bool(question.bound)
-        if (
-            matching
-            or part in _UNITS
-            or part in question.nouns
-            or part in _GLUE
-            or (is_loose and part in _FRAME - _VERBS)
-        ):
-            continue
-
-        if (part in FUNCTION_WORDS and part not in _LIMITING and len(part) > 1) or (
-            is_loose and _is_of_repository(question, part)
-        ):
-            continue
-
-        # The name of a class repeats in the names of its members: `indicatorInterval` of `ProgressIndicator`.
-        if is_loose and any(part in parts_of(token) for name in question.names for token in re.findall(r"\w+", name)):
-            continue
-
-        initials = _words_with_initials(question, part)
-        if initials:
-            present |= initials
-            continue
-
-        joined_words = _joined_words(question, part)
-        if joined_words is None:
-            return None
-
-        present |= joined_words[0]
-        has_bound = has_bound or joined_words[1]
-
-    return None if question.bound and not has_bound else frozenset(present)
-
-
-def _is_of_repository(question: ValueQuestion, part: str) -> bool:
-    """Return whether a part of a name is the repository's, as ``INI_`` of ``inih`` is."""
-    return any(word == part or (len(part) >= _MIN_SHORT and part in word) for word in question.repository_words)
-
-
-def count_small_words(name: str) -> int:
-    """Count the parts of a name that a question needn't have: ``after`` of ``retry_after_codes``."""
-    return sum(part in FUNCTION_WORDS or part in _GLUE for part in parts_of(name))
-
-
-def is_unit(part: str) -> bool:
-    """Return whether a part of a name says how something is measured or used, rather than what it is."""
-    return part in _UNITS or part in _FRAME
-
-
-def has_noun(question: ValueQuestion, name: str) -> bool:
-    """Return whether a name has a noun for what the question measures: of "how many", such as ``size``."""
-    return any(part in question.nouns for part in parts_of(name))
-
-
-def _words_with_initials(question: ValueQuestion, part: str) -> frozenset[str]:
-    """Return the neighbors of a question that a part such as ``ht`` abbreviates: "hash table"."""
-    for start in range(len(question.words) - len(part) + 1 if len(part) > 1 else 0):
-        words = question.words[start : start + len(part)]
-        if "".join(word[0] for word in words) == part:
-            return frozenset(words)
-    return frozenset()
-
-
-def _joined_words(question: ValueQuestion, part: str) -> tuple[set[str], bool] | None:
-    """Read a part such as ``maxupval`` as words of the question in a row; None if it has another word."""
-    rest, has_bound = part, False
-    for prefix, bound in (("max", "max"), ("min", "min"), ("default", ""), ("num", "")):
-        if rest.startswith(prefix) and len(rest) > len(prefix) + 1 and bound in {"", question.bound or "max"}:
-            rest, has_bound = rest.removeprefix(prefix), has_bound or bool(bound)
-
-    present: set[str] = set()
-    while rest:
-        prefix_match = max(
-            (
-                (length, word)
-                for word in (*question.words, *question.further)
-                for length in range(min(len(word), len(rest)), _MIN_SHORT - 1, -1)
-                if rest.startswith(word[:length])
-            ),
-            default=None,
-        )
-        if prefix_match is None:
-            return (present, has_bound) if rest in _UNITS and present else None
-
-        present.add(prefix_match[1])
-        rest = rest[prefix_match[0] :]
-        rest = "" if rest in {"s", "es", "ing", "ed"} else rest
-
-    return present, has_bound
-
-
-def search_words(question: ValueQuestion) -> Iterator[str]:
-    """Yield the beginnings of names to look for: of the words of the value itself if the question has any."""
-    for word in question.head or (*question.words, *question.further):
-        # Most short forms are beginnings; the others are listed.
-        yield word[: max(_MIN_ALIKE, len(word) - _MAX_ENDING)] if len(word) > _MIN_ALIKE else word
-        if len(word) > _MIN_ALIKE + 1:
-            yield word[:_MIN_ALIKE]
-        yield from (form for form in _SHORT_FORMS.get(word, _SHORT_FORMS.get(stem_base(word), "")).split())
-
-    if question.nouns:
-        yield from (noun for noun in question.nouns if len(noun) > _MIN_SHORT)
