@@ -12,6 +12,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.definitions.declarations import find_declarations, is_declared_elsewhere
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     SPACE,
     DefinitionLocation,
@@ -28,6 +29,7 @@ from sourcelight.engines.deepsearch.source.functions import swift_head
 from sourcelight.engines.deepsearch.source.values import (
     attribute_value,
     haskell_value,
+    is_of_itself,
     lisp_value,
     parameters_of,
     value_of,
@@ -100,7 +102,7 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
     elif location.path.endswith((".ex", ".exs")):
         value = value or attribute_value(lines, definition.name, definition.line, location.path)
 
-    if value is None:
+    if value is None or is_of_itself(definition.name, value.text):
         return None
 
     quote = texts.evidence(
@@ -127,6 +129,12 @@ def find_parameter_default(
             field_value = _field_of(texts, location, name)
             if field_value is not None:
                 candidates.append(field_value)
+
+    if not any(candidate.value for candidate in candidates) and is_declared_elsewhere(owners):
+        declarations = find_declarations(work, texts, owner, queries, notes)
+        overloads += declarations
+        of_declarations = [default_at(texts, head, name) for head in declarations]
+        candidates += [candidate for candidate in of_declarations if candidate is not None]
 
     if not candidates:
         return None

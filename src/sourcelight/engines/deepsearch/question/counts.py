@@ -100,8 +100,8 @@ class CountReader:
             many = None
         trigger = many or list_match
 
-        # "What directory does it serve by default" asks for a value.
-        if trigger is None or (many is None and _DEFAULT_OF.search(marked_text.text) is not None):
+        # "What directory does it serve by default" asks for a value, and "how many rows does it read" then, too.
+        if trigger is None or _DEFAULT_OF.search(marked_text.text) is not None:
             return None
 
         self.fields["is_list"] = many is None

@@ -20,10 +20,13 @@ _MADE = re.compile(
     r"|(?:milli)?seconds?|minutes?|hours?|days?|weeks?))?"
     r"|(?:[A-Za-z_]\w*(?:::|\.)){0,3}(?:Duration|TimeSpan|timedelta|DataSize|Some|int64|int32|uint64|uint32|float64"
     r"|float32|int|uint|String|Decimal|BigDecimal|BigInteger)(?:(?:::|\.)[A-Za-z_]\w*)?"
-    rf"\(\s*{_ARGUMENTS}\s*\))"
+    rf"\(\s*{_ARGUMENTS}\s*\)"
+    r"|(?:[A-Z]\w{0,40}(?:::|\.)){1,3}(?:from|new|parse|of|valueOf)(?:_[a-z]\w{0,30}|[A-Z]\w{0,30})?"
+    rf"\(\s*{_ARGUMENTS}\s*\)|new\s+[A-Z]\w{{0,40}}\(\s*{_ARGUMENTS}\s*\)"
+    rf"|(?:[A-Z]\w{{0,40}}\.){{1,4}}[a-z]\w{{0,40}} {_LITERAL})"
     r"\s*\)?"
 )
-"""A value that literals alone make: a duration, an optional value, a number of a type."""
+"""A value that literals alone make: a duration, an optional value, a number of a type, ``Span.of_sec 2.`` of OCaml."""
 _REPLACED = re.compile(
     rf"(?:[\"':](?P<key>[A-Za-z_][\w.-]{{0,60}})[\"']?\s*[\])]?|(?<![\w$]){_NAME}(?:\.|->|\?\.)(?P<member>\w+)"
     rf"|(?<![\w$.])(?P<name>{_NAME}))\s*(?:\|\||\?\?|\?:|\bor\b|//|%\|\|%)\s*(?P<value>{_LITERAL})"
@@ -33,6 +36,13 @@ _FETCHED = re.compile(
     r"(?:[\w.$@]{1,40}\s*,\s*)?[\"':](?P<key>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
     rf"(?P<value>{_LITERAL})\s*\)"
 )
+_OPTIONAL = re.compile(
+    rf"\bdefaultArg\s+(?P<argument>{_NAME})\s+(?P<value>{_LITERAL})"
+    rf"|(?:(?<![\w$])(?P<name>{_NAME})|[\"'](?P<key>[A-Za-z_][\w.-]{{0,60}})[\"']\))"
+    rf"\.(?:unwrap_or|getOrElse|orElse)\(\s*(?P<other>{_LITERAL})\s*\)"
+    rf"|\b(?:fromMaybe|Maybe\.withDefault)\s+(?P<first>{_LITERAL})\s+\(?(?P<maybe>{_NAME})\b"
+)
+"""A value for an absent optional one, in F#, Rust, Scala, Java, Haskell and Elm."""
 _CHOICE = re.compile(r"(?P<condition>[^?]{1,120}?)\s\?\s(?P<yes>[^?:]{1,100}?)\s:\s(?P<no>[^?:]{1,100})")
 _CHOICE_BEHIND = re.compile(r"(?P<yes>.{1,100}?)\s+if\s+(?P<condition>.{1,120}?)\s+else\s+(?P<no>.{1,100})")
 _ABSENT = r"(?:undefined|null|nil|None|NULL|nullptr|\"undefined\"|'undefined'|0|-1|\"\"|'')"
@@ -58,6 +68,12 @@ def read_fallbacks(text: str) -> Iterator[FallbackValue]:
         for match in pattern.finditer(text):
             name = next(group for key in ("key", "member", "name") if (group := match.groupdict().get(key)))
             yield FallbackValue(name, match["value"], match.start())
+
+    for match in _OPTIONAL.finditer(text):
+        groups = match.groupdict()
+        name = next(group for key in ("argument", "name", "key", "maybe") if (group := groups[key]))
+        value = next(group for key in ("value", "other", "first") if (group := groups[key]))
+        yield FallbackValue(name, value, match.start())
 
 
 def read_choice(expression: str) -> tuple[str, str] | None:

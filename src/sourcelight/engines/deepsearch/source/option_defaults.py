@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at, comment_mark_of
 from sourcelight.engines.deepsearch.source.values import in_one_line, quoted_at, read_expression
@@ -22,6 +22,12 @@ _OPTION = re.compile(
 )
 _LITERAL = r"(?:-?\d[\w.]*|\"[^\"\n]{0,80}\"|'[^'\n]{0,80}'|(?i:true|false))"
 _CHAINED = re.compile(rf"\.default(?:Value|_value|_value_t)?\(\s*(?P<value>{_LITERAL})\s*\)")
+_CHAIN_HEAD = re.compile(
+    r"\b(?:[Aa]rg|[Oo]pt(?:ion)?|[Ff]lag|[Aa]rgument)(?:::\w{1,20})?\(\s*[\"'](?:-\w\W{1,3})?(?:--)?"
+    r"(?P<name>[A-Za-z][\w-]{0,60})[^\"'\n]{0,60}[\"'][^()\n]{0,200}\)\s*$"
+)
+"""The first line of an option that calls below describe: ``Arg::new("port")`` of clap."""
+_MAX_CHAIN = 16
 _POSITIONAL = re.compile(
     rf"\.option\(\s*[\"'](?:-\w,\s*)?--(?P<name>[A-Za-z][\w-]{{0,60}})[^\"'\n]{{0,60}}[\"']\s*,\s*"
     rf"(?:\"[^\"\n]{{0,200}}\"|'[^'\n]{{0,200}}')\s*,\s*(?P<value>{_LITERAL})\s*\)"
@@ -85,9 +91,28 @@ def read_option_defaults(lines: Sequence[str], number: int, path: str) -> Iterat
         if default is not None:
             yield OptionDefault(name, default[0], start, number, default[1])
 
+    head = _CHAIN_HEAD.search(text)
+    chained = None if head is None else _default_of_chain(lines, number)
+    if head is not None and chained is not None:
+        yield replace(chained, name=head["name"], column=head.start("name"))
+
     member = _MEMBER.match(text)
     if member is not None and (annotated := _annotation(lines, number, member.start("name"))):
         yield OptionDefault(member["name"], annotated[0], member.start("name"), annotated[1], number)
+
+
+def _default_of_chain(lines: Sequence[str], number: int) -> OptionDefault | None:
+    """Return the default that the calls below a line (from 1) give an option, each on a line that begins with a dot."""
+    for below in range(number + 1, min(number + _MAX_CHAIN, len(lines)) + 1):
+        text = lines[below - 1]
+        if len(text) > _MAX_LINE or not text.lstrip().startswith("."):
+            return None
+
+        match = _CHAINED.match(text.lstrip())
+        if match is not None:
+            return OptionDefault("", match["value"], 0, number, below)
+
+    return None
 
 
 def read_described_default(lines: Sequence[str], number: int, column: int, path: str) -> tuple[str, int] | None:

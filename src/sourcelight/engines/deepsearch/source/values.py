@@ -157,6 +157,11 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
     return None if expression is None or _goes_on(lines, expression, path) else _to_value(expression, line)
 
 
+def is_of_itself(name: str, value: str) -> bool:
+    """Return whether a shell changes a variable that has a value: ``ROOT="${ROOT%/}"``, or passes it on."""
+    return re.fullmatch(rf"\"?\$\{{?{re.escape(name)}(?!\w)[^\"\s]*\"?", value) is not None
+
+
 _CONTINUES = re.compile(
     r"\s*(?:\??\.[A-Za-z_]|\?[\s.]|:\s|\|\||&&|[-+*/%|&^]\s|[=!]=|<<|(?:and|or|if|else|as|unless|otherwise)\b)"
 )

@@ -27,7 +27,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
     is_measure,
     read_bindings,
 )
-from sourcelight.engines.deepsearch.lookups.prose_values.documents import find_stated, is_null
+from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.names import (
     count_small_words,
@@ -50,6 +50,7 @@ from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
+from sourcelight.engines.symbols.definition_parser import Definition
 
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
@@ -92,16 +93,25 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     names = {item.binding.name for item in best}
     # Parameters of a name in several functions are several things.
     are_constants = all(_is_constant(item) and item.parameter_of is None for item in best)
-    is_clear = len(values) == 1 or (1 < len(values) <= MAX_NAMED and len(names) == 1 and are_constants)
-    is_stated = is_clear and not _has_rival(question, best[0], matches)
+    are_several = are_constants or (question.is_default and _are_of_defaults(best))
+    is_clear = len(values) == 1 or (1 < len(values) <= MAX_NAMED and len(names) == 1 and are_several)
+    is_stated = (
+        is_clear
+        and not _has_rival(question, best[0], matches)
+        and _is_asked(question, best[0], name, work.inquiry.question)
+    )
     if question.is_default and (not is_stated or is_null(best[0].binding.value)):
         # "None" in code often means that something else sets it.
         documented = find_stated(work, texts, question, queries, notes)
-        if documented and not is_null(documented[0].value):
+        value = documented[0].value if documented else ""
+        may_answer = _is_of_asked_kind(question, value, work.inquiry.question, is_named=bool(question.names))
+        # A document may be older than the code.
+        is_outdated = any(contradicts(value, item.binding.value) for item in matches if item.is_prepared)
+        if documented and not is_null(value) and may_answer and not is_outdated:
             return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
 
-    if not is_stated or not _is_asked(question, best[0], name, work.inquiry.question):
+    if not is_stated:
         return find_measured_default(work, texts, question, queries, notes)
 
     first = best[0]
@@ -113,6 +123,19 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     return finding
 
 
+def _are_of_defaults(items: Sequence[BindingMatch]) -> bool:
+    """Return whether each binding is in a function of its own that is called a default: of a LAN, of a WAN."""
+    functions = [_default_function(item) for item in items]
+    names = {function.name for function in functions if function is not None}
+    return None not in functions and len(names) == len(items)
+
+
+def _default_function(item: BindingMatch) -> Definition | None:
+    """Return the nearest function around a binding, if its name says that it gives defaults."""
+    function = next((holder for holder in item.holders if holder.kind in FUNCTIONS), None)
+    return function if function is not None and "default" in function.name.lower() else None
+
+
 def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str) -> bool:
     """Return whether a question is for the value of a binding, rather than for something that its words are about."""
     binding = item.binding
@@ -120,7 +143,7 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     if asked_name and binding.name.lstrip("@$").casefold() != asked_name.casefold():
         return False
 
-    if not _is_of_asked_kind(question, item, text):
+    if not _is_of_asked_kind(question, binding.value, text, is_named=item.is_named):
         return False
 
     if question.is_default or item.is_named or question.bound:
@@ -142,9 +165,8 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     return item.is_prepared
 
 
-def _is_of_asked_kind(question: ValueQuestion, item: BindingMatch, text: str) -> bool:
+def _is_of_asked_kind(question: ValueQuestion, value: str, text: str, *, is_named: bool) -> bool:
     """Return whether a value may answer: yes or no to "is it", a measure to "how many", a thing to "which mode"."""
-    value = item.binding.value
     if _YES_OR_NO.match(text) is not None:
         return value.lower() in _BOOLEANS
 
@@ -153,7 +175,7 @@ def _is_of_asked_kind(question: ValueQuestion, item: BindingMatch, text: str) ->
         return False
 
     # "Which delimiters does it detect" isn't whether it detects them.
-    return item.is_named or value.lower() not in {"true", "false"} or _ASKS_FOR_THING.match(text) is None
+    return is_named or value.lower() not in {"true", "false"} or _ASKS_FOR_THING.match(text) is None
 
 
 def _find(
@@ -220,7 +242,9 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
         return
 
     any_word = f"(?:{'|'.join(dict.fromkeys(words))})"
-    pattern = rf"{any_word}[\w.-]*[\"'\])]{{0,3}}(?:\s*[=:|?<,(\[{{-]|\s+[\"'\w@(\[{{?|:=*])"
+    binding = r"[\"'\])}]{0,3}(?:\s*[=:|?<,(\[{-]|\s+[\"'\w@(\[{?|:=*])"
+    # The first line of an option that the calls below describe ends with its name.
+    pattern = rf"{any_word}[\w.-]*(?:{binding}|[\"']\)\s*$|\.(?:unwrap_or|getOrElse|orElse)\()"
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
@@ -336,9 +360,12 @@ def _candidate(texts: FileTexts, item: BindingMatch) -> ValueCandidate:
     begin_line = binding.begin_line or item.line
     evidence = texts.evidence(item.target, item.path, begin_line, binding.end_line, "definition", 1.0, (binding.name,))
     holders: list[DefinitionLocation] = []
+    around = item.parameter_of or _default_function(item)
+    if around is not None:
+        holders = [DefinitionLocation(item.target, item.path, around)]
+
     if item.parameter_of is not None:
         subject = f"The default of {code(binding.name)} of {code(item.parameter_of.name)}"
-        holders = [DefinitionLocation(item.target, item.path, item.parameter_of)]
     elif binding.form == "fallback":
         subject = f"The default of {code(binding.name)}"
     else:

@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.source.fallbacks import (
     read_fallbacks,
 )
 from sourcelight.engines.deepsearch.source.option_defaults import read_described_default, read_option_defaults
-from sourcelight.engines.deepsearch.source.values import in_one_line, read_expression
+from sourcelight.engines.deepsearch.source.values import in_one_line, is_of_itself, read_expression
 
 MAX_LINE = 600
 """Characters of a line that is read: longer ones are minified or generated."""
@@ -20,7 +20,7 @@ _MAX_BINDINGS, _MAX_LIST = 24, 80
 _NAME = r"[@$]{0,2}[A-Za-z_][\w$]*"
 _ASSIGNED = re.compile(
     rf"(?P<before>(?:(?:[A-Za-z_]\w*|@)(?:\??\.|->|::)){{0,4}})"
-    rf"(?:[\"'](?P<quoted>[A-Za-z_][\w.-]{{0,60}})[\"']|(?P<name>(?<![\w$]){_NAME}))\]?"
+    rf"(?:[\"'](?P<quoted>[A-Za-z_][\w.-]{{0,60}})[\"']|(?P<name>(?<![\w$]){_NAME}))[\]}}]?"
     r"(?:(?P<type>\s*:\s*[\w.<>\[\]?*&|@\\ ]{1,60}?)|\[\w{0,20}\])?"
     r"\s*(?P<sign>:=|\\\\|=>|<-|\?=|\|\|=|//=|\?\?=|(?<![=!<>+\-*/%&|^~?:])=(?![=>~])|:(?![:=]))\s*(?=\S)"
 )
@@ -244,7 +244,7 @@ def _read(
 
     if (choice := read_choice(value)) is not None:
         yield Binding(choice[0], choice[1], "fallback", column, min(expression.line + 1, len(lines)))
-    elif is_value(value, is_entry=form == "entry"):
+    elif is_value(value, is_entry=form == "entry") and not is_of_itself(name, value):
         yield Binding(name, value, form, column, min(expression.line + 1, len(lines)))
 
 

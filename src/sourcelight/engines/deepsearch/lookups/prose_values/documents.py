@@ -19,13 +19,16 @@ from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQu
 
 _MAX_ROWS, _MAX_LINE, _ITEM_LINES = 8_000, 400, 8
 _VALUE = (
-    r"(?:`{1,2}(?P<ticked>[^`\n]{1,60})`{1,2}|\+(?P<marked>[\w.:/-]{1,60})\+|(?P<bare>\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'"
+    r"(?:`{1,2}(?P<ticked>[^`\n]{1,60})`{1,2}|\+(?P<marked>[\w.:/-]{1,60})\+"
+    r"|\\\"(?P<escaped>[^\"\\\n]{1,60})\\\"|(?P<bare>\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'"
     r"|-?\d[\w.]*(?:\s?(?:%|(?:ms|milliseconds|seconds?|minutes?|hours?|days?|bytes|characters?|KB|MB)(?!\w)))?"
     r"|(?:true|false|none|nil|null|infinity|unlimited)(?!\w)))"
 )
 _STATED = (
     re.compile(r"@default(?:[Vv]alue)?\s+`?(?P<ticked>[^\s`*][^`*\n]{0,60}?)`?\s*(?:\*/\s*)?$"),
     re.compile(rf"\bdefaults?\b(?:\s+value)?\s*(?:is|are|to|=|:|of)?\s*(?:to|is|:|=)?\s*{_VALUE}", re.IGNORECASE),
+    # Code stands in square brackets in documentation of OCaml.
+    re.compile(r"\bdefaults?\b(?:\s+(?:is|to|value)){0,2}\s+\[(?P<ticked>[^\[\]\n]{1,60})\](?![(\w])", re.IGNORECASE),
     re.compile(rf"{_VALUE},?\s*(?:\(?by\s+default|\(\s*(?:the\s+)?default\s*\))", re.IGNORECASE),
 )
 _PREFIX = r"^[\s#*/;%|!']{0,40}"
@@ -40,6 +43,11 @@ _BULLET = re.compile(r"\s*\*\s+\S")
 _MEMBER = re.compile(
     r"\s*(?:(?:readonly|public|private|static|export|pub|def|fn|func|fun|function|let|var|val|const)\s+){0,4}(?:self\.)?(?P<name>[A-Za-z_]\w*)\s*[?!]?\s*[:=(]"
 )
+_TRAILING = re.compile(
+    r"\s*[,{(]?\s*(?:[A-Za-z_][\w.<>*&]{0,40}[\s*&]+){0,3}(?P<name>[A-Za-z_]\w{0,80})\s*"
+    r"(?:::?|=|;|,|\s[A-Za-z*\[])[^#\"'`]{0,120}?(?P<mark>--\s|//|/\*|#\s)"
+)
+"""A member with a comment behind it, on its line."""
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
 _LOGS = re.compile(
     r"(?:^|/)(?:changes|changelog|history|news|upgrad\w+|release\w*|migrat\w+)[^/]*$|/changelogs?/", re.IGNORECASE
@@ -61,6 +69,24 @@ class StatedDefault:
 def is_null(value: str) -> bool:
     """Return whether a value only says that nothing is set."""
     return _NULL.fullmatch(value) is not None
+
+
+def contradicts(documented: str, value: str) -> bool:
+    """Return whether a value in code is another text, number or truth than a documented one; units aren't compared."""
+    if is_null(value) or re.fullmatch(r"[\w.]+|\"[^\"]*\"|'[^']*'", value) is None:
+        return False
+
+    kinds = [_kind_of(_bare(documented)), _kind_of(_bare(value))]
+    return kinds[0] == kinds[1] != "" and _bare(documented) != _bare(value)
+
+
+def _kind_of(bare: str) -> str:
+    """Return ``truth``, ``number`` or ``text`` for a bare value; empty for a name and a number with a unit."""
+    if bare in {"true", "false"}:
+        return "truth"
+    if re.fullmatch(r"-?\d+(?:\.\d+)?", bare) is not None:
+        return "number"
+    return "text" if re.fullmatch(r"[a-z#][\w#/ -]*", bare) is not None else ""
 
 
 def find_stated(
@@ -140,8 +166,17 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         return
 
     groups = match.groupdict()
-    value = (groups.get("ticked") or groups.get("marked") or groups.get("bare") or "").strip().rstrip(".,;")
+    value = (
+        (groups.get("ticked") or groups.get("marked") or groups.get("escaped") or groups.get("bare") or "")
+        .strip()
+        .rstrip(".,;")
+    )
     if not value:
+        return
+
+    trailing = None if is_document else _TRAILING.match(text)
+    if trailing is not None and trailing.end("mark") <= match.start():
+        yield StatedDefault(trailing["name"], value, number, number, text)
         return
 
     start = number

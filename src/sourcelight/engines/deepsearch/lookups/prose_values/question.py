@@ -115,6 +115,7 @@ _MEASURES: Mapping[str, str] = {
     "deep": "depth max level nesting levels limit", "deeply": "depth max level nesting", "high": "height max",
     "tall": "height", "far": "distance max", "fast": "speed rate interval",
 }  # fmt: skip
+_CONDITION = re.compile(r"\b(?:if|when|unless|while|once|without|until)\b", re.IGNORECASE)
 _LIGHT_VERB = re.compile(
     r"(?P<before>\b(?:is|are|was|were|does|do|will|can|may)(?:\s+\S{1,80}){0,5}?)\s+(?:not\s+)?"
     r"(?:sends?|sent|shown|show|display(?:ed)?|print(?:ed)?|follow(?:ed)?|permitted|tried|perform(?:ed)?|picked|pick"
@@ -190,7 +191,10 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
         return None
 
     bound = "max" if _MAX_ASKED.search(text) is not None else "min" if _MIN_ASKED.search(text) is not None else ""
-    names, plain_words = _split(_LIGHT_VERB.sub(r"\g<before>", text))
+    # A verb of a condition says when a value holds: "if they are permitted".
+    condition = _CONDITION.search(text)
+    asked_text = text if condition is None else text[: condition.start()]
+    names, plain_words = _split(_LIGHT_VERB.sub(r"\g<before>", asked_text) + text[len(asked_text) :])
     repository_words = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
     words = tuple(
         dict.fromkeys(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -28,6 +28,21 @@ _MAKER = re.compile(
     r"(?:^|_)(?:new|default|init|create|alloc|make)(?:_|$)|^(?:[nN]ew|[dD]efault|[cC]reate|[mM]ake)(?=[A-Z]|$)"
 )
 """Names of functions that make a value with what it has at first."""
+_ONE_CHARACTER, _COLOR = r"u?[\"'`](?:\\.|[^\\])[\"'`]", r"[\"'`](?:#[\da-f]{3,8}|[a-z_ -]{3,24})[\"'`]|0x[\da-f]{6,8}"
+_KINDS_OF_VALUES = {
+    "character": _ONE_CHARACTER, "char": _ONE_CHARACTER, "symbol": _ONE_CHARACTER, "sign": _ONE_CHARACTER,
+    "url": r"[\"'`]\w{2,8}://.*", "address": r"[\"'`](?:\w{2,8}://.*|[\da-f.:]{3,40}|localhost)[\"'`]",
+    "path": r"[\"'`][^\"'`]*/[^\"'`]*[\"'`]", "color": _COLOR, "colour": _COLOR,
+}  # fmt: skip
+"""Nouns that a value shows by its form."""
+_BRACKET = re.compile(r"[()\[\]{}]")
+_OF_LITERAL = re.compile(r"(?:[=:(,\[{]|=>|\breturn|(?<![\w.])[A-Z][\w.]*)$|^$")
+"""The text before a bracket that opens a literal."""
+_SET_IN_BRACES = re.compile(r"\.(?:lua|hs|elm|purs)$")
+"""Languages whose tables and records have an equals sign between a key and its value."""
+_LAID_OUT = re.compile(r"\.(?:hs|elm|purs)$")
+_DASHES = re.compile(r"--.*")
+_LITERAL_LINES, _MAX_OPENINGS = 200, 4
 _STRUCT_LITERAL = re.compile(r"(?<!\w)(?:[a-z]\w*(?:\.|::))?[A-Z]\w*\s*\{|\b[a-z]\w*\{\s*$")
 _MERGES = re.compile(r"\.\.\.\s*\w|\bassign\(|\bmerge\w*\(")
 _OWN = re.compile(
@@ -88,6 +103,10 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
         if definition.begin_line <= item.line <= definition.end_line and definition.name != item.binding.name
     ]
     item.holders = sorted(around, key=lambda definition: definition.end_line - definition.begin_line)
+    openings = _opening_texts(lines, item)
+    if item.binding.form == "assigned" and openings and _SET_IN_BRACES.search(item.path) is not None:
+        item.binding = replace(item.binding, form="entry")
+
     if item.binding.form in {"assigned", "entry"} and _read_bracket(lines, item):
         return False
 
@@ -106,14 +125,13 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     if language not in LANGUAGES:
         names.append(enclosing_function(list(lines_of_code(lines[: item.line], language)), item.line, language))
 
-    # The literal that it stands in has a name, too; a body has that of its function.
-    before = re.split(r"[{\[(][^{\[(]*$", _opening_line(lines, item))[0].rstrip()
-    names.append("" if before.endswith(")") else before)
+    # The literals that it stands in have names, too; a body has that of its function.
+    names += [opening for opening in openings if not opening.endswith("){")]
     name_text = " ".join(names)
     item.in_names_around = frozenset(word for word in question.words if has_word(name_text, word))
     owners = [name for name in question.names if not _is_last(name, item.binding.name)]
     is_owner_asked = bool(owners or item.in_names_around)
-    item.is_prepared = _is_prepared(lines, item, names, is_owner_asked=is_owner_asked)
+    item.is_prepared = _is_prepared(lines, item, names, openings, is_owner_asked=is_owner_asked)
     if not all(_has_name(name_text, owner) for owner in owners):
         return False
 
@@ -122,6 +140,7 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
         # "How long does it wait for a reply": the verb is the measure.
         missing = [word for word in missing if word not in question.nouns]
 
+    missing = [word for word in missing if not _is_kind_of_value(word, item.binding.value)]
     if item.in_name:
         # "The allocation size" is ``INITIAL_ALLOC``, too.
         missing = [word for word in missing if word not in _MEASURE_NOUNS]
@@ -129,6 +148,12 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     comments = _comments_about(lines, item) if missing else ""
     item.is_whole = item.is_named or all(has_word(comments, word) for word in missing)
     return True
+
+
+def _is_kind_of_value(word: str, value: str) -> bool:
+    """Return whether a noun says what a value is by itself: "the comment character" is a text of one character."""
+    pattern = _KINDS_OF_VALUES.get(word)
+    return pattern is not None and re.fullmatch(pattern, value, re.IGNORECASE) is not None
 
 
 def _is_last(name: str, bound: str) -> bool:
@@ -150,6 +175,8 @@ def _has_name(text: str, name: str) -> bool:
 _FUNCTION_HEAD = re.compile(
     r"\b(?:func|function|def|defp|defmacro|fn|fun|sub|proc)\s+(?:\([^()]*\)\s*)?(?:[\w.]+[.:])?(?P<name>\w+[!?]?)\s*"
     r"(?:<[^<>]*>|\[[^\[\]]*\])?\s*$|(?P<named>[\w.]+)\s*(?:<-|[:=])\s*(?:async\s+)?function\s*$"
+    r"|\b(?:class|object|record|struct)\s+(?P<type>\w+)\s*(?:<[^<>]*>|\[[^\[\]]*\])?"
+    r"(?:\s+(?:(?:private|public|internal|protected|@\w+)\s+)?constructor)?\s*$"
     r"|\b(?P<init>init|constructor|__construct)[?!]?\s*(?:<[^<>]*>)?\s*$"
 )
 _TYPED_HEAD = re.compile(
@@ -202,7 +229,9 @@ def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
     return False
 
 
-def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str], *, is_owner_asked: bool) -> bool:
+def _is_prepared(
+    lines: Sequence[str], item: BindingMatch, names: Sequence[str], openings: Sequence[str], *, is_owner_asked: bool
+) -> bool:
     """Return whether a binding is what holds if no one sets another value.
 
     It is called a default or a setting, is a constant of the file or a class, or is set where the name has no value.
@@ -210,7 +239,7 @@ def _is_prepared(lines: Sequence[str], item: BindingMatch, names: Sequence[str],
     if item.parameter_of is not None or item.binding.form in {"fallback", "macro"} or _is_replaced(lines, item):
         return True
 
-    opening = _opening_line(lines, item)
+    opening = openings[0] if openings else ""
     # A member of an enum is one of several values.
     if _is_local(lines, item) or _is_of_another(lines, item) or re.search(r"\benum\b", opening) is not None:
         return False
@@ -300,17 +329,36 @@ def _indent_of(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _opening_line(lines: Sequence[str], item: BindingMatch) -> str:
-    """Return the line that opens the literal around an entry; empty outside of one."""
+def _opening_texts(lines: Sequence[str], item: BindingMatch) -> list[str]:
+    """Return the texts before the brackets around a binding: the nearest one, and those of the literals around it."""
+    openings: list[str] = []
     depth = 0
-    for number in range(item.line, max(0, item.line - _HEAD_LINES), -1):
-        text = lines[number - 1][: item.binding.column] if number == item.line else lines[number - 1]
-        for letter in reversed(text):
-            depth += (letter in ")]}") - (letter in "([{")
-            if depth < 0:
-                return text
+    for number in range(item.line, max(0, item.line - _LITERAL_LINES), -1):
+        text = without_texts(lines[number - 1][: item.binding.column if number == item.line else MAX_LINE])
+        if number != item.line and _COMMENT_ABOVE.match(text) is not None:
+            continue
 
-    return ""
+        text = _DASHES.sub("", text) if _SET_IN_BRACES.search(item.path) is not None else text
+        for bracket in reversed(list(_BRACKET.finditer(text))):
+            depth += 1 if bracket[0] in ")]}" else -1
+            if depth >= 0:
+                continue
+
+            depth = 0
+            before = text[: bracket.start()].rstrip()
+            # The bracket of a record of Haskell is on the line below its name.
+            before = before if before or number < 2 else lines[number - 2][:MAX_LINE].rstrip()
+            if openings and _OF_LITERAL.search(before) is None:
+                return openings
+            openings.append(before + bracket[0])
+            if _OF_LITERAL.search(before) is None or len(openings) >= _MAX_OPENINGS:
+                return openings
+
+        # A line without an indent begins a definition of Haskell.
+        if _LAID_OUT.search(item.path) is not None and text[:1].isalpha():
+            return openings
+
+    return openings
 
 
 def _comments_about(lines: Sequence[str], item: BindingMatch) -> str:

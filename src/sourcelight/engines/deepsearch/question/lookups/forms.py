@@ -159,6 +159,17 @@ _OF = r"(?:of|for|in|to|on)"
 _OF_OWNER = rf"(?: {_OF} {_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?"
 _MARKED_SETTING = r"(?:`[^`\n]+`|--[a-z][\w-]*|(?-i:[A-Za-z]\w*_\w+|[A-Z][A-Z\d]{2,}|[a-z]+[A-Z]\w*))"
 """A setting that can't be a word of prose: with an underscore, in capitals, or with capitals inside."""
+_UNGIVEN = (
+    "(?:what happens|what is used|(?:what|which) (?:value )?(?:is used|does it use)|what does it default to) "
+    "(?:if|when) "
+)
+_GIVE = "(?:pass|set|give|specify|provide|define)(?:es|s)?"
+_NOT_GIVE = (
+    rf"(?:(?:i|you|we|they|one) (?:(?:do|does) not|don'?t|doesn'?t) {_GIVE}|(?:no ?body|no one) {_GIVE}"
+    "|(?:i|you|we|they) (?:omit|skip|leave out))"
+)
+_GIVEN = "(?:set|passed|given|specified|provided|configured|defined)"
+_IS_UNSET = rf"(?:(?:(?:is|are) (?:not|never)|isn'?t|aren'?t) {_GIVEN}|(?:is|are) (?:omitted|missing|absent|unset))"
 # "What is the default timeout of get?", "What does retries default to?", "What is X by default?".
 _DEFAULT = _patterns(
     rf"{_WHAT} {_THE}default(?: (?:value|setting))? (?:{_OF} )?{_DET}(?P<name>{_SETTING}){_PARAMETER}{_OF_OWNER}",
@@ -178,6 +189,15 @@ _DEFAULT = _patterns(
     ),
     rf"(?:is|are) the (?P<name>{_SETTING}) (?:flag|option|setting) (?:on|off|set|enabled|disabled) by default",
     rf"{_THE}(?P<name>{_MARKED_SETTING})(?:'s)? default(?: value)?",
+    rf"{_UNGIVEN}{_NOT_GIVE} {_DET}(?P<name>{_MARKED_SETTING}){_PARAMETER}",
+    (
+        rf"{_UNGIVEN}{_NOT_GIVE} {_DET}(?P<name>{_SETTING}){_PARAMETER} (?:to|for) {_DET}(?P<owner>{_OWNER})"
+        f"{_OWNER_KIND}"
+    ),
+    (
+        rf"{_UNGIVEN}{_DET}(?P<name>{_MARKED_SETTING}){_PARAMETER}(?: of {_DET}(?P<owner>{_OWNER}){_OWNER_KIND})? "
+        f"{_IS_UNSET}"
+    ),
 )
 # "What is MAX_SIZE in the queue handler?": a value in a class or a file. "What does LEVELS contain?".
 _SCOPED_VALUE = _patterns(

@@ -1,0 +1,80 @@
+"""Declarations of functions in headers of C and C++, where their parameters have defaults.
+
+The definition in another file repeats the parameters without them, and it is what the index of symbols has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
+from sourcelight.engines.deepsearch.source.values import parameters_of
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|inl|ipp)$")
+_SOURCE = re.compile(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx|inl|ipp|m|mm)$")
+_MAX_ROWS, _MAX_LINE = 200, 600
+_NOT_A_TYPE = re.compile(r"\b(?:return|throw|else|case|new|delete|goto|co_await|co_return)\s")
+
+
+def is_declared_elsewhere(locations: Sequence[DefinitionLocation]) -> bool:
+    """Return whether functions are of C or C++, whose headers may declare them with more than they have."""
+    return any(_SOURCE.search(location.path) is not None for location in locations)
+
+
+def find_declarations(
+    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
+) -> list[DefinitionLocation]:
+    """Return the declarations of a function in headers outside of tests.
+
+    Parameters
+    ----------
+    work
+        The question, and the repositories.
+    texts
+        The files that were read.
+    name
+        The name of the function. Of ``pugi::save_file``, the last part is looked for.
+    queries, notes
+        Searches and remarks for the answer; the ones made here are added.
+
+    Returns
+    -------
+    list of DefinitionLocation
+        One for each declaration whose parameters can be read, of any class. Definitions in a header are among them.
+    """
+    bare = re.split(r"\.|::|->", name)[-1]
+    searches = make_queries(work, rf"case:yes type:file /\b{escape_regexp(bare)}\s*\(/")
+    queries += searches
+    declaration = re.compile(rf"\s*(?P<before>[\w:<>,&*~\[\]() ]{{1,160}}?[\s&*])(?P<name>{re.escape(bare)})\s*\(")
+    locations = []
+    for row in run_searches(work, searches, notes)[:_MAX_ROWS]:
+        line, path = row["line"] or "", row["path"]
+        if row["type"] != "content" or len(line) > _MAX_LINE or _HEADER.search(path) is None or rank_of(path):
+            continue
+
+        match = declaration.match(line)
+        target = work.inquiry.pins.of(row["repository"])
+        # A call has no type before its name.
+        if match is None or target is None or _NOT_A_TYPE.search(f" {match['before']}") is not None:
+            continue
+
+        lines, number = texts.lines(target, path), row["line_number"]
+        read = parameters_of(lines, bare, number, path)
+        if read is not None and _is_declaration(lines, read[1]):
+            definition = Definition(bare, "function", "", 0, number, number, read[1])
+            locations.append(DefinitionLocation(target, path, definition))
+
+    return locations
+
+
+def _is_declaration(lines: Sequence[str], last: int) -> bool:
+    """Return whether a list of parameters that ends on a line (from 1) ends a declaration, or begins a body."""
+    behind = lines[last - 1].rpartition(")")[2]
+    return re.match(r"\s*(?:(?:const|noexcept|override|final|[A-Z_]{3,40})\s*)*(?:[;{]|=\s*0|$)", behind) is not None
