@@ -50,8 +50,12 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "Erlang": (r"(?P<kind>{name})\(.*(?:->|,\s*$)", r"-(?P<kind>define)\({name}\b"),
     "Haskell": (
-        r"\s*{name}\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
+        r"\s*(?:\({name}\)|{name})\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
         r"(?P<kind>data|newtype|type|class)\s+(?:family\s+|instance\s+)?(?:.*=>\s*)?{name}(?![\w'.])",
+        # A constructor behind a bar or an equals sign of its type; a guard has another sign behind it.
+        r"\s*(?P<kind>\|)\s*(?=[A-Z]){name}(?![\w'.])(?!.*(?:<-|->|=))",
+        r"\s*[|=]?\s*(?P<kind>)(?=[A-Z]){name}\s*\{{\s*[a-z_][\w']*\s*(?:,\s*[a-z_][\w']*\s*)*::",
+        r"(?:data|newtype)\s[^=|]*(?P<kind>[=])(?:[^|]*\|)*\s*(?=[A-Z]){name}(?![\w'.])",
     ),
     "Dart": (
         rf"\s*{_DART_WORDS}(?P<kind>class|enum|mixin|extension|typedef)\s+(?:type\s+)?{{name}}\b",
@@ -68,11 +72,20 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?P<kind>local)\s+{name}\s*(?:<\w+>\s*)?=",
     ),
     "Perl": (r"\s*(?P<kind>sub)\s+{name}\b", r"\s*(?P<kind>package)\s+(?:\w+::)*{name}\s*[;{{]"),
-    "R": (r"\s*{name}\s*(?:<-|=)\s*(?P<kind>function)\b",),
-    "Julia": (r"\s*(?P<kind>function|struct|mutable struct|macro|module)\s+(?:\w+\.)*{name}\b",),
+    "R": (r"\s*[`\"]?{name}[`\"]?\s*(?:<-|=)\s*(?P<kind>function)\b",),
+    "Julia": (
+        r"\s*(?P<kind>function|struct|mutable struct|macro|module|const|abstract type)\s+(?:\w+\.)*{name}\b",
+        (
+            r"\s*(?:\w+\.)*(?P<kind>{name})\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:::\s*[\w{{}},.]+\s*)?"
+            r"(?:where\s[\w{{}},<: ]+)?=(?![=>])"
+        ),
+    ),
     "OCaml": (
         r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+)?{name}\b",
+        r"\s*(?P<kind>let|and)\s+(?:rec\s+)?\(\s*{name}\s*\)",
         r"\s*(?P<kind>type|module)\s+(?:.*\s)?{name}\s*=",
+        r"\s*(?P<kind>exception)\s+{name}\b",
+        r"\s*(?P<kind>\|)\s*{name}\s+of\b",
     ),
     "F#": (
         r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+|mutable\s+|private\s+|internal\s+)*{name}\b",
@@ -120,6 +133,7 @@ _KINDS = {
     "local": "variable", "defonce": "variable", "defmodule": "module", "module": "module",
     "package": "module", "case": "enummember", "data": "type", "newtype": "type", "type": "type", "typealias": "type",
     "associatedtype": "type", "typedef": "type", "get": "property",
+    "|": "constant", "=": "constant", "exception": "type", "abstract type": "type",
 }  # fmt: skip
 """Kinds of definitions by their keywords; any other keyword defines a function."""
 UNPARSED_LANGUAGES = {
@@ -146,6 +160,8 @@ HYPHENATED_LANGUAGES = frozenset({
     "Racket", "Raku", "Sass", "Scheme", "SCSS", "Shell", "Terraform",
 })  # fmt: skip
 """Languages in which a name may have a hyphen, so that ``a-b`` doesn't contain the name ``a``."""
+WITH_SIGNS = frozenset({"R", "Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
+"""Languages in which a dot or an arrow is a part of a name, such as ``is.named`` or ``instant->map``."""
 _NO_CODE_FILES = re.compile(
     r"(?:^|/)(?:LICEN[SC]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|CHANGELOG|CHANGES|NEWS|README|TODO|UNLICENSE|CODEOWNERS"
     r"|MAINTAINERS)[^/]*$|\.(?:lock|sum|txt|md|rst|1|pem|key|crt|svg|map|snap)$",
@@ -189,22 +205,26 @@ def unparsed_languages(work: Work, notes: list[str]) -> list[str]:
     return sorted({row["language"] for row in rows if row["path"]} & UNPARSED_LANGUAGES)
 
 
+_NAME = r"[^\s\"`()\[\]{},;/\\]{1,80}"
+"""A name of a language that allows signs in names, and names of signs alone."""
+
+
 def find_unparsed(
     work: Work, texts: FileTexts, name: str, notes: list[str], *, parsed: bool = False
 ) -> Iterator[tuple[Target, str, Definition]]:
-    """Yield the definitions of a name in files that no grammar parses, the first of each file.
+    """Yield the definitions of a name in files that no grammar parses, the first of each kind in a file.
 
     With `parsed`, in all files: a grammar may miss a definition without losing its way in the file.
     """
-    if not re.fullmatch(r"[\w$@'!?-]+", name):
+    if not re.fullmatch(_NAME, name):
         return
 
     rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)
     is_parsed_by_path: dict[tuple[str, str], bool] = {}
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for row in [row for row in rows if row["type"] == "content"][:_MAX_ROWS]:
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"])
-        if target is None or key in seen or len(row["line"] or "") > 500:
+        if target is None or len(row["line"] or "") > 500:
             continue
 
         if key not in is_parsed_by_path:
@@ -216,14 +236,14 @@ def find_unparsed(
         define = reader_of(language_at(texts, target, row["path"]), name)
         kind = None if define is None else define(row["line"])
         lines = texts.lines(target, row["path"])
-        if kind is None or _is_in_text(lines, row["line_number"]):
+        if kind is None or (*key, kind) in seen or _is_in_text(lines, row["line_number"]):
             continue
 
         before = "\n".join(lines[: row["line_number"] - 1])
         if parsed and before.rfind("/*") > before.rfind("*/"):
             continue
 
-        seen.add(key)
+        seen.add((*key, kind))
         number = row["line_number"]
         column = row["line"].find(name)
         yield target, row["path"], Definition(name, kind, "", 0, number, number, number, column=column)
@@ -235,7 +255,9 @@ def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     if forms is None:
         return None
 
-    patterns = [re.compile(form.format(name=re.escape(name))) for form in forms]
+    # Behind a sign, such as that of `put!`, no word ends.
+    end = r"(?!\w)"
+    patterns = [re.compile(form.replace(r"{name}\b", f"{{name}}{end}").format(name=re.escape(name))) for form in forms]
 
     def read(line: str) -> str | None:
         match = next((match for pattern in patterns if (match := pattern.match(line))), None)
@@ -248,6 +270,8 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
     language: str, keyword: str, line: str
 ) -> str:
     """Return the kind of a definition by its keyword, which some languages use in their own way."""
+    if language == "Haskell" and not keyword:
+        return "constant"
     if keyword == "def" and language == "Clojure":
         return "variable"
     if language in {"Python", "Lua"} and not keyword:
@@ -277,7 +301,7 @@ WITHOUT_BRACKETS = frozenset({"Haskell", "OCaml", "F#", "Elm", "PureScript"})
 _CALL_FORMS: Mapping[str, str] = {
     "Elixir": r"(?:(?<![\w@:]){name}\s*\(|\|>\s*(?:\w+\.)*{name}\b|&(?:\w+\.)*{name}/\d)",
     "Perl": r"(?:(?<![\w$@%]){name}\s*\(|->\s*{name}\b|&(?:\w+::)*{name}\b)",
-    "Clojure": r"\((?:[\w.-]+/)?{name}(?=[\s)])",
+    "Clojure": r"\((?:[\w.-]+/)?{name}(?=[\s)]|$)",
     "Lua": r"(?<![\w]){name}\s*[(\"{{]",
     "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
     "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",

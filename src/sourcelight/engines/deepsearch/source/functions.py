@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _LISP_HEAD = re.compile(r"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+(?:\^\S+\s+)*\(?(?P<name>[^\s()\"]+)")
@@ -20,7 +21,6 @@ _C_HEAD = re.compile(
 )
 _HEAD_LINES = 40
 """Lines above a parameter in which the head of its function begins."""
-_LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
 _WITH_EQUATIONS = frozenset({"Haskell", "Elm", "PureScript"})
 _WITH_LET = frozenset({"OCaml", "F#"})
 _WITH_HERE_DOCUMENTS = frozenset({"Shell", "Perl", "Vim Script"})
@@ -43,7 +43,7 @@ def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: 
         lines = _without_here_documents(lines, number)
 
     before = [line for index, line in lines if number - _MAX_FUNCTION_LINES < index <= number]
-    if language in _LISPS:
+    if language in LISPS:
         text = "\n".join(line for index, line in lines if index <= number)
         blanked = _LISP_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text).split("\n")
         # A form at the beginning of a line is no part of another one.

@@ -31,6 +31,7 @@ _ENVIRONMENT = (
 )
 VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
+LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
 _BLOCK_COMMENTS: Mapping[str, tuple[str, str]] = {
     "Haskell": ("{-", "-}"), "Elm": ("{-", "-}"), "PureScript": ("{-", "-}"), "OCaml": ("(*", "*)"),
     "F#": ("(*", "*)"), "Nim": ("#[", "]#"), "Julia": ("#=", "=#"), "Lua": ("--[[", "]]"), "PowerShell": ("<#", "#>"),
@@ -46,6 +47,12 @@ def lines_of_code(lines: Iterable[str], language: str) -> Iterator[tuple[int, st
     """Yield the lines of a file, from 1, without comments and multi-line strings."""
     until = ""
     for number, line in enumerate(lines, 1):
+        if language in LISPS:
+            # A hash reads a set, and texts go over several lines, so that leaving out one of them unbalances quotes.
+            if not line.lstrip().startswith(";"):
+                yield number, line
+            continue
+
         if until:
             until = "" if until in line else until
             continue

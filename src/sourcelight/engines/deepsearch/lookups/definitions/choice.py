@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     singular_of,
@@ -19,7 +21,8 @@ _NOUNS = {
     "trait": ("interface", "class"), "constant": ("constant", "variable", "field", "enummember"),
     "variable": ("variable", "constant", "field"), "macro": ("function", "constant"), "field": ("field", "property"),
     "attribute": ("field", "property", "variable"), "property": ("property", "field", "method"),
-    "exception": ("class",), "error": ("class", "variable", "constant"), "constructor": ("constructor", "method"),
+    "exception": ("class",), "error": ("class", "variable", "constant"),
+    "constructor": ("constructor", "method", "constant"),
     "decorator": ("function",), "module": ("module", "namespace", "package"),
 }  # fmt: skip
 _TYPES = frozenset({"class", "struct", "interface", "enum", "record"})
@@ -45,9 +48,11 @@ def choose_definitions(
         types = {(location.path, location.definition.name) for location in bodies if location.definition.kind in _TYPES}
         bodies = [candidate for candidate in bodies if not _is_constructor_of(candidate, types)]
 
-    best: dict[tuple[str, str, str], DefinitionLocation] = {}
+    best: dict[tuple[str, str, str, str], DefinitionLocation] = {}
     for location in bodies or locations:
-        key = location.target.repository.key, location.path, location.definition.container
+        # Without a grammar, a constructor and a class of one name have no container that tells them apart.
+        kind = location.definition.kind if language_of(location.path) in UNPARSED_LANGUAGES else ""
+        key = location.target.repository.key, location.path, location.definition.container, kind
         other = best.get(key)
         # Of overloads the longest has the body; conditional definitions of one file are shown by the first.
         if other is None or _length(location) > _length(other):

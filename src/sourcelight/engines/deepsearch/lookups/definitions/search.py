@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code
@@ -20,6 +20,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     UNPARSED_LANGUAGES,
+    WITH_SIGNS,
     find_unparsed,
     language_at,
     reader_of,
@@ -68,6 +69,11 @@ def find_definitions(
                 target, row["path"], definition
             )
 
+    if unparsed and container:
+        for target, path, definition in _find_unparsed_members(work, texts, name, notes):
+            key = target.repository.name, path, definition.line
+            locations.setdefault(key, DefinitionLocation(target, path, definition))
+
     if unparsed and not container:
         for target, path, definition in find_unparsed(work, texts, simple, notes):
             key = target.repository.name, path, definition.line
@@ -80,6 +86,42 @@ def find_definitions(
             locations.setdefault(key, DefinitionLocation(target, path, definition))
 
     return choose_definitions(texts, list(locations.values()), symbol_kind)
+
+
+def _find_unparsed_members(
+    work: Work, texts: FileTexts, name: str, notes: list[str]
+) -> Iterator[tuple[Target, str, Definition]]:
+    """Yield the definitions of a dotted name in files without a grammar: a name with dots, or a member of an owner."""
+    is_whole = False
+    for target, path, definition in find_unparsed(work, texts, name, notes):
+        if language_at(texts, target, path) in WITH_SIGNS:
+            is_whole = True
+            yield target, path, definition
+
+    container, simple = split_name(name)
+    for target, path, definition in () if is_whole else find_unparsed(work, texts, simple, notes):
+        lines = texts.lines(target, path)
+        if _is_unparsed_member(lines, path, definition, container):
+            yield target, path, definition
+
+
+def _is_unparsed_member(lines: Sequence[str], path: str, definition: Definition, container: str) -> bool:
+    """Return whether a line, its file's name, or the head of a module above says that an owner has a definition."""
+    line = lines[definition.line - 1][:_MAX_LINE]
+    if re.search(rf"(?<!\w){re.escape(container)}(?:\.|::?|->|#){re.escape(definition.name)}", line) is not None:
+        return True
+
+    file_stem = path.rpartition("/")[2].partition(".")[0]
+    if file_stem.replace("_", "").casefold() == container.replace("_", "").casefold():
+        return True
+
+    head = re.compile(rf"\s*(?:\(ns|defmodule|module|package)\s+(?:\w+(?:\.|::|-))*{re.escape(container)}(?![\w.:])")
+    heads = [line for line in lines[: definition.line] if _MODULE.match(line) is not None]
+    # Of nested modules, the nearest one has it.
+    return bool(heads) and head.match(heads[-1][:_MAX_LINE]) is not None
+
+
+_MODULE = re.compile(r"\s*(?:\(ns|defmodule|module|package)\s")
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 KINDS = (
     r"(?:functions?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
-    r"|modules?|fields?|propert(?:y|ies)|attributes?|decorators?|exceptions?|errors?|constructors?)"
+    r"|modules?|fields?|propert(?:y|ies)|attributes?|decorators?|exceptions?|errors?|constructors?|operators?)"
 )
 _DET = r"(?:(?:the|a|an|any|its|this) )?"
 """A determiner, if there is one."""
