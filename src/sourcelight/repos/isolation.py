@@ -237,5 +237,9 @@ def _commit_lines(path: str) -> bytes:
             )
         content = file.read(MAX_SHALLOW_BYTES)
 
-    # Only lines of hashes pass, so the file can't carry anything else into the git process.
-    return b"".join(line + b"\n" for line in content.splitlines() if _COMMIT_LINE.fullmatch(line))
+    # Only lines of hashes pass, so the file can't carry anything else into the git process. They are sorted by commit,
+    # since git keeps them in a sorted array: it moves half of it for each line out of order, 5 seconds of CPU for
+    # 400,000. Of several lines for one commit, git takes the first, which stays the first here.
+    lines = [line for line in content.splitlines() if _COMMIT_LINE.fullmatch(line)]
+    lines.sort(key=lambda line: line[:40])
+    return b"".join(line + b"\n" for line in lines)

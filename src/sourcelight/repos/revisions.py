@@ -322,7 +322,9 @@ def _walk(
                 yield name, time_s
 
 
-def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> list[tuple[str, CommitId]]:
+def matching_refs(
+    repository: Repository, accepts: Callable[[str], bool], cancellation: Cancellation | None = None
+) -> list[tuple[str, CommitId]]:
     """Return the refs whose full name `accepts` approves, each with its commit.
 
     A branch that is only known from `origin` counts under ``refs/heads/``, as it does for `resolve`. Refs that lead to
@@ -334,6 +336,8 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
         Where to look; a snapshot has no refs.
     accepts
         Gets a name such as ``refs/heads/main``.
+    cancellation
+        Looked at every thousand refs: a repository may have millions, which take 11 µs each.
 
     Returns
     -------
@@ -344,6 +348,8 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
     ------
     RepositoryNotFound
         If the repository is gone.
+    Cancelled
+        After ``cancellation.cancel()``, or at its deadline.
     """
     if repository.kind == "snapshot":
         return []
@@ -368,7 +374,10 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
             targets[short_name] = name
 
     matches = []
-    for short_name in sorted(targets):
+    for number, short_name in enumerate(sorted(targets)):
+        if cancellation is not None and number % _CHECK_EVERY == 0:
+            cancellation.check()
+
         try:
             commit = peel_to_commit(handle, str(handle.lookup_reference(targets[short_name]).resolve().target))
         except (KeyError, ValueError, pygit2.GitError, OSError):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
-from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches import CommitId, MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.completeness import is_limiting
@@ -39,6 +39,8 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, render_rows
 from sourcelight.repos import matching_refs
 from sourcelight.repos.handles import UnusableRepository, open_handle
+from sourcelight.repos.objects import StoreReader
+from sourcelight.repos.objects.commits import commit_time_of, read_commit
 from sourcelight.repos.revisions import head_target
 
 _Counts: TypeAlias = dict[tuple[Any, ...], tuple[int, int]]
@@ -49,6 +51,8 @@ _OF_REPOSITORIES = names_of(FilterScope.REPOSITORY)
 
 _MAX_NAMED = 20
 """Repositories without a match whose commits an answer names: each is compared with its work tree."""
+
+_MAX_SUBJECT_CHARS = 1_000
 
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 _LEAVES = {"matching_repositories": "repository", "matching_files": "file"}
@@ -290,42 +294,38 @@ def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult
         prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), "")
         return bool(prefix) and fragment in name.removeprefix(prefix).casefold()
 
-    refs = matching_refs(repository, accepts)
-    rows: list[tuple[int, str, str, str, str]] = []
+    refs = matching_refs(repository, accepts, context.cancellation)
+    rows: list[tuple[int, str, str, CommitId]] = []
     with suppress(UnusableRepository, RepositoryError):
-        handle: Any = open_handle(repository.git_dir)
+        handle = open_handle(repository.git_dir)
         for name, commit in refs:
             context.cancellation.check()
-            when, subject = _commit_of(handle, commit)
+            when = commit_time_of(handle, commit)
             prefix = next(prefix for prefix in _KINDS if name.startswith(prefix))
-            rows.append((when, name.removeprefix(prefix), _KINDS[prefix], commit, subject))
+            rows.append((-1 if when is None else when, name.removeprefix(prefix), _KINDS[prefix], commit))
 
     rows.sort(key=lambda row: (-row[0], row[1]))
     total = len(rows)
     rows = rows[: arguments.limit]
+    # Only of the rows that are shown: a message may have megabytes.
+    with StoreReader(repository) as reader:
+        headers = (read_commit(reader, commit) for *_, commit in rows)
+        subjects = ["" if header is None else header.subject[:_MAX_SUBJECT_CHARS] for header in headers]
+
     default = head_target(repository.git_dir).removeprefix("refs/heads/")
     values = {
         "repository": repository.name,
         "name": [name.encode("utf-8", "replace").decode() for _, name, *_ in rows],
-        "kind": [kind for _, _, kind, *_ in rows],
-        "commit": [commit for *_, commit, _ in rows],
+        "kind": [kind for _, _, kind, _ in rows],
+        "commit": [commit for *_, commit in rows],
         "commit_date": [datetime.fromtimestamp(when, UTC) if when >= 0 else None for when, *_ in rows],
-        "subject": [subject for *_, subject in rows],
+        "subject": subjects,
         "default": [kind == "branch" and name == default for _, name, kind, *_ in rows],
     }
     table = tables.table("refs", values, len(rows))
     notices = (f"The newest {len(rows):,} of {total:,} refs are shown.",) if len(rows) < total else ()
     attributes = {"repository": repository.name, "total": total}
     return ToolResult(columns="refs", table=table, attributes=attributes, complete=len(rows) == total, notices=notices)
-
-
-def _commit_of(handle: Any, commit: str) -> tuple[int, str]:
-    """Return the committer time and the subject of a commit; -1 and nothing if it can't be read."""
-    try:
-        git_object = handle[commit]
-        return int(git_object.commit_time), str(git_object.message).strip().split("\n", 1)[0]
-    except (KeyError, ValueError, AttributeError, LookupError):
-        return -1, ""
 
 
 def _ref_line(row: Row) -> str:

@@ -188,6 +188,12 @@ def parents_of(handle: pygit2.Repository, commit: CommitId) -> list[CommitId]:
     return [] if parsed is None else parsed[0]
 
 
+def commit_time_of(handle: pygit2.Repository, commit: CommitId) -> int | None:
+    """Return the committer time of a commit in seconds since 1970, at most `LAST_SECOND`; None if it can't be read."""
+    parsed = _parse_commit(handle, commit)
+    return None if parsed is None else parsed[1]
+
+
 def ancestors_by_time(handle: pygit2.Repository, commit: CommitId) -> Iterator[tuple[CommitId, int]]:
     """Yield a commit and its ancestors with their committer times, of those at hand the latest first.
 

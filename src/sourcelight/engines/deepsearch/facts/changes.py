@@ -208,7 +208,8 @@ def count_refs(work: Work) -> Fact:
     for target in {target.repository.key: target for target in work.targets}.values():
         if target.repository.kind != "git":
             continue
-        for name, commit in matching_refs(target.repository, lambda name: name.startswith(prefix)):
+        cancellation = work.inquiry.context.cancellation
+        for name, commit in matching_refs(target.repository, lambda name: name.startswith(prefix), cancellation):
             table.add((target.repository.name, name.removeprefix(prefix), commit[:12]))
             fact.repositories[target.repository.name] += 1
 

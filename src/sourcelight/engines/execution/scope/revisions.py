@@ -89,7 +89,7 @@ def targets_of(
     at_time
         A ``rev:at.time(…)`` that must hold as well; None without one.
     cancellation
-        Ends a walk through history early.
+        Ends a walk through refs or history early.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def targets_of(
         Targets in the order of the first list, with the revisions as they were requested; and the revisions that are
         missing or invalid. Both are empty if the lists have no commit in common.
     """
-    requests = [_resolve(repository, revisions) for revisions in lists]
+    requests = [_resolve(repository, revisions, cancellation) for revisions in lists]
     if at_time is not None:
         requests.append(_commit_before(repository, at_time, cancellation))
 
@@ -123,7 +123,7 @@ def fault_of(revision: str) -> str:
     return "it is not a branch, tag or commit, with or without `~n` or `^n` at the end"
 
 
-def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionRequest:
+def _resolve(repository: Repository, revisions: Sequence[str], cancellation: Cancellation) -> RevisionRequest:
     request = RevisionRequest()
     globs = [revision for revision in revisions if revision.startswith("*")]
     for revision in revisions:
@@ -133,7 +133,7 @@ def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionReques
             # Globs are evaluated together, at the place of the first: a later exclusion takes refs out of an earlier
             # glob.
             if revision == globs[0]:
-                _glob(repository, globs, request)
+                _glob(repository, globs, request, cancellation)
         else:
             try:
                 request.revision_commits.append((revision, resolve(repository, revision)))
@@ -143,7 +143,7 @@ def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionReques
     return request
 
 
-def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest) -> None:
+def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest, cancellation: Cancellation) -> None:
     tests = [(not glob.startswith(_EXCLUDED), _compile(glob)) for glob in globs if not fault_of(glob)]
 
     def is_wanted(name: str) -> bool:
@@ -155,9 +155,9 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
         return selected
 
     try:
-        refs = matching_refs(repository, is_wanted)
+        refs = matching_refs(repository, is_wanted, cancellation)
         # All tags, whether requested or not: they decide which branches need their full name.
-        tags = {name for name, _ in matching_refs(repository, lambda name: name.startswith("refs/tags/"))}
+        tags = {name for name, _ in matching_refs(repository, _is_tag, cancellation)}
     except RepositoryError:
         refs, tags = [], set()
 
@@ -169,6 +169,10 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
         # `v1` may be a tag as well, and git would take that one.
         is_unambiguous = name.startswith(_BRANCH) and f"refs/tags/{short}" not in tags and is_revision(short)
         request.revision_commits.append((short if is_unambiguous else name, commit))
+
+
+def _is_tag(name: str) -> bool:
+    return name.startswith("refs/tags/")
 
 
 def _compile(glob: str) -> re.Pattern[str]:

@@ -128,7 +128,7 @@ class HistoryUpdate:
         if ref_patterns:
             # `fnmatch`, as `git for-each-ref` matches patterns of a whole name.
             globs = re.compile("|".join(fnmatch.translate(pattern) for pattern in ref_patterns))
-            tips |= matching_refs(self.repository, lambda name: globs.match(name) is not None)
+            tips |= matching_refs(self.repository, lambda name: globs.match(name) is not None, self.cancellation)
 
         # Requested pins come first, so old ones are dropped when there are more than MAX_PINS.
         pins = [oid for oid in dict.fromkeys([*self.refs, *manifest.tips]) if _OID.fullmatch(oid)]

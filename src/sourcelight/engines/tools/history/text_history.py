@@ -24,6 +24,7 @@ from sourcelight.engines.tools.history.diffs import DIFF_SEARCH_HANDLER
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import Row, commit_heading, render_rows
 from sourcelight.repos import ObjectReader, Repository, find_entry, resolve
+from sourcelight.repos.objects.commits import parse_seconds
 
 _MAX_COMMITS = 1_000
 _FIELDS = 6
@@ -158,7 +159,7 @@ class _LogRecord:
 
     def row(self) -> dict[str, Any]:
         """Return the values of a row."""
-        oid, author, email, seconds, subject, commit = (field.decode("utf-8", "replace") for field in self.fields)
+        oid, author, email, date, subject, commit = (field.decode("utf-8", "replace") for field in self.fields)
         name, address, message = commit.split("\0", 2)
         diff = self.diff
         body = diff[diff.find(b"\n@@ ") :] if b"\n@@ " in diff else b""
@@ -167,7 +168,7 @@ class _LogRecord:
             "commit": oid,
             "author": author,
             "author_email": email,
-            "commit_date": datetime.fromtimestamp(int(seconds), UTC),
+            "commit_date": datetime.fromtimestamp(parse_seconds(date.encode()), UTC),
             "subject": subject,
             "agent": agents_text(traces_of(name, address, message)),
             "added": body.count(b"\n+"),
