@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,20 @@ def test_grammatical_words_and_letters_find_definitions(tmp_path: Path) -> None:
     assert [file.path for file in ask(engine, "Either").files] == ["a.py"]
     assert [file.path for file in ask(engine, "g").files] == ["b.py"]
     assert ask(engine, "any").chunks == ()
+
+
+def test_a_renamed_repository_is_found_by_its_new_name(tmp_path: Path) -> None:
+    """Its text is the same, so the files of all repositories were kept in memory, with the former name."""
+    for name in ("book", "lamp"):
+        repo = RepositoryBuilder(tmp_path / "root" / name, origin=f"https://example.org/team/{name}.git")
+        repo.commit({f"{name}.py": f"def light_{name}(tower):\n    return tower\n"})
+    with closing(open_engine([tmp_path / "root"], index=tmp_path / "index", workers=1)) as engine:
+
+        def names() -> set[str]:
+            ranking = rank(engine, RankedSearch("light tower"), Viewer.owner(), Cancellation())
+            return {file.target.repository.name for file in ranking.files}
+
+        assert names() == {"example.org/team/book", "example.org/team/lamp"}
+        repo.git("remote", "set-url", "origin", "https://example.org/team/torch.git")
+        engine.catalog.refresh(thorough=True)
+        assert names() == {"example.org/team/book", "example.org/team/torch"}

@@ -266,14 +266,16 @@ def make_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray
 
     sources = [(terms.snapshot, *terms.terms) for terms in open_terms]
     # The last collection without filters is kept as long as its first snapshot. It is compared by identity: shards that
-    # get their term table later must make a new one.
-    cached: list[tuple[Any, ChunkCollection]] = open_terms[0].snapshot.remember("ranking space", list)
-    for cached_sources, collection in cached[:1]:
-        if len(cached_sources) == len(sources) and all(map(_are_identical, cached_sources, sources)):
+    # get their term table later must make a new one. So must a repository that has another name by now: its snapshot is
+    # the same, and results would have the former name.
+    names = [(terms.target.repository.name, terms.target.revision) for terms in open_terms]
+    cached: list[tuple[Any, Any, ChunkCollection]] = open_terms[0].snapshot.remember("ranking space", list)
+    for cached_names, cached_sources, collection in cached[:1]:
+        if names == cached_names and all(map(_are_identical, cached_sources, sources)):
             return collection
 
     collection = _build_collection(open_terms, masks)
-    cached[:] = [(sources, collection)]
+    cached[:] = [(names, sources, collection)]
     return collection
 
 
