@@ -19,9 +19,11 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
 from sourcelight.engines.deepsearch import markdown as answers
 from sourcelight.engines.deepsearch.conversations import ConversationService
+from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.evidence.pins import pin
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig, choose_cost_limit, choose_model
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, answered_messages
+from sourcelight.engines.deepsearch.llm.toolbox import Toolbox
 from sourcelight.engines.deepsearch.research import ResearchBudget, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import LocalEngine
@@ -417,6 +419,34 @@ def test_a_model_cannot_leave_the_scope(engine: LocalEngine) -> None:
         assert private not in messages
     assert "not in the scope" in messages
     assert answer.draft.researcher == "model"
+
+
+def test_an_or_does_not_leave_the_scope(engine: LocalEngine) -> None:
+    """Filters in front of ``a or b`` held for ``a`` alone: a number could tell of files of other repositories."""
+    context = ToolContext(engine, Viewer.owner())
+    filters = f"repo:^{OPEN}$"
+    inquiry = ResearchRequest(QUESTION, filters, pin(engine, filters, context.viewer, Cancellation()), context)
+    toolbox = Toolbox(inquiry, EvidenceLedger(), ResearchBudget.of_model(), lambda _: None)
+    outside = f"zzz or (repo:^{SECRET}$ ledger)"
+    assert "0 matches, complete" in toolbox.run("count", {"query": outside})
+    assert "0 matches, complete" in toolbox.run("count", {"query": f"(zzz) or repo:{SECRET} ledger"})
+    # The repository of the second alternative has one file.
+    assert "1 repository, 1 file" not in toolbox.run("explain", {"query": outside})
+    # Numbers that name no repository are of the scope.
+    assert "4 in 3 files" in toolbox.run("count", {"query": "checkout_total"})
+    assert "Grace" in toolbox.run("contributors", {"repos": [OPEN]})
+
+
+def test_lists_of_the_scope_reach_a_model(engine: LocalEngine) -> None:
+    """`list_repos` took the filters for words of names, and a value that is a list ended the call."""
+    calls = Use([("list_repos", {"query": ""}), ("get_contributor_repos", {"author": "."})])
+    _, server = ask(engine, [calls, Say(GOOD)], filters=f"repo:^{OPEN}$")
+    results = [str(message["content"]) for message in server.requests[1]["messages"] if message["role"] == "tool"]
+    assert len(results) == 2
+    for text in results:
+        assert OPEN in text
+        assert SECRET not in text
+        assert "Mallory" not in text
 
 
 def test_a_model_sees_what_the_asker_sees(engine: LocalEngine) -> None:

@@ -263,10 +263,11 @@ class Toolbox:
             if outside:
                 return f"Error: {', '.join(map(str, outside))} is not in the scope of this question"
 
-        if "query" in scoped and "repo" not in scoped and self.inquiry.filters:
-            if name != "keyword_search":  # a question, which may hold filters anywhere
+        if "query" in scoped and "repo" not in scoped and self.inquiry.filters and name != "list_repos":
+            if name == "nls_search":  # a question, which may hold filters anywhere, and whose `or` is a word
                 return {**scoped, "query": f"{self.inquiry.filters} {scoped['query']}"}
             try:
+                # Not joined as texts: filters in front of `a or b` would hold for `a` alone.
                 scoped["query"] = add_filter(parse(str(scoped["query"]), "keyword"), self.inquiry.filters)
             except QueryError as error:
                 return f"Error: {error.message}"
@@ -329,7 +330,9 @@ class Toolbox:
         """Format a result that isn't evidence, such as file names and comparisons."""
         rows = [row for row in answer.table.to_pylist() if self._in_scope(row)]
         if len(rows) < answer.table.num_rows:
-            lines = [" ".join(str(value) for value in row.values() if value not in {None, ""}) for row in rows]
+            lines = [
+                " ".join(str(value) for value in row.values() if value is not None and value != "") for row in rows
+            ]
             text = "\n".join(lines) or "No results in scope."
         else:
             text = render(find_tool(name), answer, self.inquiry.context)[1]
@@ -343,7 +346,9 @@ class Toolbox:
         path = row.get("path")
         if isinstance(path, str) and is_hidden_file(path) and name_only(row) is False:
             return False
-        return "repository" not in row or bool(self.inquiry.pins.of_any(row["repository"]))
+        # A number over several repositories names none; its query or its list of repositories was kept in scope.
+        name = row.get("repository")
+        return name is None or bool(self.inquiry.pins.of_any(name))
 
 
 def name_only(row: Mapping[str, Any]) -> bool:
