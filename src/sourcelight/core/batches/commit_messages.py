@@ -14,7 +14,7 @@ from dataclasses import dataclass
 _SPACES = " \t\n\v\f\r"
 _GENERATED = ("Signed-off-by: ", "(cherry picked from commit ")
 _TOKEN = re.compile(r"([A-Za-z0-9-]+)[ \t]*:", re.ASCII)
-_PERSON = re.compile(r"\s*(.*?)\s*<([^<>]*)>")
+_EMAIL = re.compile(r"<([^<>]*)>")
 CO_AUTHORS = frozenset({"co-authored-by"})
 
 REVIEWERS = frozenset({"acked-by", "approved-by", "reviewed-by"})
@@ -57,8 +57,10 @@ class Trailer:
     @property
     def person(self) -> tuple[str, str] | None:
         """Name and address of a value such as ``Ada <ada@example.org>``; return None for other values."""
-        match = _PERSON.match(self.value)
-        return (match[1], match[2].strip()) if match else None
+        # The name is what is in front of the address. An expression for both tries each run of spaces from each of its
+        # characters, and a line may have megabytes of them.
+        match = _EMAIL.search(self.value)
+        return (self.value[: match.start()].strip(), match[1].strip()) if match else None
 
 
 def trailers_of(message: str) -> list[Trailer]:

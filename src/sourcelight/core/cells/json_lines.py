@@ -12,8 +12,9 @@ from sourcelight.core.cells.json_places import unescape
 NOTEBOOK_LANGUAGE = "Jupyter Notebook"
 """The language of a row with a line of the file; rows of ``cell:`` have the kernel's language."""
 
-_ITEM = re.compile(r'\s*"((?:[^"\\]|\\.)*+)"\s*,?\s*')
-_VALUE = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*+"\s*:\s*)?+\[?\s*"((?:[^"\\]|\\.)*+)"\s*[\],]*\s*')
+# Possessive: two runs of spaces side by side share them in as many ways as there are spaces.
+_ITEM = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"\s*+(?:,\s*+)?')
+_VALUE = re.compile(r'\s*+(?:"(?:[^"\\]|\\.)*+"\s*+:\s*+)?+(?:\[\s*+)?"((?:[^"\\]|\\.)*+)"\s*+(?:[\],]++\s*+)?')
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 

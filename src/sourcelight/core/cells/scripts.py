@@ -12,7 +12,8 @@ MARKER = r"^[ \t]*(?:#|//|--)[ \t]*%%(?:[ \t].*)?\r?$"
 """Marker of a cell in a percent script, for RE2 and Python: ``# %%``, with a title, a kind and options."""
 
 _MARKER = re.compile(MARKER.encode(), re.MULTILINE)
-_KIND = re.compile(rb"%%.*?\[(markdown|md|raw)\]")
+# Applied to a marker alone, where everything is behind its `%%`.
+_KIND = re.compile(rb"\[(markdown|md|raw)\]")
 _HEADER = re.compile(rb"\A[ \t]*(?:#|//|--)[ \t]*---[ \t]*\r?\n(?:.*\n)*?[ \t]*(?:#|//|--)[ \t]*---[ \t]*\r?(?:\n|\Z)")
 # The rules of knitr: https://github.com/yihui/knitr/blob/master/R/pattern.R (`md`).
 _CHUNK = re.compile(rb"^[\t >]*(`{3,})[ \t]*\{([a-zA-Z0-9_]+)(?:[ ,\t][^\n]*)?\}[ \t]*\r?$", re.MULTILINE)

@@ -1,0 +1,70 @@
+"""Texts of repositories and queries that made an expression take quadratic or cubic time.
+
+Each has 200,000 characters: in quadratic time that takes minutes, in cubic time days.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from sourcelight.core.batches.commit_messages import co_authors
+from sourcelight.core.cells.json_lines import cell_text, item_text
+from sourcelight.core.cells.scripts import read_script
+from sourcelight.core.query.fields import duration_s
+
+LENGTH = 200_000
+MAX_CPU_S = 5.0
+
+ATTACKS: dict[str, Callable[[], object]] = {
+    "spaces in a trailer": lambda: co_authors(f"t\n\nCo-authored-by: x{' ' * LENGTH}y\n"),
+    "spaces that git does not strip": lambda: co_authors(f"t\n\nCo-authored-by: {chr(0xA0) * LENGTH}y\n"),
+    "brackets in a trailer": lambda: co_authors(f"t\n\nCo-authored-by: {'<' * LENGTH}\n"),
+    "a marker of a cell": lambda: read_script(b"# %% " + b"%%" * (LENGTH // 2) + b"\nx = 1\n", "Python"),
+    "a kind without its end": lambda: read_script(b"# %% " + b"%%[" * (LENGTH // 3) + b"\nx = 1\n", "Python"),
+    "spaces behind a string": lambda: item_text('"a"' + " " * LENGTH + "x"),
+    "spaces around a string": lambda: cell_text(" " * LENGTH + "x"),
+    "spaces behind a value": lambda: cell_text('"key": "a"' + " " * LENGTH + "x"),
+    "digits of a duration": lambda: duration_s("1" * LENGTH),
+    "digits of many durations": lambda: duration_s("1s" * (LENGTH // 2) + "x"),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_long_text_takes_linear_time(name: str) -> None:
+    start_s = time.process_time()
+    ATTACKS[name]()
+    assert time.process_time() - start_s < MAX_CPU_S
+
+
+@pytest.mark.parametrize(
+    ("value", "person"),
+    [
+        ("Ada <ada@example.org>", ("Ada", "ada@example.org")),
+        ("A < B <a@example.org>", ("A < B", "a@example.org")),
+        ("\u3000Ada\u00a0 < a b > <c>", ("Ada", "a b")),
+        ("<>", ("", "")),
+        ("Ada >", None),
+        ("Ada <a", None),
+    ],
+)
+def test_a_person_is_what_precedes_the_first_address(value: str, person: tuple[str, str] | None) -> None:
+    assert co_authors(f"t\n\nCo-authored-by: {value}\n") == ([] if person is None else [person])
+
+
+@pytest.mark.parametrize(
+    ("marker", "kind"),
+    [
+        (b"# %% [markdown]", "markdown"),
+        (b"# %% title [md] {}", "markdown"),
+        (b"# %% [raw]", "raw"),
+        (b"# %% [x]", "code"),
+        (b"# %%", "code"),
+        (b"# %% %% [raw]", "raw"),
+    ],
+)
+def test_the_kind_of_a_cell_is_in_its_marker(marker: bytes, kind: str) -> None:
+    (cell,) = read_script(marker + b"\n# x\n", "Python").texts
+    assert cell.kind == kind
