@@ -50,7 +50,8 @@ _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "
 class RelevantPassage:
     """A definition with the first sentence of its documentation, and the words of the question in it.
 
-    One line that is shown unchanged (`is_line`) has no name, and `description` says why it is shown.
+    One line that is shown unchanged (`is_line`) has no name, and `description` says why it is shown. A sentence that
+    is quoted from elsewhere has the `line` that it begins on, and the name of what it is in; `line` is 0 for others.
     """
 
     evidence: FileEvidence
@@ -58,6 +59,7 @@ class RelevantPassage:
     description: str
     words: tuple[str, ...]
     is_line: bool = False
+    line: int = 0
 
 
 def find_relevant(

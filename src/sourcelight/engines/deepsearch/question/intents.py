@@ -23,13 +23,17 @@ _HISTORY = re.compile(
     r"why (?:was|were|did|is it that|has|have)|introduced|added in|"
     r"(?:what|which \w+|was|were|been|last|recently) (?:last |recently )?(?:changed|added|removed|deleted)|"
     r"(?:who|when) and (?:who|when|why)|who or when|"
-    r"broke|regress(?:ed|ion)|since (?:when|which)|recent(?:ly)?|changed (?:it|this|that|last))\b",
+    r"broke|regress(?:ed|ion)|since (?:when|which)|recently|changed (?:it|this|that|last))\b",
     re.IGNORECASE,
 )
-_HISTORY_NOUN = re.compile(r"\b(?:commits?|author(?:s|ed)?|blame|history)\b", re.IGNORECASE)
+_HISTORY_NOUN = re.compile(r"\b(?:commits?|author(?:s|ed)?|blame|history|recent)\b", re.IGNORECASE)
 # "Where is the commit cache invalidated?" asks for code of a program that reads commits.
 _PRESENT_CODE = re.compile(
-    r"\s*(?:where|how) (?:is|are|does|do|can)\b(?! (?:the|a|any) commits? (?:that|which|who|by|of)\b)", re.IGNORECASE
+    r"\s*(?:(?:where|how|why) (?:is|are|does|do|can)(?:n't)?\b|what (?:does|do|happens)\b|(?:which|what) (?:function"
+    r"|method|class|option|setting|parameter|flag|macro|command|error|exception|test)s?\b)"
+    r"(?! (?:the|a|any) commits? (?:that|which|who|by|of)\b)"
+    r"(?!.*\b(?:last|recently|first) (?:changed|added|removed)\b)",
+    re.IGNORECASE,
 )
 _USAGE = re.compile(
     r"\b(?:callers?|called (?:by|from)|calls?|used (?:by|in|where)|uses?|usages?|references?|invoked|"

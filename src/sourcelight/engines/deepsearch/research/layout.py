@@ -36,6 +36,7 @@ _WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
 
 _MAX_FOLLOW_UPS = 3
 _LINE_CHARACTERS = 200
+_QUOTED_CHARACTERS = 400
 _NO_WORD = "No direct answer found: no searched file shares a word with the question."
 _NO_WORD_SHORT = "No direct answer found."
 _NO_ANSWER = "No direct answer found: few words of the question occur together."
@@ -277,10 +278,22 @@ def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
         reason = f" It {passage.description}." if passage.description else ""
         return f"{code(evidence.path)}{number}: {line} [{ledger.add(evidence)}].{reason}"
 
+    if passage.line:
+        return _quoted_passage(passage, ledger)
+
     name = f"{code(passage.name)} in " if passage.name else ""
     description = f": “{inline(passage.description, 160)}”" if passage.description else ""
     words = f" Matches {join_words([code(word) for word in passage.words])}." if passage.words else ""
     return f"{name}{code(passage.evidence.path)}{description} [{ledger.add(passage.evidence)}].{words}"
+
+
+def _quoted_passage(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
+    """Write a passage as a quotation with its line."""
+    evidence = passage.evidence
+    number = "" if is_jupyter(evidence.path) else f", line {passage.line:,}"
+    unit = f" (in {code(passage.name)})" if passage.name else ""
+    quotation = f"“{inline(passage.description, _QUOTED_CHARACTERS)}”"
+    return f"{code(evidence.path)}{number}{unit}: {quotation} [{ledger.add(evidence)}]."
 
 
 def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:

@@ -18,6 +18,9 @@ from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPas
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words
+from sourcelight.engines.deepsearch.passages.choice import choose_passages
+from sourcelight.engines.deepsearch.passages.excerpts import show_passages
+from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, read_explanation
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -83,7 +86,9 @@ def select_evidence(
         relevant = with_document(relevant, passages, key_words(question, _rarest(ranking)))
 
     # Lines that the question points at are an answer, whatever the ranking says.
-    lines = find_places(work, texts, question, ranking.idf)
+    explanation = read_explanation(inquiry.question, ranking.idf)
+    passages = _find_passages(texts, explanation, ranking)
+    lines = [*passages, *find_places(work, texts, question, ranking.idf)]
     is_about_history = intents.history and past.is_about(question)
     findings = Findings(
         ranking,
@@ -112,6 +117,17 @@ def select_evidence(
         uses = _find_uses(defined[0], inquiry, texts, work.emit)
 
     return replace(findings, tests=tests, docs=docs, uses=uses)
+
+
+def _find_passages(
+    texts: FileTexts, explanation: ExplanationQuestion | None, ranking: Ranking
+) -> list[RelevantPassage]:
+    """Return the sentences and statements that come first for a question for an explanation; none for others."""
+    if explanation is None:
+        return []
+
+    passages = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
+    return show_passages(texts, passages, explanation)
 
 
 def _weights(question: RankQuery, ranking: Ranking) -> Mapping[str, float]:

@@ -1,0 +1,5 @@
+"""Sentences and statements that answer a question for an explanation: why, how, what happens, which, what differs.
+
+`question` reads what is asked, `candidates` reads the sentences and statements of the best files, `choice` compares
+them with the question, and `excerpts` shows the best with the lines that they need. Start with `choice`.
+"""

@@ -1,0 +1,284 @@
+"""Read the sentences and statements of a file that may answer a question, with what stands around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
+from sourcelight.engines.deepsearch.source.comments import MAX_LINE_CHARACTERS, MAX_LINES, has_prose_marks
+from sourcelight.engines.deepsearch.source.paragraphs import (
+    ProseParagraph,
+    Sentence,
+    comment_paragraphs,
+    document_paragraphs,
+)
+from sourcelight.engines.search import Target
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_MAX_DEFINITIONS = 2_000
+"""Definitions of a file that are compared with a line."""
+
+_ANCESTORS = 3
+"""Lines of smaller indentation above a statement that say when it runs."""
+
+_MAX_ABOVE = 60
+"""Lines above a statement in which those are looked for."""
+
+_DOCUMENTS = frozenset({"Markdown", "reStructuredText", "AsciiDoc", "Text", "Pod", ""})
+_STATEMENT = re.compile(
+    r"\b(?:raise|throw|throws|return|exit|die|abort|panic|warn|warning|error|fail|assert|log|print|puts|reject|bail"
+    r"|ensure|require|check|echo|stop|quit|fatal|notify|emit)\w*\b|=>|->",
+    re.IGNORECASE,
+)
+"""Words of lines that end or report something."""
+_TEXT = re.compile(r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|'[^'\\]*(?:\\.[^'\\]*)*'|`[^`]*`")
+_MIN_TEXT = 8
+"""Characters of a text between quotation marks that says something."""
+
+_TEST_HEAD = re.compile(
+    r"\b(?:def|func|fn|fun|function|void|Task|class|let|val)\s+`?\w*(?:[tT]est|[sS]pec|[sS]hould)"
+    r"|^\s*(?:pub\s+)?(?:it|test|specify|scenario|describe|context|should|testCase|test_that|deftest|@test|property"
+    r"|(?:TEST|SCENARIO|SECTION|BOOST_AUTO_TEST)\w*|(?:it|test|describe)\.\w+)\b\s*[({\"'`\w]",
+)
+"""The head of a test by the conventions of common frameworks."""
+
+_LICENSE = re.compile(r"\b(?:copyright|licen[sc]e|warranty|permission is hereby|redistribut)", re.IGNORECASE)
+_PARAMETER_TAG = re.compile(
+    r"(?:[@\\](?:param|returns?|type|see|since|author|version)|:(?:param|type|returns?|rtype))\b"
+)
+"""Tags of what a definition takes and gives, in words that explain nothing by themselves."""
+
+_MAX_HEAD = 14
+"""Lines between a paragraph of documentation and the name that it is about."""
+
+_DECLARES = re.compile(
+    r"\s*(?:(?:public|private|static|export|pub|local|async|default|final|open|override|internal)\s+)*(?:def\w*|fn|func"
+    r"|fun|function|sub|proc|class|struct|type|data|newtype|enum|let|val|var|const|module|macro|\(def\w*|@\w+)\b"
+    r"|\s*[\w'.]+\s*(?:::|<-\s*function|=\s*function|\(\)\s*\{)",
+)
+"""The form of a line that declares a name, in languages that no grammar reads here."""
+
+_NAME = re.compile(r"[A-Za-z_$][\w$]*[!?]?")
+_COMMON_TEXT = """
+public private protected internal static final abstract async const let var val fun func function def fn class struct
+enum interface trait type void int bool boolean string override open sealed pub export default return self this new
+suspend inline extern unsigned char long double float defn defmacro defp defmodule module object namespace data
+instance where template typename virtual explicit constexpr auto readonly declare local end do if
+"""
+_COMMON = frozenset(_COMMON_TEXT.split())
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFile:
+    """A file with what is read of it."""
+
+    target: Target
+    path: str
+    lines: Sequence[str]
+    definitions: Sequence[Definition]
+    kind: str
+    score: float
+
+    @classmethod
+    def of(cls, texts: FileTexts, target: Target, path: str, kind: str, score: float) -> AskedFile:
+        """Read a file."""
+        lines = texts.lines(target, path)[:MAX_LINES]
+        parsed = texts.engine.store.definitions_of(target, path)
+        definitions = list(parsed.definitions())[:_MAX_DEFINITIONS] if parsed is not None else []
+        return cls(target, path, lines, definitions, kind, score)
+
+    @property
+    def language(self) -> str:
+        """The display name of its language."""
+        return language_of(self.path) or ""
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is prose as a whole."""
+        return self.language in _DOCUMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCandidate:
+    """A sentence or a statement that may answer.
+
+    Attributes
+    ----------
+    file
+        Its file.
+    kind
+        ``comment``, ``document``, ``code``, or ``test`` for the head of a test.
+    text
+        Its words.
+    begin_line, end_line
+        Its lines, from 1.
+    paragraph
+        Of a sentence, the sentences around it.
+    unit
+        The definition that it describes or is in; empty if unknown.
+    describes
+        Whether it belongs to the documentation of that definition.
+    near_text, far_text
+        Words of what it belongs to: its paragraph, definition and conditions; its headings, class and path.
+    conditions
+        Of a statement, the lines above that say when it runs, the nearest first.
+    """
+
+    file: AskedFile
+    kind: str
+    text: str
+    begin_line: int
+    end_line: int
+    paragraph: ProseParagraph | None = None
+    unit: str = ""
+    describes: bool = False
+    near_text: str = ""
+    far_text: str = ""
+    conditions: tuple[int, ...] = ()
+
+
+def read_candidates(file: AskedFile, explanation: ExplanationQuestion) -> Iterator[AnswerCandidate]:
+    """Yield the sentences and statements of a file that have a word of the question."""
+    subject = explanation.subject
+    if file.is_document:
+        paragraphs: Iterator[ProseParagraph] = document_paragraphs(file.path, file.lines)
+        kind = "document"
+    else:
+        paragraphs = comment_paragraphs(file.lines, file.language)
+        kind = "comment"
+
+    prose: set[int] = set()
+    for paragraph in paragraphs:
+        if not paragraph.is_trailing:
+            prose.update(range(paragraph.begin_line, paragraph.end_line + 1))
+        for index, sentence in enumerate(paragraph.sentences):
+            if _LICENSE.search(sentence.text) is not None or _PARAMETER_TAG.match(sentence.text) is not None:
+                continue
+            candidate = _of_sentence(file, kind, paragraph, index, sentence)
+            is_of_name = candidate.describes and candidate.unit in explanation.names
+            if is_of_name or subject.terms_in(sentence.text):
+                yield candidate
+
+    if not file.is_document and has_prose_marks(file.language):
+        for number, line in enumerate(file.lines, 1):
+            if number not in prose and len(line) <= MAX_LINE_CHARACTERS and subject.terms_in(line):
+                is_test = file.kind == "test" and _TEST_HEAD.search(line) is not None
+                if is_test or _says_something(line):
+                    yield _of_statement(file, number, line, "test" if is_test else "code")
+
+
+def _of_sentence(
+    file: AskedFile, kind: str, paragraph: ProseParagraph, index: int, sentence: Sentence
+) -> AnswerCandidate:
+    other_texts = [other.text for position, other in enumerate(paragraph.sentences) if position != index]
+    if kind == "document":
+        titles = paragraph.titles
+        return AnswerCandidate(
+            file, kind, sentence.text, sentence.begin_line, sentence.end_line, paragraph,
+            near_text=" ".join([*other_texts, *titles[-1:]]), far_text=" ".join([*titles[:-1], file.path]),
+        )  # fmt: skip
+
+    enclosing = _enclosing(file, paragraph.begin_line)
+    name = enclosing[0].name if enclosing else ""
+    described = file.lines[paragraph.begin_line - 1] if paragraph.is_trailing else _next_code(file, paragraph.end_line)
+    documented = "" if paragraph.is_trailing else _documented_name(file, paragraph, described)
+    unit = documented or name
+    return AnswerCandidate(
+        file, kind, sentence.text, sentence.begin_line, sentence.end_line, paragraph, unit, bool(documented),
+        near_text=" ".join([*other_texts, described, unit, *paragraph.titles]),
+        far_text=f"{_container_at(file, paragraph.end_line)} {file.path}",
+    )  # fmt: skip
+
+
+def _of_statement(file: AskedFile, number: int, line: str, kind: str) -> AnswerCandidate:
+    conditions = tuple(_ancestors_of(file.lines, number))
+    unit = _enclosing_name(file, number)
+    near = " ".join([*(file.lines[above - 1] for above in conditions), unit])
+    far = f"{_container_at(file, number)} {file.path}"
+    return AnswerCandidate(
+        file, kind, line.strip(), number, number, unit=unit, near_text=near, far_text=far, conditions=conditions
+    )
+
+
+def _says_something(line: str) -> bool:
+    """Return whether a line of code reports or ends something, or has a text of several words."""
+    return _STATEMENT.search(line) is not None or has_words(line)
+
+
+def has_words(line: str) -> bool:
+    """Return whether a line of code has a text of several words, such as a message."""
+    return any(len(match[0]) >= _MIN_TEXT and " " in match[0].strip() for match in _TEXT.finditer(line))
+
+
+def _ancestors_of(lines: Sequence[str], number: int) -> Iterator[int]:
+    """Yield the lines above with less indentation, the nearest first: a condition, a case, the head of a function."""
+    indentation = _indentation(lines[number - 1])
+    count = 0
+    for above in range(number - 1, max(0, number - 1 - _MAX_ABOVE), -1):
+        line = lines[above - 1]
+        if not line.strip() or line.strip() in {"{", "}", "(", ")", "begin", "do", "else:", "} else {"}:
+            continue
+        if _indentation(line) < indentation:
+            indentation = _indentation(line)
+            count += 1
+            yield above
+        if count == _ANCESTORS or indentation == 0:
+            return
+
+
+def _indentation(line: str) -> int:
+    expanded = line.expandtabs(4)
+    return len(expanded) - len(expanded.lstrip())
+
+
+def _next_code(file: AskedFile, line: int) -> str:
+    """Return the line below a comment that it may describe; empty without one near."""
+    for text in file.lines[line : line + 12]:
+        stripped = text.strip()
+        is_mark = stripped in {"*/", '"""', "'''", "-}"} or stripped.startswith(("*", "//", "#", "--", ";", "%", "@"))
+        if stripped and not is_mark:
+            return stripped[:200]
+    return ""
+
+
+def _documented_name(file: AskedFile, paragraph: ProseParagraph, described: str) -> str:
+    """Return the name of the definition whose documentation a comment is; empty if it is no documentation."""
+    for definition in file.definitions:
+        is_below = paragraph.end_line < definition.line <= paragraph.end_line + _MAX_HEAD and bool(described)
+        if definition.name and is_below and described in file.lines[definition.line - 1]:
+            return definition.name
+        # A docstring stands below the head.
+        if definition.line < paragraph.begin_line <= definition.line + _MAX_HEAD and _is_docstring(
+            file.lines[definition.line : paragraph.begin_line]
+        ):
+            return definition.name
+
+    if file.definitions:
+        return ""
+    names = [name for name in _NAME.findall(described) if name not in _COMMON]
+    return names[0] if names and _DECLARES.match(described) is not None else ""
+
+
+def _is_docstring(lines: Sequence[str]) -> bool:
+    """Return whether the lines below a head open a docstring that they don't close."""
+    text = "\n".join(lines)
+    return any(text.count(mark) % 2 for mark in ('"""', "'''")) and "\n    return " not in text
+
+
+def _enclosing(file: AskedFile, line: int) -> list[Definition]:
+    """Return the definitions around a line, the innermost first."""
+    around = [definition for definition in file.definitions if definition.begin_line <= line <= definition.end_line]
+    return sorted(around, key=lambda definition: (definition.end_line - definition.begin_line, -definition.begin_line))
+
+
+def _enclosing_name(file: AskedFile, line: int) -> str:
+    return next((definition.name for definition in _enclosing(file, line) if definition.name), "")
+
+
+def _container_at(file: AskedFile, line: int) -> str:
+    around = _enclosing(file, line)
+    return " ".join(definition.name for definition in around[1:3]) or (around[0].container if around else "")

@@ -1,0 +1,181 @@
+"""Read a question for an explanation: what kind of answer it wants, and the words that the answer has to have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.places.subject import Subject
+from sourcelight.engines.search.ranking.question import RankQuery, analyze
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
+
+_MAX_CHARACTERS = 300
+"""Longer questions are reports of a problem, in which no single sentence is the answer."""
+
+_POLITE = (
+    r"^\W*(?:(?:please|can|could|would|you|tell|show|give|explain|me|to|us|i|want|need|know|like|do|does|anyone"
+    r"|is|are|there)\s+){0,8}?"
+)
+_NOUN = (
+    r"(?P<noun>functions?|methods?|class(?:es)?|types?|options?|settings?|parameters?|arguments?|flags?|fields?|macros?"
+    r"|combinators?|modules?|traits?|interfaces?|structs?|structures?|enums?|constants?|variables?|commands?"
+    r"|subcommands?|errors?|exceptions?|hooks?|callbacks?|decorators?|attributes?|annotations?|helpers?|parsers?"
+    r"|files?|properties|property|keywords?|operators?|tests?|test\s+cases?|specs?|handlers?|middlewares?|plugins?)"
+)
+_TEST = r"(?:unit\s+)?(?:tests?|specs?|test\s+cases?)"
+_CHECKS = (
+    r"(?:checks?|covers?|verif(?:y|ies)|tests?|asserts?|ensures?|makes?\s+sure|exercises?|shows?|proves?|is|are|for)"
+    r"\b(?:\s+(?:that|whether|if|about|for))?"
+)
+_EXAMPLE = r"(?:an?\s+|any\s+|some\s+|the\s+)?(?:code\s+|usage\s+)?(?:examples?|samples?|demos?)"
+_OF_EXAMPLE = r"(?:of|for|on|that|which|with|using|showing|how)\b(?:\s+(?:how\s+to|uses?|shows?|using))?"
+_REASON = (
+    r"(?:why|how\s+come|for\s+what\s+reason"
+    r"|what(?:'s|\s+is|\s+was)\s+the\s+(?:reason|rationale|purpose|point|motivation)(?:\s+(?:of|for|behind|that|why))?)"
+)
+_HAPPENS = (
+    r"what\s+(?:(?:will\s+|would\s+|does\s+)?happens?|happened|occurs"
+    r"|is\s+the\s+(?:result|effect|behaviou?r|outcome))\b\s*(?:if|when|while|once|after|in\s+case|with|to|on|of)?"
+)
+_TREATED = r"how\s+(?:does|do|is|are)\s+.{0,80}?\b(?:handled|treated?|dealt\s+with|react|respond|behave)\b"
+_WHEN = (
+    r"(?:when|(?:under|in)\s+(?:what|which)\s+(?:conditions?|circumstances?|cases?))"
+    r"\s+(?=is|are|does|do|will|would|can|should|must)"
+)
+_HOW = (
+    r"(?:how\s+(?:can|do|does|could|should|would|to|is|are|was)|is\s+it\s+possible|is\s+there\s+a\s+way"
+    r"|what(?:'s|\s+is)\s+the\s+(?:best\s+)?way)\b"
+)
+_MESSAGE = r"(?:message|text|warning|exit\s+code|status\s+code|exit\s+status|output)"
+_FORMS: Sequence[tuple[str, re.Pattern[str]]] = tuple(
+    (kind, re.compile(text, re.IGNORECASE))
+    for kind, text in (
+        ("test", rf"^\W*(?:which|what)\s+{_TEST}\s+{_CHECKS}"),
+        ("test", rf"^\W*(?:is|are)\s+there\s+(?:an?\s+|any\s+)?{_TEST}\s+(?:that\s+|which\s+)?(?:of|{_CHECKS})"),
+        ("test", r"^\W*(?:where|how)\s+(?:is|are)\s+(?=.*\btested\W*$)"),
+        ("example", rf"{_POLITE}{_EXAMPLE}\s+{_OF_EXAMPLE}"),
+        ("difference", r"\bdiffer(?:s|ent|ences?)?\b|\bvs\b|\bversus\b|\bcompared?\b"),
+        ("why", rf"^\W*{_REASON}\b"),
+        ("happens", rf"^\W*{_HAPPENS}"),
+        ("happens", rf"^\W*{_TREATED}"),
+        ("when", rf"^\W*{_WHEN}"),
+        ("which", rf"^\W*(?:which|what)\s+(?:\w+\s+){{0,2}}?{_NOUN}\b"),
+        ("message", rf"^\W*(?:which|what)\s+(?:\w+\s+){{0,2}}?{_MESSAGE}\b"),
+        ("how", rf"^\W*{_HOW}"),
+        ("what", r"^\W*(?:what\s+(?:does|do|is|are|can|should)|explain|describe)\b"),
+    )
+)
+"""Forms of questions in the order of trial. What a form matches at the beginning asks, and is in no answer."""
+
+_ASKING_TEXT = """
+happen happens happened difference differ different differs why how which what when example sample test function method
+class type option setting parameter argument flag field macro combinator module trait interface struct enum constant
+variable command error exception mean means use used using do does way possible reason rationale purpose check checks
+cover covers verify work works exactly actually currently get gets got make makes sure one thing something anything
+someone anyone case result behave behavior handle handled treat treated deal given give go want able let
+there always sometimes really just still also ever
+"""
+_ASKING = frozenset(stem(word) for word in _ASKING_TEXT.split())
+"""Words of questions that an answer doesn't need to have."""
+
+_CONTRACTION = re.compile(
+    r"\b(do|does|did|is|are|was|were|has|have|had|should|would|could|must|need|ca|wo)n['\u2019]t\b", re.IGNORECASE
+)
+_NEGATION = re.compile(
+    r"n['\u2019]t\b|\b(?:not|no|never|none|nothing|without|neither|nor|cannot|missing|absent|lacks?|lacking|unless"
+    r"|fails?|failed|invalid|unknown|unsupported|unset|disabled?|empty|isnt)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationQuestion:
+    """The words and the kind of a question for an explanation.
+
+    Attributes
+    ----------
+    kind
+        ``why``, ``how``, ``happens``, ``when``, ``which``, ``message``, ``what``, ``difference``, ``test`` or
+        ``example``.
+    subject
+        Its words with their weights, without those that only ask.
+    names
+        Names of code in it.
+    noun
+        What a ``which`` asks for, such as ``function``, in the singular.
+    is_negated
+        Whether it is about something that is not the case.
+    """
+
+    kind: str
+    subject: Subject
+    names: tuple[str, ...] = ()
+    noun: str = ""
+    is_negated: bool = False
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of each term."""
+        return self.subject.weights
+
+
+def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion | None:
+    """Read a question; None if it doesn't ask for an explanation, or has no word that an answer could have.
+
+    Parameters
+    ----------
+    text
+        The question.
+    idf
+        How rare each of its terms is in what is searched. Other terms weigh as much as the rarest.
+    """
+    text = _CONTRACTION.sub(_spell_out, " ".join(text[: _MAX_CHARACTERS + 1].split()))
+    if len(text) > _MAX_CHARACTERS:
+        return None
+
+    for kind, pattern in _FORMS:
+        match = pattern.search(text)
+        if match is None:
+            continue
+
+        # What a question names before such a word is a part of what it asks.
+        rest = text if kind == "difference" or pattern.pattern.endswith(_TREATED) else text[match.end() :]
+        question = analyze(rest)
+        weights = _weigh(question, idf)
+        if not weights:
+            return None
+
+        noun = (match.groupdict().get("noun") or "").lower()
+        subject = Subject(text, weights)
+        return ExplanationQuestion(kind, subject, question.names, _singular(noun), _NEGATION.search(rest) is not None)
+
+    return None
+
+
+def is_negated(text: str) -> bool:
+    """Return whether a sentence says that something is not so, or fails."""
+    return _NEGATION.search(text) is not None
+
+
+def _spell_out(match: re.Match[str]) -> str:
+    verb = {"ca": "can", "wo": "will"}.get(match[1].lower(), match[1])
+    return f"{verb} not"
+
+
+def _singular(noun: str) -> str:
+    if noun.endswith("sses"):
+        return noun[:-2]
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun if noun.endswith("ss") else noun.removesuffix("s")
+
+
+def _weigh(question: RankQuery, idf: Mapping[str, float]) -> dict[str, float]:
+    """Weigh the terms of a question without those that only ask."""
+    rarest = max(idf.values(), default=1.0)
+    term_weights = {
+        term: weight * idf.get(term, rarest) for term, weight in question.terms.items() if term not in question.optional
+    }
+    name_terms = {part for name in question.names for part in analyze(name).terms}
+    return {term: weight for term, weight in term_weights.items() if term not in _ASKING or term in name_terms}

@@ -1,0 +1,202 @@
+"""Questions for an explanation: the sentence or statement that answers is shown first, with its line."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.passages.question import read_explanation
+from sourcelight.engines.deepsearch.source.comments import prose_lines
+from sourcelight.engines.deepsearch.source.paragraphs import comment_paragraphs, document_paragraphs
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+LOOM = '''"""Weave cloth on a loom."""
+
+import os
+
+
+def open_pattern(path):
+    """Read a pattern of stripes."""
+    if not os.path.exists(path):
+        raise OSError(f"pattern {path} was not found")
+
+    with open(path) as file:
+        lines = file.read().splitlines()
+
+    # Reverse the stripes, because the warp runs from the bottom to the top.
+    return lines[::-1]
+
+
+def tighten_warp(threads, tension=3):
+    """Pull the threads of the warp straight.
+
+    A tension above ten tears the threads, so that it is lowered to ten.
+    """
+    return [min(tension, 10) for _ in threads]
+
+
+def count_selvages(cloth):
+    # The message "Reverse the shuttle because the bobbin is empty" is only a text here.
+    note = "Reverse the shuttle because the bobbin is empty"
+    return len(cloth) + len(note)
+'''
+SHUTTLE = """/*
+ * Copyright of the weavers. The bobbin is winded under this license.
+ */
+
+/* Throw the shuttle to the other side.
+ *
+ * If the bobbin is empty, the shuttle stays where it is and -1 is returned. */
+int throw_shuttle(int bobbin) {
+    return bobbin == 0 ? -1 : 1;
+}
+"""
+TESTS = """from loom import open_pattern
+
+
+def test_a_missing_pattern_is_reported():
+    assert open_pattern
+
+
+def test_stripes_are_reversed():
+    assert open_pattern
+"""
+DOCS = """# Loom
+
+## Dyeing
+
+Cloth is dyed before it is woven.
+
+## Turning off the treadle
+
+Set `TREADLE=off` to turn off the treadle. The loom then waits for a hand.
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("mill")
+    RepositoryBuilder(root / "mill").commit(
+        {"loom.py": LOOM, "src/shuttle.c": SHUTTLE, "tests/test_loom.py": TESTS, "README.md": DOCS}, "Weave"
+    )
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+def first_place(engine: LocalEngine, question: str) -> str:
+    """The first place of an answer."""
+    text = research(engine, question).text
+    match = re.search(r"^1\. (.*)$", text, re.MULTILINE)
+    assert match is not None, text
+    return match[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("Why are the stripes reversed?", "line 14"),
+        ("What happens if the pattern was not found?", "line 9"),
+        ("What happens when the bobbin is empty?", "line 7"),
+        ("How can I turn off the treadle?", "line 9"),
+        ("What happens when the tension is above ten?", "line 21"),
+        ("Which test checks that a missing pattern is reported?", "line 4"),
+        ("Which function pulls the threads of the warp straight?", "line 19"),
+    ],
+)
+def test_the_sentence_that_answers_comes_first(engine: LocalEngine, question: str, line: str) -> None:
+    assert f", {line}" in first_place(engine, question)
+
+
+def test_history_in_a_question_about_code_asks_for_no_commit(engine: LocalEngine) -> None:
+    assert "the commit of" not in research(engine, "Which function returns the most recent cloth?").text
+    assert "Most relevant: the commit of" in research(engine, "What is the history of the stripes?").text
+
+
+def test_a_license_is_no_answer(engine: LocalEngine) -> None:
+    assert "Copyright" not in first_place(engine, "Why is the bobbin winded?")
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "terms"),
+    [
+        ("Why doesn't it use sockets?", "why", {"socket"}),
+        ("What happens if the file is missing?", "happens", {"file", "miss"}),
+        ("What's the difference between open and close?", "difference", {"open", "close"}),
+        ("Which option keeps stale items?", "which", {"keep", "stale", "item"}),
+        ("Can you show me an example of a custom hook?", "example", {"custom", "hook"}),
+        ("Is there a test for empty carts?", "test", {"empti", "cart"}),
+        ("How do I disable colors?", "how", {"disabl", "color"}),
+        ("When is the cache cleared?", "when", {"cach", "clear"}),
+    ],
+)
+def test_a_question_is_read(question: str, kind: str, terms: set[str]) -> None:
+    explanation = read_explanation(question, {})
+    assert explanation is not None
+    assert (explanation.kind, set(explanation.weights)) == (kind, terms)
+
+
+@pytest.mark.parametrize("question", ["", "Where is the loom?", "Who wrote it?", "Why?", "Why " + "weave " * 100])
+def test_other_questions_are_left_alone(question: str) -> None:
+    assert read_explanation(question, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "prose"),
+    [
+        ("Python", 'x = 1  # count\ny = "# none"\n"""One line."""', ["count", "One line."]),
+        ("C", 'char *s = "/* no */";\n/* a\n * b */\nint x; // c', ["a", "b", "c"]),
+        ("Haskell", "-- | Says so.\nf = 1 -- why", ["Says so.", "why"]),
+        ("Clojure", '(defn f\n  "Adds\n  things."\n  [x] x) ; end', ["Adds", "things.", "end"]),
+        ("Elixir", '@doc """\n# Title\nText.\n"""', ["", "# Title", "Text.", ""]),
+        ("Lua", "--[[ a\nb ]]\nlocal x = 1 -- c", ["a", "b", "c"]),
+        ("Brainfuck", "# nothing is certain", []),
+    ],
+)
+def test_prose_is_told_from_code(language: str, text: str, prose: list[str]) -> None:
+    assert [line.text for line in prose_lines(text.split("\n"), language)] == prose
+
+
+def test_sentences_have_their_lines() -> None:
+    lines = ["# One, e.g. this. Two", "# goes on.", "#", "# Three."]
+    paragraphs = list(comment_paragraphs(lines, "Python"))
+    assert [[(s.text, s.begin_line, s.end_line) for s in paragraph.sentences] for paragraph in paragraphs] == [
+        [("One, e.g. this.", 1, 1), ("Two goes on.", 1, 2)],
+        [("Three.", 4, 4)],
+    ]
+
+
+def test_paragraphs_of_documents_have_their_headings() -> None:
+    paragraphs = list(document_paragraphs("README.md", DOCS.split("\n")))
+    assert [(paragraph.titles, paragraph.begin_line) for paragraph in paragraphs] == [
+        (("Loom", "Dyeing"), 5),
+        (("Loom", "Turning off the treadle"), 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# " + "." * 900,
+        '"' * 901,
+        "/*" * 450,
+        "- " * 450,
+        "` " * 450,
+        "=" * 900,
+        "\\\\" * 900 + '"',
+        "'" + "\\\\'" * 440,
+    ],
+)
+@pytest.mark.parametrize("language", ["Python", "C", "Clojure", "Perl"])
+def test_hostile_lines_take_linear_time(line: str, language: str) -> None:
+    """Twice the lines take about twice the time: 400 of them well below a second."""
+    started_s = time.process_time()
+    list(comment_paragraphs([line] * 400, language))
+    list(document_paragraphs("a.rst", [line] * 400))
+    assert time.process_time() - started_s < 3.0
