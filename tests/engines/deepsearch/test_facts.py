@@ -306,7 +306,7 @@ def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
     }
     assert "first added by Ada" in lead["Who added `pause`?"]
     assert "last removed by Grace" in lead["Who removed `pause`?"]
-    assert "No searched line has it anymore" in lead["Who removed `pause`?"]
+    assert "no searched line has it anymore" in lead["Who removed `pause`?"]
     assert lead["Who removed `wait`?"].startswith("No commit removed a line with `wait`")
     assert "was removed by Lin" in lead["When was b.py deleted?"]
     assert "last changed by Grace" in lead["Who last changed a.py?"]

@@ -87,3 +87,8 @@ def render_model_text(text: str, citations: Mapping[str, Citation], base_url: st
         return link_citations(brackets, citations, base_url) if CITED.fullmatch(brackets) else None
 
     return clean_markdown(text, render_text, render_link)
+
+
+def in_sentence(text: str) -> str:
+    """Return a sentence as it follows a colon."""
+    return f"{text[:1].lower()}{text[1:]}" if re.match(r"(?:An?|The|No|There|Each|At)\b", text) else text

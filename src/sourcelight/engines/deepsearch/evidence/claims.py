@@ -341,14 +341,19 @@ CLAIMS: Sequence[Claim] = (
     ),
     Claim(
         (
-            "A line with … was … by …", "… was added by …", "… was added as … by …", "… was renamed from … by …",
+            "A line with … was … by …", "Among commits …, … was … by …", "… was added by …", "… was added as … by …",
+            "… was renamed from … by …",
             "… was renamed to … by …", "… was removed by …", "… was last changed by …", "… was first changed by …",
         ),
         "commit",
         "The commit's diff has the line or the path. A file that got its name by a rename is called added under its "
-        "former path, and the sentence has both commits.",
+        "former path, and the sentence has both commits. If the question names a period or revisions, the sentence "
+        "does, too.",
         "No commit changed it, if the history is complete",
-        ("events._find_line_change", "events._find_path_change", "events._set_rename", "events._state_origin"),
+        (
+            "events._find_line_change", "events._find_line_changes", "events._find_path_change",
+            "events._explain_removal", "events._set_rename", "events._state_origin",
+        ),
     ),
     Claim(
         ("No commit …", "No author has commits…", "There is no commit…"),
@@ -356,7 +361,7 @@ CLAIMS: Sequence[Claim] = (
         'A complete search of the history. In a shallow clone, the sentence begins with "In the part that could be '
         'read".',
         _PLACES,
-        ("events._find_line_change", "events._find_path_change", "events._find_commit", "events._find_people"),
+        ("events._find_line_change", "events._find_path_change", "events._find_commit", "ownership.find_people"),
     ),
     Claim(
         ("… the most …", "… the fewest …"),
@@ -365,7 +370,7 @@ CLAIMS: Sequence[Claim] = (
         "isn't exact, the sentence says \"probably\".",
         _PLACES,
         (
-            "events._find_people", "ownership.find_main_author", "answering._apply_group", "code.rank_functions",
+            "ownership.find_people", "ownership.find_main_author", "answering._apply_group", "code.rank_functions",
             "history.rank_coupling", "history.rank_changed_files",
         ),
     ),

@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.facts.searches import format_terms, noun_for
-from sourcelight.engines.deepsearch.question.request import Term
+from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 from sourcelight.repos.objects.commits import at_offset
 
 _MERGES_LEFT_OUT = (
@@ -157,15 +157,21 @@ def conditions(work: Work, *, is_single: bool = False) -> str:
     if request.tests:
         parts.append(f" that {change} tests")
 
-    if request.base or request.head:
-        ancestor_texts = [f"reachable from {code(request.head)}"] if request.head else []
-        ancestor_texts += [f"not reachable from {code(request.base)}"] if request.base else []
-        parts.append(f" {' and '.join(ancestor_texts)}")
+    return "".join(parts) + describe_span(request)
 
-    if request.period.text:
-        parts.append(f" {request.period.text}")
 
-    return "".join(parts)
+def among_commits(request: FactRequest) -> str:
+    """Begin a sentence that only holds for a span of the history; empty if all of it counts."""
+    span = describe_span(request)
+    return f"Among commits{span}, " if span else ""
+
+
+def describe_span(request: FactRequest) -> str:
+    """Describe the revisions and dates between which commits count; empty if all of them do."""
+    ancestor_texts = [f"reachable from {code(request.head)}"] if request.head else []
+    ancestor_texts += [f"not reachable from {code(request.base)}"] if request.base else []
+    spans = [" and ".join(ancestor_texts), request.period.text]
+    return "".join(f" {span}" for span in spans if span)
 
 
 def count_commits(work: Work) -> Fact:
@@ -174,7 +180,7 @@ def count_commits(work: Work) -> Fact:
     rows = _find_commits(work, fact)
     noun = "merge" if work.request.merges else "commit"
     fact.number = len(rows)
-    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work)}"
+    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work, is_single=len(rows) == 1)}"
     fact.rule += (
         "Counts the searched commit and its ancestors. Periods use committer dates in UTC; days appear as in `git log`."
     )

@@ -1,31 +1,32 @@
-"""Answer who and when: commits that added, removed or changed something; owners of lines; people's work."""
+"""Answer who and when: commits that added, removed or changed something. Owners and people are in `ownership`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.changes import find_origin, removals_of, renames_of
 from sourcelight.engines.deepsearch.facts.commits import (
+    among_commits,
     commit_arguments,
-    commits_by_name,
     conditions,
     count_commits,
     dates_of,
     day_of,
+    describe_span,
     evidence_of,
     line_expression,
     revisions_of,
 )
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
-from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners
-from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths
+from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners, find_people
+from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, test_files
 from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
-from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.markdown import in_sentence, inline
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 from sourcelight.repos import resolve
 
@@ -40,24 +41,17 @@ def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - 
     if request.event == "commit":
         return _find_commit(work)
     if request.event == "people":
-        return _find_people(work)
+        return find_people(work)
     if request.event == "owner":
         return find_owners(work, paths) or find_main_author(work, paths)
     if request.event == "most":
         return find_main_author(work, paths)
     if request.terms:
-        return _find_line_change(work)
+        return _find_line_changes(work)
     if request.paths or request.event == "changed":
         return _find_path_change(work, paths)
 
     return None
-
-
-def byline(row: dict[str, Any]) -> str:
-    """Describe who wrote a commit and when: as `git log` shows it, and when it was committed if that is another day."""
-    authored, committed = day_of(row), day_of(row, committed=True)
-    later = f" (committed {committed})" if committed != authored else ""
-    return f"{inline(row['author'], 80)} on {authored}{later}"
 
 
 def _find_named(work: Work) -> Fact | None:
@@ -130,160 +124,6 @@ def _find_commit(work: Work) -> Fact | None:
     return fact
 
 
-def _find_people(work: Work) -> Fact:
-    """Return everyone with commits, most commits first."""
-    fact = count_commits(work)
-    table = fact.tables[1]
-    if not table.rows:
-        fact.number, fact.subject = None, f"No author has commits{conditions(work)}"
-        return fact
-
-    is_fewest = work.request.is_fewest
-    # "Who" asks for a person: programs are named after them, unless nobody else has commits.
-    by_name = commits_by_name(table, is_bot=False) or commits_by_name(table)
-    programs = {} if by_name == commits_by_name(table) else commits_by_name(table, is_bot=True)
-    best = (min if is_fewest else max)(commits for commits, _ in by_name.values())
-    first = [name for name, (commits, _) in by_name.items() if commits == best]
-    addresses = max(by_name[name][1] for name in first)
-    under = f", under {addresses:,} addresses" if len(first) == 1 and addresses > 1 else ""
-    names = list_names([inline(name, 80) for name in first])
-    merges = "merge" if work.request.merges else "commit"
-    fact.sentences.insert(
-        0,
-        f"{count_of(table.total, 'author')} {'have' if table.total != 1 else 'has'} "
-        f"{fact.number:,} {noun_for(merges, fact.number or 0)}{conditions(work)}.",
-    )
-    fact.number = None
-    fact.subject = (
-        f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if is_fewest else 'most'} "
-        f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}{under}"
-    )
-    if programs and not is_fewest and (busiest := max(programs.items(), key=lambda item: item[1]))[1][0] > best:
-        fact.sentences.append(f"{inline(busiest[0], 80)}, a bot, has more: {busiest[1][0]:,}.")
-
-    fact.rule += (
-        " The table has one row per address, after the mailmap; the first sentence adds up all addresses of a name."
-    )
-    # A truncated table has the people with the most commits: reversed, it would begin with the wrong ones.
-    if is_fewest and table.total == len(table.rows):
-        order = sorted(range(len(table.rows)), key=lambda index: (table.rows[index][2], table.rows[index][1]))
-        table.rows, table.citations = (
-            [table.rows[index] for index in order],
-            [table.citations[index] for index in order],
-        )
-
-    fact.tables = [table]
-    fact.unit, fact.per = "authors", "commits"
-    fact.adds_up = False
-    return fact
-
-
-_MAX_REPOSITORIES = 50
-"""Repositories of a table whose commits are read for the clocks of their authors."""
-_LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
-"""Verbs of an event of a line: what happened to it, and what a commit did."""
-
-
-def _find_line_change(work: Work) -> Fact | None:
-    """Find who first added, or last removed or changed, a line with a text."""
-    request = work.request
-    arguments: dict[str, Any] = {
-        "pattern": "|".join(_expression_of(term, request.value) for term in request.terms),
-        "repos": work.names,
-        **({request.event: True} if request.event in _LINE_VERBS else {}),
-        **dates_of(work),
-        **revisions_of(work),
-        **({"files": [path.pattern for path in request.paths]} if request.paths else {}),
-        "useRegex": True,
-    }
-    answer = work.call("diff_search", arguments)
-    rows = answer.table.to_pylist()
-    fact = Fact(None, "", format_call("diff_search", arguments), unit="date", notes=limiting_notices(answer))
-    fact.rule = (
-        f"Searches changed lines for the text, case-sensitive. A moved line counts as removed and added. {_NO_MERGES}"
-    )
-    fact.unapplied += [*request.languages, *request.authors, *(path.source_text for path in request.without)]
-    if request.tests is not None:
-        fact.unapplied.append("tests")
-
-    if request.every and len(request.terms) > 1:
-        fact.unapplied.append("and")
-
-    term_list = " or ".join(code(term.text) for term in request.terms)
-    if request.value:
-        term_list += f" set to {code(request.value)}"
-
-    past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
-    if not rows and request.value:
-        # It may be set in another form, such as an argument.
-        return None
-    if not rows:
-        fact.subject = f"No commit {past_verb} a line with {term_list}"
-        return fact
-
-    newest = request.is_last or request.event == "removed"
-    order = _row_by_repository(rows, newest=newest)
-    order = [{**row, **_commit_row(work, row)} for row in order[:_MAX_REPOSITORIES]] + order[_MAX_REPOSITORIES:]
-    row = order[0]
-    which = "last" if newest else "first"
-    note = f"{which} to {verb} a line with `{request.terms[0].text}`"
-    _set_commit(fact, f"A line with {term_list} was {which} {past_verb}", row, note)
-    fact.subject += f", in {code(row['path'])} of {code(row['repository'])}"
-    fact.tables = [_line_changes(order)] if len(order) > 1 else []
-    if request.event == "removed":
-        fact.sentences.append(_remaining_lines(work, fact.notes))
-
-    return fact
-
-
-def _expression_of(term: Term, value: str) -> str:
-    """Write a line with a text as RE2; with a value, a line that sets it, and no comment or calculation with both."""
-    if not value:
-        return line_expression(term)
-    # Nothing that opens a comment or a text precedes the name, except the keyword of a macro.
-    before = r"^\s*(?:#\s*define\s+|[^#/;*\"'`=+-]*)"
-    sign = r"[\"'\])]?\s*(?::\s*[\w.<>\[\]]+\s*)?(?:=|:=|:|=>|\s)\s*"
-    return rf"{before}{line_expression(term)}{sign}[\"']?{escape_regexp(value)}(?:[^\w.]|\.?$)"
-
-
-def _row_by_repository(rows: Sequence[dict[str, Any]], *, newest: bool) -> list[dict[str, Any]]:
-    """Return the newest or the oldest row of each repository, sorted by date; `rows` are newest first."""
-    row_by_repository: dict[str, dict[str, Any]] = {}
-    for row in rows if newest else reversed(rows):
-        row_by_repository.setdefault(row["repository"], row)
-    return sorted(row_by_repository.values(), key=lambda row: row["commit_date"], reverse=newest)
-
-
-def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
-    fact.subject = f"{verb} by {byline(row)} in commit “{inline(row['subject'])}”"
-    fact.commits.append(evidence_of(row, note))
-
-
-def _line_changes(rows: Sequence[dict[str, Any]]) -> Rows:
-    table = Rows("By repository", ("repository", "commit", "date", "author", "subject", "path"))
-    for row in rows:
-        values = (row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"], row["path"])
-        table.add(values, evidence_of(row))
-    return table
-
-
-def _remaining_lines(work: Work, notes: list[str]) -> str:
-    """Say where a removed text still occurs."""
-    queries = make_queries(work, f"case:yes type:file {make_pattern(work.request.terms)}")
-    lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    if not lines:
-        return "No searched line has it anymore."
-    names = sorted({row["repository"] for row in lines})[:5]
-    return f"It still occurs on {count_of(len(lines), 'line')} of {', '.join(map(code, names))}."
-
-
-def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
-    """Return the clocks of a commit's author and committer, which rows of changed lines don't have."""
-    arguments = {"repos": [row["repository"]], "revisions": [row["commit"]], "count": 1}
-    rows = work.call("commit_search", arguments, changes=False).table.to_pylist()
-    return {name: rows[0][name] for name in ("author_utc_offset_min", "commit_utc_offset_min")} if rows else {}
-
-
 def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     """Find who first, last or finally changed a file or directory."""
     request = work.request
@@ -302,7 +142,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     fact.unapplied = commit_fact.unapplied
 
     if not rows:
-        fact.subject = f"No commit changed {paths_text}"
+        fact.subject = f"No commit{describe_span(request)} changed {paths_text}"
         never = [path.source_text for path in request.paths if not (path.exists or path.was_there)]
         if never:
             fact.sentences.append(f"{describe_missing_paths(never)}.")
@@ -316,10 +156,11 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         return fact
 
     newest = request.is_last or request.event == "removed"
+    is_whole = request.period.start is None and not request.base
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]
     renames = _renames(work)
-    if request.event == "added" and not request.is_last and renames and len(concrete) <= 1:
+    if request.event == "added" and not request.is_last and is_whole and renames and len(concrete) <= 1:
         origin = find_origin(work, row, renames)
         if origin is not None:
             return _state_origin(fact, paths_text, row, *origin)
@@ -328,10 +169,10 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
             paths_text = code(request.paths[0].glob.removeprefix("**/"))
 
     subject = "The history" if not request.paths else paths_text
-    verb = _verb_of(request.event, row, renames, is_newest=newest, is_removal=bool(removals))
+    verb = _verb_of(request.event, row, renames, is_newest=newest, is_removal=bool(removals), is_whole=is_whole)
     note = f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
     note += ", ".join(path.source_text for path in request.paths) or "anything"
-    _set_commit(fact, f"{subject} {verb}", row, note)
+    _set_commit(fact, f"{among_commits(request)}{subject} {verb}", row, note)
     fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])})"
     if request.event == "removed":
         _explain_removal(fact, exists=exists, is_removal=bool(removals))
@@ -351,7 +192,7 @@ def _renames(work: Work) -> list[tuple[str, str, str, str]]:
 def _explain_removal(fact: Fact, *, exists: bool, is_removal: bool) -> None:
     """Say why the newest commit of a path doesn't remove it, although the question says so."""
     if exists:
-        fact.sentences.append("It still exists in the searched commit.")
+        fact.subject += "; it still exists in the searched commit"
     elif not is_removal:
         fact.unapplied.append("removed")
         fact.sentences.append("No commit except merges removed it.")
@@ -381,13 +222,14 @@ def _verb_of(
     *,
     is_newest: bool,
     is_removal: bool,
+    is_whole: bool,
 ) -> str:
-    """Say what a commit did to a path."""
+    """Say what a commit did to a path; the first commit added it only if the whole history was searched."""
     key = row["repository"], row["commit"]
     new_path = next((new for *commit, _, new in renames if tuple(commit) == key), "")
     if event == "removed" and is_removal:
         return f"was renamed to {code(new_path)}" if new_path else "was removed"
-    if event == "added" and not is_newest:
+    if event == "added" and not is_newest and is_whole:
         return "was added"
 
     # On another branch, the name may have been changed after it was removed: a later date alone isn't a removal.
@@ -425,3 +267,157 @@ def _state_origin(fact: Fact, paths_text: str, renamed_row: dict[str, Any], form
     fact.commits.append(evidence_of(renamed_row, "renamed it"))
     fact.rule = f"Renames are detected as in `git log -M`, which compares contents. {_NO_MERGES}"
     return fact
+
+
+_MAX_REPOSITORIES = 50
+"""Repositories of a table whose commits are read for the clocks of their authors."""
+
+_LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
+"""Verbs of an event of a line: what happened to it, and what a commit did."""
+
+_MAX_SUBJECTS = 3
+"""Names of one question whose events are looked up one by one."""
+
+
+def _find_line_changes(work: Work) -> Fact | None:
+    """Find the event of each name that a question joins by "and", else of any of them."""
+    request = work.request
+    if not request.every or not 1 < len(request.terms) <= _MAX_SUBJECTS:
+        return _find_line_change(work)
+
+    line_changes = []
+    for term in request.terms:
+        fact = _find_line_change(replace(work, request=replace(request, terms=(term,), every=False)))
+        if fact is None:
+            return None
+        line_changes.append(fact)
+
+    first = line_changes[0]
+    first.subject = "; ".join([first.subject, *(in_sentence(fact.subject) for fact in line_changes[1:])])
+    first.query = "  +  ".join(fact.query for fact in line_changes)
+    for fact in line_changes[1:]:
+        first.commits += fact.commits
+        first.notes += fact.notes
+        first.tables += fact.tables
+        first.sentences += fact.sentences
+
+    return first
+
+
+def _find_line_change(work: Work) -> Fact | None:
+    """Find who first added, or last removed or changed, a line with a text."""
+    request = work.request
+    fact = Fact(None, "", "", unit="date")
+    files = [path.pattern for path in request.paths]
+    fact.unapplied += [*request.languages, *request.authors, *(path.source_text for path in request.without)]
+    is_of_tests = request.tests is True and not files
+    if is_of_tests:
+        files = [test_files(request)]
+    elif request.tests is not None:
+        fact.unapplied.append("tests")
+
+    if request.every and len(request.terms) > 1:
+        fact.unapplied.append("and")
+
+    arguments: dict[str, Any] = {
+        "pattern": "|".join(_expression_of(term, request.value) for term in request.terms),
+        "repos": work.names,
+        **({request.event: True} if request.event in _LINE_VERBS else {}),
+        **dates_of(work),
+        **revisions_of(work),
+        **({"files": files} if files else {}),
+        "useRegex": True,
+    }
+    answer = work.call("diff_search", arguments)
+    rows = answer.table.to_pylist()
+    fact.query = format_call("diff_search", arguments)
+    fact.notes = limiting_notices(answer)
+    fact.rule = (
+        f"Searches changed lines for the text, case-sensitive. A moved line counts as removed and added. {_NO_MERGES}"
+    )
+
+    term_list = " or ".join(code(term.text) for term in request.terms)
+    if request.value:
+        term_list += f" set to {code(request.value)}"
+
+    if is_of_tests:
+        term_list += " in a test file"
+    elif request.paths:
+        term_list += f" in {' or '.join(code(path.glob.removeprefix('**/')) for path in request.paths)}"
+
+    past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
+    if not rows and request.value:
+        # It may be set in another form, such as an argument.
+        return None
+    if not rows:
+        fact.subject = f"No commit{describe_span(request)} {past_verb} a line with {term_list}"
+        return fact
+
+    newest = request.is_last or request.event == "removed"
+    order = _row_by_repository(rows, newest=newest)
+    order = [{**row, **_commit_row(work, row)} for row in order[:_MAX_REPOSITORIES]] + order[_MAX_REPOSITORIES:]
+    row = order[0]
+    which = "last" if newest else "first"
+    note = f"{which} to {verb} a line with `{request.terms[0].text}`"
+    span = among_commits(request)
+    _set_commit(fact, f"{span}{'a' if span else 'A'} line with {term_list} was {which} {past_verb}", row, note)
+    fact.subject += f", in {code(row['path'])} of {code(row['repository'])}"
+    fact.tables = [_line_changes(order)] if len(order) > 1 else []
+    if request.event == "removed":
+        fact.subject += _remaining_lines(work, fact.notes)
+
+    return fact
+
+
+def _expression_of(term: Term, value: str) -> str:
+    """Write a line with a text as RE2; with a value, a line that sets it, and no comment or calculation with both."""
+    if not value:
+        return line_expression(term)
+    # Nothing that opens a comment or a text precedes the name, except the keyword of a macro.
+    before = r"^\s*(?:#\s*define\s+|[^#/;*\"'`=+-]*)"
+    sign = r"[\"'\])]?\s*(?::\s*[\w.<>\[\]]+\s*)?(?:=|:=|:|=>|\s)\s*"
+    return rf"{before}{line_expression(term)}{sign}[\"']?{escape_regexp(value)}(?:[^\w.]|\.?$)"
+
+
+def _row_by_repository(rows: Sequence[dict[str, Any]], *, newest: bool) -> list[dict[str, Any]]:
+    """Return the newest or the oldest row of each repository, sorted by date; `rows` are newest first."""
+    row_by_repository: dict[str, dict[str, Any]] = {}
+    for row in rows if newest else reversed(rows):
+        row_by_repository.setdefault(row["repository"], row)
+    return sorted(row_by_repository.values(), key=lambda row: row["commit_date"], reverse=newest)
+
+
+def _line_changes(rows: Sequence[dict[str, Any]]) -> Rows:
+    table = Rows("By repository", ("repository", "commit", "date", "author", "subject", "path"))
+    for row in rows:
+        values = (row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"], row["path"])
+        table.add(values, evidence_of(row))
+    return table
+
+
+def _remaining_lines(work: Work, notes: list[str]) -> str:
+    """End a sentence about a removed line: the name is gone only if no line has it."""
+    queries = make_queries(work, f"case:yes type:file {make_pattern(work.request.terms)}")
+    lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    if not lines:
+        return "; no searched line has it anymore" if not notes else ""
+    return f"; {count_of(len(lines), 'line')} still {'have' if len(lines) != 1 else 'has'} it"
+
+
+def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the clocks of a commit's author and committer, which rows of changed lines don't have."""
+    arguments = {"repos": [row["repository"]], "revisions": [row["commit"]], "count": 1}
+    rows = work.call("commit_search", arguments, changes=False).table.to_pylist()
+    return {name: rows[0][name] for name in ("author_utc_offset_min", "commit_utc_offset_min")} if rows else {}
+
+
+def byline(row: dict[str, Any]) -> str:
+    """Describe who wrote a commit and when: as `git log` shows it, and when it was committed if that is another day."""
+    authored, committed = day_of(row), day_of(row, committed=True)
+    later = f" (committed {committed})" if committed != authored else ""
+    return f"{inline(row['author'], 80)} on {authored}{later}"
+
+
+def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
+    fact.subject = f"{verb} by {byline(row)} in commit “{inline(row['subject'])}”"
+    fact.commits.append(evidence_of(row, note))

@@ -1,4 +1,4 @@
-"""Owners of files by CODEOWNERS, and authors of most lines by blame."""
+"""Owners of files by CODEOWNERS, authors of most lines by blame, and people by the number of their commits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from functools import partial
 from typing import Any
 
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup.counts import list_names
+from sourcelight.engines.deepsearch.facts.commits import commits_by_name, conditions, count_commits
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import make_queries
+from sourcelight.engines.deepsearch.facts.searches import make_queries, noun_for
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.search.definition_lookup import is_missing
@@ -103,6 +105,54 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     if request.tests is not None:
         fact.unapplied.append("tests")
 
+    return fact
+
+
+def find_people(work: Work) -> Fact:
+    """Return everyone with commits, most commits first."""
+    fact = count_commits(work)
+    table = fact.tables[1]
+    if not table.rows:
+        fact.number, fact.subject = None, f"No author has commits{conditions(work)}"
+        return fact
+
+    is_fewest = work.request.is_fewest
+    # "Who" asks for a person: programs are named after them, unless nobody else has commits.
+    by_name = commits_by_name(table, is_bot=False) or commits_by_name(table)
+    programs = {} if by_name == commits_by_name(table) else commits_by_name(table, is_bot=True)
+    best = (min if is_fewest else max)(commits for commits, _ in by_name.values())
+    first = [name for name, (commits, _) in by_name.items() if commits == best]
+    addresses = max(by_name[name][1] for name in first)
+    under = f", under {addresses:,} addresses" if len(first) == 1 and addresses > 1 else ""
+    names = list_names([inline(name, 80) for name in first])
+    merges = "merge" if work.request.merges else "commit"
+    fact.sentences.insert(
+        0,
+        f"{count_of(table.total, 'author')} {'have' if table.total != 1 else 'has'} "
+        f"{fact.number:,} {noun_for(merges, fact.number or 0)}{conditions(work)}.",
+    )
+    fact.number = None
+    fact.subject = (
+        f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if is_fewest else 'most'} "
+        f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}{under}"
+    )
+    if programs and not is_fewest and (busiest := max(programs.items(), key=lambda item: item[1]))[1][0] > best:
+        fact.sentences.append(f"{inline(busiest[0], 80)}, a bot, has more: {busiest[1][0]:,}.")
+
+    fact.rule += (
+        " The table has one row per address, after the mailmap; the first sentence adds up all addresses of a name."
+    )
+    # A truncated table has the people with the most commits: reversed, it would begin with the wrong ones.
+    if is_fewest and table.total == len(table.rows):
+        order = sorted(range(len(table.rows)), key=lambda index: (table.rows[index][2], table.rows[index][1]))
+        table.rows, table.citations = (
+            [table.rows[index] for index in order],
+            [table.citations[index] for index in order],
+        )
+
+    fact.tables = [table]
+    fact.unit, fact.per = "authors", "commits"
+    fact.adds_up = False
     return fact
 
 

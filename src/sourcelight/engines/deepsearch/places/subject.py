@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import HYPHENATED_LANGUAGES, whole_name
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions
+from sourcelight.engines.deepsearch.question.events import read_bare_subject
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
@@ -289,6 +292,25 @@ def mark_hyphenated(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
         return inquiry
 
     return inquiry.with_words(_HYPHENATED.sub(lambda match: code(match[0]) if match[0] in names else match[0], text))
+
+
+def mark_plain_name(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
+    """Put the only word that a question for a person or a date is about into back quotes, if the code defines it."""
+    word = read_bare_subject(inquiry.words)
+    if not word:
+        return inquiry
+
+    work = Work(FactRequest("lookup"), inquiry, emit)
+    try:
+        is_defined = bool(find_definitions(work, word, "", [], [], unparsed=True))
+    except SourcelightError:
+        inquiry.context.cancellation.check()
+        return inquiry
+
+    if not is_defined:
+        return inquiry
+
+    return inquiry.with_words(re.sub(rf"(?<![\w`]){re.escape(word)}(?![\w`])", code(word), inquiry.words, count=1))
 
 
 def _is_name_of_code(work: Work, token: str) -> bool:

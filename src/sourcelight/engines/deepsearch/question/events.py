@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
@@ -15,7 +16,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_paths,
     terms_of,
 )
-from sourcelight.engines.deepsearch.question.request import QuestionPaths
+from sourcelight.engines.deepsearch.question.request import QuestionPaths, Term
 
 WHO = re.compile(
     r"^\W*(?:(?:list|show|name)\s+)?(?:who\b(?:\s+(?:and|or)\s+when\b)?|by whom\b|whose\b"
@@ -130,6 +131,45 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 """A word that a noun behind it makes a name: "the clamp function"."""
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}")
+_AROUND_SUBJECT = re.compile(
+    r"\b(?:was|were|did|do|does|has|have|had|is|are|been|be|get|got|the|a|an|originally|first|initially|last|ever|when|who"
+    r"|whom|by|and|commit|code|function|method|class|struct|type|trait|interface|macro|module|enum|constant|variable"
+    r"|field|parameter|option|exception|decorator|protocol|object|record|named|called)\b|[^\w]+",
+    re.IGNORECASE,
+)
+"""Words around the only name of a question for a person or a date."""
+
+
+def read_bare_subject(text: str) -> str:
+    """Return the only word that a question for a person or a date is about: "when was the class Command added".
+
+    It may be a word of prose: only a definition of the name tells. Empty for other questions, and for names that
+    are told by their form, such as ``add_command``.
+    """
+    asks = WHO.search(text) or WHEN.search(text)
+    if asks is None:
+        return ""
+
+    rest = (text[: asks.start()] + " " + text[asks.end() :]).rstrip(" .?!")
+    if re.search(r"[^\w\s,]", rest) is not None:
+        return ""
+
+    for pattern in (_ADDED, _REMOVED, _CHANGED):
+        if pattern.search(rest) is not None:
+            words = _AROUND_SUBJECT.sub(" ", pattern.sub(" ", rest)).split()
+            is_name = len(words) == 1 and _IDENTIFIER.fullmatch(words[0]) is not None
+            return words[0] if is_name else ""
+
+    return ""
+
+
+def is_word_of_event(word: str) -> bool:
+    """Return whether a word is a verb of a question for a person or a date, or a noun beside its name."""
+    patterns = (_ADDED, _REMOVED, _CHANGED, _RENAMED, _AROUND_SUBJECT)
+    return any(pattern.fullmatch(word) is not None for pattern in patterns)
 
 
 def read_commit(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
@@ -276,7 +316,7 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
             return None
         scope = take_paths(marked_text, paths, of_history=True)
     elif names is not None:
-        terms = terms_of(marked_text, names["terms"])
+        terms = tuple(_as_word(term) for term in terms_of(marked_text, names["terms"]))
         _take_subject(marked_text, names["terms"])
         scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked_text, paths, of_history=False)}
     else:
@@ -293,6 +333,11 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     marked_text.remove(r"\b(?:first|originally|initially)\b")
     is_last = marked_text.remove(_LAST) is not None
     return {"event": event, "is_last": is_last, **scope}
+
+
+def _as_word(term: Term) -> Term:
+    """Return a term that counts as a whole word if it is a name: a longer name has another history."""
+    return replace(term, is_word=True) if _IDENTIFIER.fullmatch(term.text) is not None else term
 
 
 def _to_value(marked_text: MarkedText) -> dict[str, Any] | None:

@@ -223,7 +223,7 @@ _GLUE = """
 a about all also am an and any anyone are as at be been being but by can could did do does doing each either
 ever every exist exists existing for from had has have having here how i if in into is list me
 my of on one or our overall please shall should so some such than that the then there this
-to together total totally up us was we were what whats when where which while who whole whom whose will with
+to total totally up us was we were what whats when where which while who whole whom whose will with
 within would you your show find give tell count number amount altogether currently now today different distinct
 unique various present available ones place places code codebase source entire across anywhere got current actually
 really just print name names enumerate s t there's that's what's who's where's when's i'm let's

@@ -38,7 +38,7 @@ _RECENT = re.compile(
     r"|twelve)\s+)?(day|week|month|year)s?\b",
     re.IGNORECASE,
 )
-_THIS = re.compile(r"\b(?:(?:in|during|since)\s+)?(this|last)\s+(week|month|year)\b", re.IGNORECASE)
+_THIS = re.compile(r"\b(?:(in|during|since|before|after)\s+)?(this|last)\s+(week|month|year)\b", re.IGNORECASE)
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "six": 6, "twelve": 12}
 _DAYS = {"day": 1, "week": 7}
 
@@ -90,7 +90,7 @@ def take_period(marked_text: MarkedText, now: datetime) -> Period:
     readers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Period]], ...] = (
         (_BETWEEN, lambda match: Period(_span(match[1], now)[0], _span(match[2], now)[1])),
         (_RECENT, lambda match: Period(_ago(match[1], match[2], now), None)),
-        (_THIS, lambda match: _this(match[1], match[2], now)),
+        (_THIS, lambda match: _relate(match[1], _this(match[2], match[3], now))),
         (_SINCE, lambda match: Period(_span(match[1], now)[0], None)),
         (_AFTER, lambda match: Period(_span(match[1], now)[1], None)),
         (_BEFORE, lambda match: Period(None, _span(match[1], now)[0])),
@@ -173,6 +173,19 @@ def _this(which: str, unit: str, now: datetime) -> Period:
 
     months = now.year * 12 + now.month - 1 - last
     return Period(*_months(months // 12, months % 12 + 1, 1))
+
+
+def _relate(preposition: str | None, span: Period) -> Period:
+    """Return the period that a preposition makes of a span: "since last year" is still going on."""
+    match (preposition or "in").lower():
+        case "since":
+            return Period(span.start, None)
+        case "before":
+            return Period(None, span.start)
+        case "after":
+            return Period(span.end, None)
+        case _:
+            return span
 
 
 def _instant(moment: datetime) -> str:

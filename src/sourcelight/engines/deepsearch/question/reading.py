@@ -55,12 +55,21 @@ _OF_PAST = re.compile(
 """Questions whose path may have been removed; only these open histories."""
 
 
+_UNTESTED = re.compile(
+    r"\b(?:class(?:es)?|functions?|methods?|modules?|structs?|traits?|packages?|commits?)(?:\s+(?:are|is)\s+there)?"
+    r"\s+(without\s+(?:(?:a|any|unit)\s+)*tests?)\b(?!\s+(?:files?|code|folders?))",
+    re.IGNORECASE,
+)
+"""Nouns of things that have no tests: that is not the same as things outside of tests."""
+
+
 def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest | None:
     """Read a question without its repository names; None if it asks for no such facts."""
     if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None or _OF_PURPOSE.fullmatch(text) is not None:
         return None
 
     marked_text = MarkedText.from_text(POLITE.sub("", text))
+    marked_text.mark(_UNTESTED, "U", lambda match: match[1], 1)
     if (of_commit := read_commit(marked_text, paths)) is not None:
         return FactRequest(**of_commit)
 

@@ -99,7 +99,7 @@ _ENDING = re.compile(r"(?<![\w/*.`])(?:\*\.|\.(?=\w+\s+(?:files?|scripts?|docume
 _EMAIL = re.compile(r"[\w.+\[\]-]+@[\w.-]+\.\w+")
 _NAME = re.compile(
     r"(?<![\w⟨./@-])(?:(?:[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~]\w*)+|[A-Za-z]*_\w*|\w+_\w*|@?[a-z]+[A-Z]\w*"
-    r"|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|[A-Z][A-Z0-9]{2,})(?:\(\))?|[A-Za-z]\w*\(\))(?![\w/-])"
+    r"|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z][A-Z0-9]+[a-z]\w*|[A-Z][A-Z0-9]{2,})(?:\(\))?|[A-Za-z]\w*\(\))(?![\w/-])"
 )
 MARKERS = frozenset({"TODO", "FIXME", "XXX", "HACK"})
 _PLAIN_CAPITALS = frozenset(

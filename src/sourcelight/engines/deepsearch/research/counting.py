@@ -18,12 +18,14 @@ from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import describe_missing_paths
+from sourcelight.engines.deepsearch.lookups.absence.spellings import state_meant_spelling
 from sourcelight.engines.deepsearch.lookups.recount import confirm_definitions
-from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.markdown import in_sentence, inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Paragraph
+from sourcelight.engines.deepsearch.research.questions import open_pronouns
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 SHOWN_ROWS = 25
@@ -33,6 +35,8 @@ _NEUTRAL = frozenset({
     "repo", "repository", "project", "originally", "exactly", "actually", "commit", "change", "date", "version",
 })  # fmt: skip
 """Words beside a name that narrow nothing: the feature `x`, by whom."""
+_LIMITS = frozenset(["not", "except", "without", "besides", "only", "never", "but", "and", "other", "before", "after"])
+"""Words that turn a question into another one, also if the subject of the commit happens to have them."""
 _HOW_OFTEN = re.compile(r"\W*how\s+(?:often|frequently)\s+(?:does|do|is|are|will|can)\b", re.IGNORECASE)
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
@@ -91,6 +95,9 @@ def count(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
         return FactsDraft(draft)
 
     request, fact = fact_request
+    if fact is not None and fact.subject.startswith("No commit") and len(request.terms) == 1:
+        fact.sentences += state_meant_spelling(Work(request, inquiry, emit))
+
     if fact is not None and confirm_definitions(Work(request, inquiry, emit), fact):
         lay_out(request, fact, inquiry, draft)
         return FactsDraft(draft, request, is_whole=True)
@@ -159,7 +166,9 @@ def _answer(
         ]
 
     missing = (
-        [] if fact.number is not None else [*_open_pronouns(inquiry, request), *_missing(unapplied, inquiry, fact)]
+        []
+        if fact.number is not None
+        else [*open_pronouns(inquiry, request), *_missing(unapplied, request, inquiry, fact)]
     )
     if missing:
         # A person and a date for a wider subject would be taken for the answer.
@@ -176,28 +185,21 @@ def _answer(
     return [f"{UNREAD}{in_sentence(sentence)}" if fact.notes else sentence]
 
 
-def in_sentence(text: str) -> str:
-    """Return a sentence as it follows a colon."""
-    return f"{text[:1].lower()}{text[1:]}" if re.match(r"(?:An?|The|No|There|Each|At)\b", text) else text
-
-
-def _open_pronouns(inquiry: ResearchRequest, request: FactRequest) -> list[str]:
-    """Return the pronouns of a follow-up without a subject of its own: they mean something of an earlier answer."""
-    if not inquiry.previous or request.terms or request.paths:
-        return []
-    return list(dict.fromkeys(word.lower() for word in _PRONOUN.findall(inquiry.question)))
-
-
-_PRONOUN = re.compile(r"\b(?:it|this|that|they|them|these|those)\b", re.IGNORECASE)
-
-
-def _missing(unapplied: Sequence[str], inquiry: ResearchRequest, fact: Fact) -> list[str]:
+def _missing(unapplied: Sequence[str], request: FactRequest, inquiry: ResearchRequest, fact: Fact) -> list[str]:
     """Return the words that narrow what is asked about: no "feature" beside a name, and no name of a repository."""
     names = {part.casefold() for pin in inquiry.pins for part in re.split(r"\W+", pin.repository)}
     # A word of the commit's subject was understood, as far as the commit goes.
     subjects = {stem(word) for item in fact.commits for word in re.findall(r"\w+", item.subject.casefold())}
-    words = [word for word in unapplied if word.casefold() not in _NEUTRAL | names]
-    return [word for word in words if not all(stem(part) in subjects for part in re.findall(r"\w+", word.casefold()))]
+    return [
+        word
+        for word in unapplied
+        if word.casefold() not in _NEUTRAL | names
+        and (
+            word not in request.ignored
+            or word.casefold() in _LIMITS
+            or not all(stem(part) in subjects for part in re.findall(r"\w+", word.casefold()))
+        )
+    ]
 
 
 def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:

@@ -20,11 +20,11 @@ from sourcelight.engines.deepsearch.evidence.model import (
 from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
-from sourcelight.engines.deepsearch.markdown import CITED, inline
+from sourcelight.engines.deepsearch.markdown import CITED, in_sentence, inline
 from sourcelight.engines.deepsearch.question import QuestionIntents
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import ResearchRequest
-from sourcelight.engines.deepsearch.research.counting import format_searched, in_sentence, scope_lines
+from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph, Part, Quote
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import stem

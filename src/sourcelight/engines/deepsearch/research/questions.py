@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, with_follow_up
-from sourcelight.engines.deepsearch.question.events import WHEN, WHO
+from sourcelight.engines.deepsearch.question.events import WHEN, WHO, is_word_of_event
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
@@ -93,20 +93,35 @@ def respell(question: RankQuery, spellings: Mapping[str, str]) -> RankQuery:
     )
 
 
+_PRONOUN = re.compile(r"\b(?:it|this|that|they|them|these|those)\b", re.IGNORECASE)
+
+
+def open_pronouns(inquiry: ResearchRequest, request: FactRequest) -> list[str]:
+    """Return the pronouns of a follow-up without a subject of its own: they mean something of an earlier answer."""
+    if not inquiry.previous or request.terms or request.paths:
+        return []
+    return list(dict.fromkeys(word.lower() for word in _PRONOUN.findall(inquiry.question)))
+
+
 def unread_words(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[str] | None:
     """Return the words that were not understood in a question for facts; None for another question."""
     if request is None:
         is_of_event = WHO.search(inquiry.question) or WHEN.search(inquiry.question)
-        return ignored_words(MarkedText.from_text(inquiry.question)) if is_of_event else None
+        return _without_verbs(ignored_words(MarkedText.from_text(inquiry.question))) if is_of_event else None
 
     if request.kind not in {"who", "when"} and not request.is_list:
         return None
 
-    words = list(request.ignored)
+    words = list(_without_verbs(request.ignored)) if request.kind in {"who", "when"} else list(request.ignored)
     if request.period.text:
         words.append(request.period.text)
 
     return tuple(dict.fromkeys(words))
+
+
+def _without_verbs(words: Sequence[str]) -> tuple[str, ...]:
+    """Leave out the verb of a question and the noun beside its name, which say nothing of what wasn't understood."""
+    return tuple(word for word in words if not is_word_of_event(word))
 
 
 def _cited_before(inquiry: ResearchRequest) -> Sequence[str]:

@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries
+from sourcelight.engines.deepsearch.facts.searches import find_rows, make_pattern, make_queries
 
 _MIN_CHARACTERS = 5
 """Shorter words have too many neighbors to mean one of them."""
@@ -49,6 +50,14 @@ def nearest_spelling(work: Work, word: str) -> str:
 
     # Of equally frequent ones, the answer must always name the same one.
     return max(counts, key=lambda spelling: (counts[spelling], spelling), default="")
+
+
+def state_meant_spelling(work: Work) -> list[str]:
+    """Say which spelling the files have of a name that no commit has; none if a file has it as it is spelled."""
+    text = work.request.terms[0].text
+    queries = make_queries(work, f"case:no type:file {make_pattern(work.request.terms)}")
+    nearest = "" if find_rows(work, queries).lines else nearest_spelling(work, text)
+    return [f"No searched file has {code(text)}. The nearest spelling there is {code(nearest)}."] if nearest else []
 
 
 def make_edit_pattern(word: str) -> str:

@@ -259,7 +259,8 @@ def _match(question: ValueQuestion, binding: Binding, target: Target, path: str,
     """Return a binding whose name may be meant: it is written in the question, or has no other words."""
     bare = binding.name.lstrip("@$")
     if any(is_written(name, bare) for name in question.names):
-        return BindingMatch(binding, target, path, line, frozenset(question.words), is_named=True)
+        words = frozenset(question.words) - question.conditions
+        return BindingMatch(binding, target, path, line, words, is_named=True)
 
     # Names such as `__hash__` belong to the language, and their words to no question.
     if re.fullmatch(r"__\w+__", bare) is not None or (question.nouns and not is_measure(binding.value)):

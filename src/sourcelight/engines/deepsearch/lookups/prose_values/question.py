@@ -21,6 +21,12 @@ _OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """Words of questions for callers, types, history, builds and packages, unless they ask for a default."""
+_OF_ANOTHER_TIME = re.compile(
+    r"\b(?:in|before|after|since|until|during|by)\s+(?:(?:19|20)\d\d|v?\d+\.\d[\w.]*)\b(?![\w-])|\bused?\s+to\s+be\b"
+    r"|\b(?:before|previously|formerly|originally|ever|earlier|once|any\s?more|no\s+longer|next|not)\W*$",
+    re.IGNORECASE,
+)
+"""Conditions that the searched commit doesn't have: what a value was, or what it is not."""
 # Questions that no value of a single line answers.
 _SKIPPED = re.compile(
     r"\W*(?:why|who|whose|when|explain|describe|show|give|list|find|tell|how\s+(?:does|do|did|can|could|is|are|should"
@@ -144,6 +150,8 @@ class ValueQuestion:
         The words of the value itself: its name has at least one of them, if there are any.
     names
         Names of code in the question, as they are written.
+    conditions
+        Words that say where or when a named value is meant: "on Windows", "in release builds".
     nouns
         Further words that a name may have, by what is measured: of "how long", such as ``timeout``.
     is_default
@@ -158,6 +166,7 @@ class ValueQuestion:
     mentioned: frozenset[str]
     head: frozenset[str]
     names: tuple[str, ...]
+    conditions: frozenset[str]
     nouns: frozenset[str]
     is_default: bool
     bound: str
@@ -174,7 +183,7 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
         Names of the searched repositories, whose words tell no value apart.
     """
     text = re.sub(r"\b(\w+)n't\b", r"\1 not", " ".join(text.replace("\u2019", "'").split()))
-    if len(text) > MAX_CHARACTERS or _SKIPPED.match(text) or _IN_DATA.search(text) or _ASKED.match(text) is None:
+    if len(text) > MAX_CHARACTERS or not _asks_for_value(text):
         return None
 
     is_default = _DEFAULT.search(text) is not None
@@ -214,6 +223,7 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
 
     further += re.findall(r"(?<![\w.])\w*?(\d)\b", text)
     mentioned = frozenset(word for word in plain_words if word in repository_words)
+    end = max((text.rfind(name) + len(name) for name in names), default=len(text))
     return ValueQuestion(
         words,
         tuple(dict.fromkeys(further)),
@@ -221,10 +231,16 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
         mentioned,
         head,
         names,
+        frozenset(_split(text[end:])[1]),
         nouns,
         is_default,
         bound,
     )
+
+
+def _asks_for_value(text: str) -> bool:
+    """Return whether a question may ask for a value of the code as it is now."""
+    return _ASKED.match(text) is not None and not (_SKIPPED.match(text) or _OF_ANOTHER_TIME.search(text))
 
 
 def _split(text: str) -> tuple[tuple[str, ...], list[str]]:

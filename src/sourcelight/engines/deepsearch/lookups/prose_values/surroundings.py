@@ -146,7 +146,7 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
         missing = [word for word in missing if word not in _MEASURE_NOUNS]
 
     comments = _comments_about(lines, item) if missing else ""
-    item.is_whole = item.is_named or all(has_word(comments, word) for word in missing)
+    item.is_whole = all(has_word(comments, word) for word in missing)
     return True
 
 

@@ -115,7 +115,7 @@ _LISTED = (
     ),
     # "Does it depend on tokio?", "does the api package require lodash"
     make_pattern(
-        rf"(?:does|do|did)\s+(?:(?!depend\b|require\b|list\b|rely\b|declare\b){SUBJECT}\s+)?"
+        rf"(?:does|do)\s+(?:(?!depend\b|require\b|list\b|rely\b|declare\b){SUBJECT}\s+)?"
         rf"(?:(?:directly|still|actually|really|also|currently)\s+)*(?:depend\s+(?:up)?on|require|list|rely\s+on|declare)\s+"
         rf"(?:(?:an?|the|on)\s+)*(?P<name>{PACKAGE})(?:\s+{NOUN})?{_CONDITION}"
     ),
@@ -127,7 +127,7 @@ _LISTED = (
 _USED = (
     # "Does it use the rand crate?": the code may use what no manifest lists, such as a module of the language.
     make_pattern(
-        rf"(?:does|do|did)\s+(?:{SUBJECT}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
+        rf"(?:does|do)\s+(?:{SUBJECT}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
         rf"(?:use|need|pull\s+in|build\s+on|work\s+with)\s+(?:(?:an?|the|any)\s+)?(?P<name>{PACKAGE})"
         rf"(?:\s+{NOUN})?{_CONDITION}"
     ),

@@ -142,11 +142,17 @@ _LOCATED = _patterns(
 )
 # "What calls parse_url?", "Where is parse_url called from?".
 _WITHIN = r"(?: (?:in|inside|within) (?:the )?(?P<owner>`[^`\n]+`|[\w./:-]+(?: [a-z][\w-]*){0,2}))?"
+_CALLER = (
+    r"(?:(?:functions?|methods?|procedures?|routines?|code|files?|class(?:es)?|modules?|lines?|places?|parts?|things?"
+    r"|types?|structs?|objects?|components?|callers?|predicates?|macros?|packages?|namespaces?|traits?|scripts?)"
+    r"(?: of (?:the )?code)?)"
+)
+"""Nouns for anything that calls: "which tests call it" leaves callers out."""
 _CALLERS = _patterns(
-    rf"(?:what|who|(?:which|what) (?:other )?[a-z]+) (?:calls?|invokes?) {_SUBJECT}{_WITHIN}",
+    rf"(?:what|who|(?:which|what) (?:other )?{_CALLER}) (?:calls?|invokes?) {_SUBJECT}{_WITHIN}",
     rf"(?:from )?where (?:is|are|does|do) (?:it |we |they )?{_SUBJECT} (?:get )?(?:called|invoked)(?: from)?{_WITHIN}",
     rf"where (?:do|does) (?:we|it|they|the code) (?:call|invoke) {_SUBJECT}{_WITHIN}",
-    rf"(?:by )?(?:what|who|which [a-z]+) (?:is|are) {_SUBJECT} (?:called|invoked)(?: (?:by|from))?{_WITHIN}",
+    rf"(?:by )?(?:what|who|which {_CALLER}) (?:is|are) {_SUBJECT} (?:called|invoked)(?: (?:by|from))?{_WITHIN}",
     rf"(?:what|who) are the callers of {_SUBJECT}",
 )
 # "What is the value of MAX_RETRIES?". The last form, "What is X?", is tried after all others.
@@ -251,7 +257,7 @@ _MEMBERS = _patterns(
         "(?: (?:have|has|define|declare|contain|list|include|take|be))?"
     ),
 )
-_TEST_VERB = r"(?:test|cover|exercise|check|use)s?"
+_TEST_VERB = r"(?:test|cover|exercise|check|use|call|invoke)s?"
 # "Which tests cover parse_url?", "Is parse_url tested?".
 _TESTS = _patterns(
     rf"(?:which|what) (?:unit )?(?:tests?|test files?) {_TEST_VERB} {_SUBJECT}",
