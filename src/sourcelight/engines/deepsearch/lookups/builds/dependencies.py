@@ -117,7 +117,8 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     first = _statement(work, texts, selected[0], matches_of_all, queries, notes)
     text = first.text
     if question.group and not of_group:
-        text += f", but not as a {_GROUP_NAMES.get(question.group, question.group)} dependency"
+        noun = _GROUP_NAMES.get(question.group, question.group)
+        text += f", but not as {'an' if noun[0] in 'aeiou' else 'a'} {noun} dependency"
     elif _may_say_yes(work, question, selected[0], manifests_of_all):
         text = f"Yes: {text}"
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.engines.deepsearch.lookups.manifests.line_formats import LINE_READERS
+from sourcelight.engines.deepsearch.lookups.manifests.nested_formats import NESTED_READERS
 from sourcelight.engines.deepsearch.lookups.manifests.partial_formats import (
     BY_NAME,
     PARTIAL_READERS,
@@ -336,6 +337,7 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     (r"^pom\.xml$", _pom),
     (r"^build\.gradle(?:\.kts)?$", _gradle),
     *LINE_READERS,
+    *NESTED_READERS,
     *PARTIAL_READERS,
 )
 PARTLY_READ = (

@@ -1,4 +1,4 @@
-"""Read manifests of charts, CMake, Conan, vcpkg, Meson, CocoaPods, Clojure, Julia, OCaml, Erlang and others.
+"""Read manifests of charts, CMake, Conan, vcpkg, Meson, Julia, Crystal, erlang.mk, Terraform and others.
 
 All are read line by line. Most are programs or have further forms, so that what is not read may list more.
 """
@@ -148,18 +148,7 @@ def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
         yield replace(requirement, group=f"{requirement.group}, inside {branch}" if branch else requirement.group)
 
 
-_REBAR = re.compile(
-    r"\{\s*(?P<name>[a-z]\w*)\s*,\s*(?:\"(?P<range>[~>=<]*\s*\d[^\"]*)\"|(?:\"[^\"]*\"\s*,\s*)?\{\s*(?:git|hg)\s*,\s*"
-    r"\"[^\"]*\"(?:\s*,\s*(?:\{\s*(?:tag|branch|ref)\s*,\s*)?\"(?P<tag>[^\"]*)\")?)"
-)
 _ERLANG_MK = re.compile(r"dep_(?P<name>[a-z]\w*)\s*[?:]?=\s*(?:hex|(?:git|hg)\s+\S+)\s+(?P<version>\S+)")
-
-
-def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Yield the packages of rebar3: with a range, or the tag, branch or commit of a repository."""
-    for number, line in enumerate(lines, 1):
-        for match in _REBAR.finditer(line[:_MAX_LINE].partition("%")[0]):
-            yield Requirement(match["name"], match["range"] or match["tag"] or "", "", number)
 
 
 def _erlang_mk(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -275,59 +264,18 @@ PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirem
             "#",
         ),
     ),
-    (r"\.podspec$", _by_pattern(rf"\.dependency\s*\(?\s*[\"'](?P<name>[\w+./-]+)[\"']{_VERSION_CALL}", "#")),
-    (r"^Podfile$", _by_pattern(rf"^\s*pod\s+[\"'](?P<name>[\w+./-]+)[\"']{_VERSION_CALL}", "#")),
     (
         r"^Cartfile$",
         _by_pattern(r"^(?:github|git)\s+\"(?P<name>[^\"]+?)(?:\.git)?\"\s*(?P<version>[^#]*)", "#"),
     ),
-    (
-        r"^project\.clj$",
-        _by_pattern(r"\[(?P<name>[A-Za-z][\w./-]*)\s+\"(?P<version>\d[^\"]*)\"", ";"),
-    ),
-    (
-        r"^deps\.edn$",
-        _by_pattern(r"(?P<name>[A-Za-z][\w./-]*)\s*\{:(?:mvn/version\s+\"(?P<version>[^\"]+)\"|git/)", ";"),
-    ),
-    (
-        r"^rebar\.config$",
-        _rebar,
-    ),
     (r"^Makefile$", _erlang_mk),
-    (
-        r"\.opam$",
-        _by_pattern(r"^\s*(?:depends:\s*\[\s*)?\"(?P<name>[a-z][\w-]*)\"\s*(?:\{(?P<version>[^}]*)\})?\s*\]?\s*$", "#"),
-    ),
-    (
-        r"^dune-project$",
-        _by_pattern(r"^\s*(?:\(depends\s+)?\((?P<name>[a-z][\w-]*)\s+\((?P<version>(?:[<>=]+|and|:with)[^)]*)\)", ";"),
-    ),
-    (
-        r"\.nimble$",
-        _by_pattern(r"(?:requires\s*\(?\s*|,\s*)\"(?P<name>[A-Za-z][\w./:-]*)\s*(?P<version>[^\"]*)\"", "#"),
-    ),
     (
         r"^packages\.config$",
         _by_pattern(r"<package\s+id=\"(?P<name>[^\"]+)\"\s+version=\"(?P<version>[^\"]+)", "<!--"),
     ),
-    (r"^paket\.dependencies$", _by_pattern(r"^\s*nuget\s+(?P<name>[\w.-]+)\s*(?P<version>[^#]*)", "#")),
-    (
-        r"^MODULE\.bazel$",
-        _by_pattern(
-            r"\bbazel_dep\(\s*name\s*=\s*\"(?P<name>[\w.-]+)\"\s*,\s*version\s*=\s*\"(?P<version>[^\"]*)\"", "#"
-        ),
-    ),
     (
         r"^deno\.jsonc?$|^jsr\.json$",
         _by_pattern(r"\"(?:npm|jsr):(?P<name>@?[\w./-]+?)@(?P<version>[^\"/]+)", "//"),
-    ),
-    (
-        r"^package\.yaml$",
-        _by_pattern(r"^\s*-\s+(?P<name>[a-z][\w-]*)(?:\s+(?P<version>[<>=^&|\d][^#]*))?\s*$", "#"),
-    ),
-    (
-        r"^Makefile\.PL$",
-        _by_pattern(r"^\s*[\"']?(?P<name>[A-Z][\w:]+)[\"']?\s*=>\s*[\"']?(?P<version>\d[\w.]*)[\"']?", "#"),
     ),
     (
         r"^environment\.ya?ml$",

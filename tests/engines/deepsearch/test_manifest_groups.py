@@ -1,0 +1,138 @@
+"""The list that a package is in: what only tests, plugins or one profile need is no dependency at run time."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.manifests.nested_formats import NESTED_READERS
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+from sourcelight.testing import RepositoryBuilder
+
+pytestmark = pytest.mark.timeout(90)
+
+LEININGEN = """(defproject boat "1.0"
+  :description "A \\"boat\\" [fake/inside \\"1.0\\"]"
+  ; [old/commented "1.0"]
+  :dependencies [[sail "2.1.0"]
+                 #_[anchor "9.9"]
+                 [oar/blade "0.3" :exclusions [wood]]]
+  :plugins [[lein-paint "0.10.8"]]
+  :profiles {:dev {:dependencies [[clj-time "0.15.2"]]}
+             :1.9 {:dependencies [[org.clojure/clojure "1.9.0"]]}})
+"""
+DEPS = """{:deps {sail/sail {:mvn/version "2.1.0"}
+        oar/oar {:git/tag "v3" :git/sha "abc"}}
+ :aliases {:test {:extra-deps {kaocha/kaocha {:mvn/version "1.8"}}}}}
+"""
+REBAR = """%% {gone, "1.0"}
+{deps, [{cowboy, "2.9.0"}, {gun, {git, "https://x/gun.git", {tag, "2.0"}}}]}.
+{project_plugins, [{rebar3_hex, "7.0"}]}.
+{profiles, [{test, [{deps, [{proper, "1.4.0"}]}]}]}.
+"""
+OPAM = (
+    'depends: [\n  "dune" {>= "3.0"}\n  "alcotest" {with-test & >= "1.0"}\n  "odoc" {with-doc}\n  "menhir" {build}\n]\n'
+)
+DUNE = "(depends\n (fmt (>= 0.8))\n (alcotest :with-test)\n (qcheck (and :with-test (>= 0.18))))\n"
+HPACK = """dependencies:
+  - base >= 4.7 && < 5
+library:
+  source-dirs: src
+  dependencies:
+    - text
+tests:
+  spec:
+    main: Spec.hs
+    dependencies:
+      - hspec
+"""
+PERL = "WriteMakefile(\n  PREREQ_PM => {\n    'Moo' => 2.0,\n  },\n  TEST_REQUIRES => { 'Test::More' => 0.98 },\n);\n"
+PAKET = "source https://example.org\nnuget Hull ~> 1.0\n\ngroup Test\n  nuget Keel 3.2\n"
+BAZEL = (
+    'bazel_dep(name = "rules_cc", version = "0.1")\nbazel_dep(\n    name = "catch2",\n    dev_dependency = True,\n)\n'
+)
+NIMBLE = """requires "nim >= 1.6", "chronos"
+when defined(windows):
+  requires "winim >= 3"
+taskRequires "test", "unittest2"
+"""
+PODS = "target 'App' do\n  pod 'Moya', '~> 15'\n  target 'AppTests' do\n    pod 'Quick'\n  end\nend\n"
+SPEC = """Pod::Spec.new do |s|
+  s.dependency 'Alamofire'
+  s.test_spec 'Tests' do |t|
+    t.dependency 'Nimble'
+  end
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        (
+            "project.clj",
+            LEININGEN,
+            {
+                "sail": "",
+                "oar/blade": "",
+                "lein-paint": "build plugin",
+                "clj-time": "profile dev",
+                "org.clojure/clojure": "profile 1.9",
+            },
+        ),
+        ("deps.edn", DEPS, {"sail/sail": "", "oar/oar": "", "kaocha/kaocha": "alias test"}),
+        ("rebar.config", REBAR, {"cowboy": "", "gun": "", "rebar3_hex": "build plugin", "proper": "profile test"}),
+        ("boat.opam", OPAM, {"dune": "", "alcotest": "test", "odoc": "doc", "menhir": "build"}),
+        ("dune-project", DUNE, {"fmt": "", "alcotest": "test", "qcheck": "test"}),
+        ("package.yaml", HPACK, {"base": "", "text": "", "hspec": "tests"}),
+        ("Makefile.PL", PERL, {"Moo": "", "Test::More": "test_requires"}),
+        ("paket.dependencies", PAKET, {"Hull": "", "Keel": "group Test"}),
+        ("MODULE.bazel", BAZEL, {"rules_cc": "", "catch2": "dev"}),
+        ("boat.nimble", NIMBLE, {"nim": "", "chronos": "", "winim": "when defined(windows)", "unittest2": "task test"}),
+        ("Podfile", PODS, {"Moya": "", "Quick": "AppTests"}),
+        ("Boat.podspec", SPEC, {"Alamofire": "", "Nimble": "test_spec"}),
+    ],
+)
+def test_each_entry_has_the_list_around_it(path: str, text: str, expected: dict[str, str]) -> None:
+    requirements = read(path, text)
+    assert {item.name: item.group for item in requirements} == expected
+    lines = text.split("\n")
+    assert all(item.name.rpartition("/")[2] in lines[item.line - 1] or path == "MODULE.bazel" for item in requirements)
+
+
+def read(path: str, text: str) -> list[Requirement]:
+    reader = next(reader for pattern, reader in NESTED_READERS if re.search(pattern, path) is not None)
+    return list(reader(text.split("\n")))
+
+
+def test_a_package_of_a_profile_is_none_of_run_time(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "boat")
+    repo.commit({"project.clj": LEININGEN, "src/boat.clj": "(ns boat)\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+
+    def answer(question: str) -> str:
+        return research(engine, question).text.split("\n\n")[0]
+
+    assert answer("Is sail a runtime dependency?").startswith("Yes: `project.clj` lists `sail` `2.1.0`")
+    assert "(profile dev), but not as a runtime dependency" in answer("Is clj-time a runtime dependency?")
+    assert answer("Is clj-time a dev dependency?").startswith(
+        "Yes: `project.clj` lists `clj-time` `0.15.2` (profile dev)"
+    )
+    assert not answer("Does it depend on lein-paint?").startswith("Yes")
+    assert "but not as an optional dependency" in answer("Is sail an optional dependency?")
+
+
+@pytest.mark.parametrize("path", ["project.clj", "deps.edn", "rebar.config", "MODULE.bazel", "a.nimble", "Podfile"])
+@pytest.mark.parametrize(
+    "part", ['[a "1', "{a,", "(:a ", '"', '\\"', 'a{:mvn/version "', "[" * 400, "a" * 400 + "\n" * 400, "bazel_dep("]
+)
+def test_hostile_manifests_are_read_in_linear_time(path: str, part: str) -> None:
+    text = part * (200_000 // len(part))
+    start = time.process_time()
+    read(path, text)
+    assert time.process_time() - start < 5
