@@ -110,6 +110,23 @@ FILES: dict[str | bytes, str | bytes | None] = {
         '    public string Motto = "##";\n}\n'
     ),
     "src/paint.ml": '(* hull - [hullColor] (default ["white"]). *)\nlet hullColor = "black"\n',
+    "src/sails.d.ts": (
+        "export interface Sails {\n\t/**\n\tThe shade of the sail.\n\n\tSet it to a name.\n\n\t@default 'ochre'\n\t*/\n"
+        "\treadonly shade?: string;\n\n\t/** Whether it is wide. */\n\treadonly width?: number;\n}\n"
+    ),
+    "src/Rings.php": (
+        "<?php\nclass SmallRing\n{\n    public const DEFAULT_COPIES = 128;\n"
+        "    public function add($node, $heft = 1) {}\n}\n"
+        "class LargeRing\n{\n    public const DEFAULT_COPIES = 160;\n    public function put($text, $heft = 5) {}\n}\n"
+    ),
+    "src/Depths.java": (
+        "class Depths {\n    public static final int DEFAULT_MAX_FATHOMS = 512;\n}\n\n"
+        "class SeaDepths {\n    public static final int DEFAULT_MAX_FATHOMS = Depths.DEFAULT_MAX_FATHOMS;\n}\n"
+    ),
+    "src/age.rs": 'fn maxage() -> f64 {\n    env::var_os("BOAT_MAXAGE").map_or(Ok(10_000.0), |age| age)\n}\n',
+    "src/IgnoreFogAttribute.cs": (
+        "class IgnoreFogAttribute\n{\n    public IgnoreFogAttribute(bool ignoreFog = true)\n    {\n    }\n}\n"
+    ),
     "src/net.py": "def load_cargo(path, skip_empty_crates=True):\n    return path\n",
 }  # fmt: skip
 
@@ -162,6 +179,14 @@ def first_sentence(engine: LocalEngine, question: str) -> str:
         ("How many loops are allowed at most by default when knots are loose?", "is `100`"),
         ("What's the default ropeWidth of KnotSettings?", "is `8`"),
         ("What is the default remark character?", "`Remark` is set to `'#'`"),
+        (
+            "What shade does the sail have by default?",
+            "The documentation says that the default of `shade` is `'ochre'`",
+        ),
+        ("What is DEFAULT_COPIES of LargeRing?", "`DEFAULT_COPIES` is set to `160`"),
+        ("What's the default maximum of fathoms?", "`DEFAULT_MAX_FATHOMS` is set to `512`"),
+        ("What does BOAT_MAXAGE default to?", "The default of `BOAT_MAXAGE` is `10_000.0`"),
+        ("What's the default heft of the small ring?", "is `1`"),
         ("what happens if fetch_limit isn't set", "`True`"),
     ],
 )
@@ -191,6 +216,9 @@ def test_true_is_no_number_and_no_thing(engine: LocalEngine, question: str) -> N
         "How long does anchor wait by default?",  # a timeout and a delay
         "Does Store.query fetch all old rows by default?",  # a condition that the parameter lacks
         "Is spliced on by default?",  # a link behind the word
+        "What's the default heft of a castle?",  # no function has to do with castles
+        "Is fog ignored by default?",  # an annotation says nothing of code without it
+        "What is the default width of the sail?",  # the comment above it is of another member
         "What is the default motto character?",  # two characters
         "What colour does the hull of boats have by default?",  # code and its documentation differ
         "How many loops are allowed at most by default when knots are wet?",

@@ -67,7 +67,7 @@ CLAIMS: Sequence[Claim] = (
         "the location of its definition",
         (
             "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults.follow_constant",
-            "defaults.find_setting", "defaults._default_constants",
+            "setting_defaults.find_setting", "setting_defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value",
             "uses.find_configured", "settings.find_key",
@@ -79,7 +79,7 @@ CLAIMS: Sequence[Claim] = (
         "The cited signature, call or fallback has it. If the question names no function, the sentence is about the "
         "parameter of that name in the functions that the sentence names.",
         "the lines that set the name",
-        ("defaults.find_parameter_default", "defaults.find_any_default", "options.find_option"),
+        ("defaults.find_parameter_default", "setting_defaults.find_any_default", "options.find_option"),
     ),
     Claim(
         (

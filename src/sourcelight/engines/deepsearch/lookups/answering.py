@@ -31,9 +31,7 @@ from sourcelight.engines.deepsearch.lookups.comparison import (
     find_purpose,
 )
 from sourcelight.engines.deepsearch.lookups.defaults import (
-    find_any_default,
     find_parameter_default,
-    find_setting,
     find_value,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind
@@ -54,6 +52,7 @@ from sourcelight.engines.deepsearch.lookups.members import find_members
 from sourcelight.engines.deepsearch.lookups.named_files import find_defining_line, find_file_imports, find_line_author
 from sourcelight.engines.deepsearch.lookups.project.answering import find_project, project_topic
 from sourcelight.engines.deepsearch.lookups.prose_values.answer import find_prose_value
+from sourcelight.engines.deepsearch.lookups.setting_defaults import find_any_default, find_setting
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
@@ -154,7 +153,7 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
             return finding
         if owners:
             return find_lacking_parameter(work, owners, lookup.name, queries, notes)
-        return find_any_default(work, lookup.name, queries, notes)
+        return find_any_default(work, lookup.name, queries, notes, scope=lookup.owner)
 
     setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
         work, lookup.name, "", queries, notes

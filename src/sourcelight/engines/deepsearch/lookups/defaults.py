@@ -6,12 +6,10 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup import code
-from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.definitions.declarations import find_declarations, is_declared_elsewhere
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     SPACE,
@@ -22,10 +20,8 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     head_at,
     shown_value,
 )
-from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, find_definitions, with_overloads
-from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.source.fallbacks import replaces_absent
-from sourcelight.engines.deepsearch.source.functions import swift_head
 from sourcelight.engines.deepsearch.source.values import (
     attribute_value,
     haskell_value,
@@ -34,16 +30,11 @@ from sourcelight.engines.deepsearch.source.values import (
     parameters_of,
     value_of,
 )
-from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
-_FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "default"})
-
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _LANGUAGE_WORD = re.compile(r"(?i:true|false|none|nil|null|nullptr|undefined|self|this|default|auto|infinity|nan)")
-_MAX_ROWS = 200
-_HEAD_LINES, _BODY_LINES = 40, 60
-"""Lines above a parameter in which the head of its function begins."""
+_BODY_LINES = 60
+"""Lines of a function without a grammar that may replace what its caller leaves out."""
 
 
 def find_value(
@@ -268,76 +259,6 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
     finding.quotes.append(constant.evidence[0])
 
 
-def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
-    """Return the default that a program gives to a setting: by a constant of that name, or where it is registered."""
-    texts = FileTexts(work.context)
-    # Options are written as `--name`, symbols of Ruby as `:name`.
-    name = name.lstrip("-:")
-    constants = [] if owner else _default_constants(work, texts, name, queries, notes)
-    registered = find_registrations(work, texts, name, queries, notes)
-    if owner:
-        registered = [
-            candidate for candidate in registered if owner.lower() in re.split(r"[/.]", candidate.path.lower())
-        ]
-
-    # A constant that is named as the default is stronger evidence than a registration.
-    candidates = _lowest(constants) or _lowest(registered)
-    if not candidates:
-        return None
-
-    finding = state_values(work, candidates, candidates[0].subject, "value", queries, notes, verb=candidates[0].verb)
-    if constants:
-        finding.details += [
-            _detail_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_DETAILS]
-        ]
-
-    follow_constant(work, candidates, finding, notes)
-    return finding
-
-
-def _lowest(candidates: Sequence[ValueCandidate]) -> list[ValueCandidate]:
-    lowest = min((candidate.rank for candidate in candidates), default=0)
-    return [candidate for candidate in candidates if candidate.rank == lowest]
-
-
-def _default_constants(
-    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[ValueCandidate]:
-    """Find constants named as the default of a setting, such as ``DEFAULT_TIMEOUT``."""
-    words = [part.lower() for part in parts_of(name)]
-    if not words:
-        return []
-
-    searches = make_queries(work, f"case:no type:symbol /{escape_regexp(words[0])}/")
-    queries += searches
-    candidates: list[ValueCandidate] = []
-    for row in run_searches(work, searches, notes):
-        parts = [part.lower() for part in parts_of(row["symbol"] or "")]
-        if "default" not in parts or [part for part in parts if part not in _FILLERS] != words:
-            continue
-
-        target = work.inquiry.pins.of(row["repository"])
-        if target is None:
-            continue
-
-        definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
-        if (
-            target is None
-            or definition is None
-            or definition.kind not in {"constant", "variable", "field", "enummember"}
-        ):
-            continue
-
-        candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
-        if candidate is not None:
-            candidate.subject = code(definition.name)
-            candidates.append(candidate)
-
-    # Constants of several names are defaults of several things: to choose one would be a guess.
-    names = {candidate.subject for candidate in candidates}
-    return candidates if len(names) == 1 else []
-
-
 def state_values(
     work: Work,
     candidates: Sequence[ValueCandidate],
@@ -348,6 +269,9 @@ def state_values(
     verb: str = "is",
 ) -> Finding:
     """Write one value with its location, or up to three if the definitions differ."""
+    # A class that repeats a constant of another one, as in `LIMIT = Pool.LIMIT`, has no other value.
+    origins = [item for item in candidates if code(re.split(r"\.|::|->", item.value)[-1]) not in subject]
+    candidates = origins or candidates
     lowest = min(candidate.rank for candidate in candidates)
     best = [candidate for candidate in candidates if candidate.rank == lowest]
     by_value: dict[str, ValueCandidate] = {}
@@ -379,11 +303,12 @@ def state_values(
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
     finding.quotes = _quotes(work, best[0])
     remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_DETAILS]
-    finding.details = [_detail_of(candidate, names_repository=names_repository) for candidate in remaining]
+    finding.details = [detail_of(candidate, names_repository=names_repository) for candidate in remaining]
     return finding
 
 
-def _detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
+def detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
+    """State one more value with its location, for the lines below a headline."""
     location_text = describe_location(candidate, names_repository=names_repository)
     return Statement(f"{code(shown_value(candidate.value))} in {location_text}", (candidate.evidence[0],))
 
@@ -401,43 +326,3 @@ def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
         ]
 
     return list(candidate.evidence)
-
-
-def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]) -> Finding | None:
-    """Return the default of a parameter by the heads of all functions that give it one, if they agree on up to three.
-
-    Tests and examples don't count.
-    """
-    if not name.isidentifier():
-        return None
-
-    texts = FileTexts(work.context)
-    searches = make_queries(work, rf"case:yes type:file /\b{escape_regexp(name)}\s*(:[^=\n]*)?=/")
-    queries += searches
-    candidates: dict[tuple[str, str, int], ValueCandidate] = {}
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
-    for row in [row for row in rows if rank_of(row["path"]) == 0][:_MAX_ROWS]:
-        target = work.inquiry.pins.of(row["repository"])
-        definitions = None if target is None else texts.definitions(target, row["path"])
-        if target is not None and row["path"].endswith(".swift"):
-            head = swift_head(texts.lines(target, row["path"]), row["line_number"])
-            candidate = None if head is None else default_at(texts, DefinitionLocation(target, row["path"], head), name)
-            if head is not None and candidate is not None and candidate.value:
-                candidates[row["repository"], row["path"], head.line] = candidate
-
-        for definition in definitions.definitions() if definitions is not None else ():
-            is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
-            if definition.kind not in _FUNCTIONS or not is_near or row["line_number"] > definition.end_line:
-                continue
-            if target is None or (row["repository"], row["path"], definition.line) in candidates:
-                continue
-            candidate = default_at(texts, DefinitionLocation(target, row["path"], definition), name)
-            if candidate is not None and candidate.value:
-                candidates[row["repository"], row["path"], definition.line] = candidate
-
-    if not candidates or len({candidate.value for candidate in candidates.values()}) > MAX_NAMED:
-        return None
-
-    # Of functions that have such a parameter: that of a setting or of another program may be something else.
-    subject = f"The default of the parameter {code(name)}"
-    return state_values(work, list(candidates.values()), subject, "value", queries, notes)

@@ -39,7 +39,7 @@ _FETCHED = re.compile(
 _OPTIONAL = re.compile(
     rf"\bdefaultArg\s+(?P<argument>{_NAME})\s+(?P<value>{_LITERAL})"
     rf"|(?:(?<![\w$])(?P<name>{_NAME})|[\"'](?P<key>[A-Za-z_][\w.-]{{0,60}})[\"']\))"
-    rf"\.(?:unwrap_or|getOrElse|orElse)\(\s*(?P<other>{_LITERAL})\s*\)"
+    rf"\.(?:unwrap_or|getOrElse|orElse|map_or)\(\s*(?:(?:Ok|Some)\(\s*)?(?P<other>{_LITERAL})\s*[),]"
     rf"|\b(?:fromMaybe|Maybe\.withDefault)\s+(?P<first>{_LITERAL})\s+\(?(?P<maybe>{_NAME})\b"
 )
 """A value for an absent optional one, in F#, Rust, Scala, Java, Haskell and Elm."""

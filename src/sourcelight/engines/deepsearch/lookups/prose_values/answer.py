@@ -106,7 +106,12 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
         value = documented[0].value if documented else ""
         may_answer = _is_of_asked_kind(question, value, work.inquiry.question, is_named=bool(question.names))
         # A document may be older than the code.
-        is_outdated = any(contradicts(value, item.binding.value) for item in matches if item.is_prepared)
+        subject = documented[0].subject if documented else ""
+        is_outdated = any(
+            contradicts(value, item.binding.value)
+            for item in matches
+            if item.is_prepared and code(item.binding.name.lstrip("@$")) in subject
+        )
         if documented and not is_null(value) and may_answer and not is_outdated:
             return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
@@ -243,8 +248,9 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
 
     any_word = f"(?:{'|'.join(dict.fromkeys(words))})"
     binding = r"[\"'\])}]{0,3}(?:\s*[=:|?<,(\[{-]|\s+[\"'\w@(\[{?|:=*])"
-    # The first line of an option that the calls below describe ends with its name.
-    pattern = rf"{any_word}[\w.-]*(?:{binding}|[\"']\)\s*$|\.(?:unwrap_or|getOrElse|orElse)\()"
+    # The first line of an option that the calls below describe ends with its name; a method may replace what is absent.
+    replaced = r"[\"'\])}]{0,3}\.(?:unwrap_or|getOrElse|orElse|map_or)\("
+    pattern = rf"{any_word}[\w.-]*(?:{binding}|[\"']\)\s*$|{replaced})"
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]

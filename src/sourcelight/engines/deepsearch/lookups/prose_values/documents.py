@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCan
 from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, words_in_name
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 
-_MAX_ROWS, _MAX_LINE, _ITEM_LINES = 8_000, 400, 8
+_MAX_ROWS, _MAX_LINE, _ITEM_LINES, _BLOCK_LINES = 8_000, 400, 8, 30
 _VALUE = (
     r"(?:`{1,2}(?P<ticked>[^`\n]{1,60})`{1,2}|\+(?P<marked>[\w.:/-]{1,60})\+"
     r"|\\\"(?P<escaped>[^\"\\\n]{1,60})\\\"|(?P<bare>\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'"
@@ -193,15 +193,31 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         name = item["name"]
     elif not is_document:
         # A comment is about the member below it.
-        for below in range(number, min(number + _ITEM_LINES, len(lines))):
-            if not _COMMENT.match(lines[below]) and lines[below].strip():
-                member = _MEMBER.match(lines[below])
-                name, end = (member["name"], below + 1) if member is not None else ("", number)
-                break
-        first = number
-        while first > 1 and number - first < _ITEM_LINES and _COMMENT.match(lines[first - 2] if first > 1 else ""):
-            first -= 1
+        first, last = _comment_around(lines, number)
+        below = next(
+            (index for index in range(last, min(last + _ITEM_LINES, len(lines))) if lines[index].strip()), None
+        )
+        member = None if below is None else _MEMBER.match(lines[below])
+        if below is not None and member is not None:
+            name, end = member["name"], below + 1
         start = min(start, first)
 
     if name:
         yield StatedDefault(name, value, start, end, "\n".join(lines[start - 1 : end]))
+
+
+def _comment_around(lines: Sequence[str], number: int) -> tuple[int, int]:
+    """Return the first and the last line (from 1) of the comment that a line is in."""
+    first = last = number
+    for index in range(number, max(0, number - _BLOCK_LINES), -1):
+        if "*/" in lines[index - 1] and index < number:
+            break
+        if lines[index - 1].lstrip().startswith("/*"):
+            ends = range(number, min(number + _BLOCK_LINES, len(lines)) + 1)
+            return index, next((end for end in ends if "*/" in lines[end - 1]), number)
+
+    while first > 1 and number - first < _ITEM_LINES and _COMMENT.match(lines[first - 2]):
+        first -= 1
+    while last < len(lines) and last - number < _ITEM_LINES and _COMMENT.match(lines[last]):
+        last += 1
+    return first, last

@@ -114,6 +114,10 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     if item.parameter_of is not None and item.binding.form == "entry" and not item.path.endswith(".rb"):
         return False
 
+    # An annotation of C# is given where it is written, and says nothing of code without it.
+    if item.parameter_of is not None and item.parameter_of.name.endswith("Attribute") and not question.names:
+        return False
+
     names = [item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)]
     if item.parameter_of is not None:
         names.append(item.parameter_of.name)

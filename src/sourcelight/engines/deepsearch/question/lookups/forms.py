@@ -211,6 +211,8 @@ _SCOPED_VALUE = _patterns(
         rf"{_WHAT} (?:the value of )?(?P<name>{_MARKED_SETTING})(?: set to)? (?:in|inside|within) {_DET}"
         rf"(?P<owner>`[^`\n]+`|[\w./-]+(?: [\w-]+){{0,2}})"
     ),
+    # A class or a file, rather than what a value is of.
+    rf"{_WHAT} (?:the value of )?(?P<name>{_MARKED_SETTING}) (?:of|for) {_DET}(?P<owner>(?-i:[A-Z])\w*[a-z]\w*)",
     rf"what (?:does|do) {_DET}{_OF_KIND}(?P<name>{_MARKED_SETTING}){_AFTER_KIND} (?:contain|hold)",
 )
 _PROSE = r"(?:(?:number|amount|count) of )?[A-Za-z][\w-]*(?: (?!of\b|for\b|in\b|to\b|on\b|by\b)[A-Za-z][\w-]*){0,3}"
