@@ -14,6 +14,10 @@ from sourcelight.core.batches.commit_messages import co_authors
 from sourcelight.core.cells.json_lines import cell_text, item_text
 from sourcelight.core.cells.scripts import read_script
 from sourcelight.core.query.fields import duration_s
+from sourcelight.engines.deepsearch.lookups.manifests.fields import package_name
+from sourcelight.engines.deepsearch.redaction import frame_text, redact
+from sourcelight.engines.execution.natural_language import split_filters
+from sourcelight.engines.history.people import parse_mailmap
 
 LENGTH = 200_000
 MAX_CPU_S = 5.0
@@ -28,6 +32,14 @@ ATTACKS: dict[str, Callable[[], object]] = {
     "spaces around a string": lambda: cell_text(" " * LENGTH + "x"),
     "spaces behind a value": lambda: cell_text('"key": "a"' + " " * LENGTH + "x"),
     "digits of a duration": lambda: duration_s("1" * LENGTH),
+    "underscores before a secret": lambda: redact("_" * LENGTH),
+    "secrets in one word": lambda: redact("token" * (LENGTH // 5)),
+    "a frame that is closed from within": lambda: frame_text("<" + " " * LENGTH, "x", "0"),
+    "spaces of an artifact": lambda: [package_name("pom.xml", ["<artifactId>" + " " * 1_000] * (LENGTH // 1_000))],
+    "spaces of a mailmap": lambda: parse_mailmap(
+        "a" + " " * LENGTH + "<a@example.org>" + " " * LENGTH + "<b@example.org>"
+    ),
+    "an open group of filters": lambda: split_filters('(repo:"' + " " * LENGTH),
     "digits of many durations": lambda: duration_s("1s" * (LENGTH // 2) + "x"),
 }
 

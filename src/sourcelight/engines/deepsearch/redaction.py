@@ -41,12 +41,13 @@ _NAMES = (
     r"pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|auth|"
     r"credential"
 )
+# A word is looked at once, from its start: an expression that may begin at each of its characters takes quadratic time.
 _QUOTED_VALUE = re.compile(
-    rf"((?:\b|_)[\w.-]*(?:{_NAMES})[\w.-]*[\"']?\]?\s*(?:[:=]|=>|:=)\s*[bruf]?[\"'])([^\"'\s]{{4,}})(?=[\"'])",
+    rf"((?<![\w.-])(?=[\w.-]*(?:{_NAMES}))[\w.-]++[\"']?\]?\s*(?:[:=]|=>|:=)\s*[bruf]?[\"'])([^\"'\s]{{4,}})(?=[\"'])",
     re.IGNORECASE,
 )
 _BARE_VALUE = re.compile(
-    rf"^(\s*(?:export\s+|set\s+|env\s+|arg\s+|-\s+)?[\w.-]*(?:{_NAMES})[\w.-]*\s*[=:]\s*)([^\s\"'#;,(){{}}\[\]<>$]+)\s*$",
+    rf"^(\s*(?:export\s+|set\s+|env\s+|arg\s+|-\s+)?(?=[\w.-]*(?:{_NAMES}))[\w.-]++\s*[=:]\s*)([^\s\"'#;,(){{}}\[\]<>$]+)\s*$",
     re.IGNORECASE,
 )
 _AUTHORIZATION = re.compile(r"(\b(?:bearer|basic|token)\s+)([0-9A-Za-z._~+/-]{16,}=*)", re.IGNORECASE)
@@ -179,7 +180,7 @@ def format_error(error: BaseException) -> str:
 
 
 _LOOK_ALIKE = re.compile(
-    r"<(?=\s*/?\s*(?:source|result|system|instructions?|assistant|user|tool)[\s>:-])", re.IGNORECASE
+    r"<(?=\s*+(?:/\s*+)?(?:source|result|system|instructions?|assistant|user|tool)[\s>:-])", re.IGNORECASE
 )
 
 

@@ -39,7 +39,9 @@ _NARROWING = names_of(FilterScope.REPOSITORY, FilterScope.FILE) | {"case"}
 _FIELDS = "|".join(spelling for spelling, name in ALIASES.items() if name in _NARROWING)
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\\s]|\\.)+/(?=\s|$)|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"""
 _FILTER = re.compile(rf"(?<![\w:])-?(?:{_FIELDS}):{_VALUE}", re.IGNORECASE)
-_GROUP = re.compile(rf"\(\s*-?(?:{_FIELDS}):{_VALUE}(?:\s+(?:OR|AND)?\s*-?(?:{_FIELDS}):{_VALUE})*\s*\)", re.IGNORECASE)
+_GROUP = re.compile(
+    rf"\(\s*+-?(?:{_FIELDS}):{_VALUE}(?:\s++(?:(?:OR|AND)\s*+)?-?(?:{_FIELDS}):{_VALUE})*\s*+\)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.git import git_bytes, mailmap_setting
 
 Person = tuple[str, str]
-_LINE = re.compile(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?\s*(?:#.*)?")
+# Names have the spaces around them, as an expression for both would try each share of a run of spaces.
+_LINE = re.compile(r"([^<#]*+)<([^<>]*+)>(?:([^<]*+)<([^<>]*+)>)?\s*+(?:#.*)?")
 _UNWRITABLE = re.compile(r"[\n\r<>\0]")
 
 _NOREPLY = re.compile(r"(?:\d+\+)?([^@+]+)@users\.noreply\.(?:github\.com|gitlab\.com|codeberg\.org)", re.IGNORECASE)
@@ -114,7 +115,9 @@ def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
         if match is None:
             raise ValueError(f"invalid mailmap line {line!r}; expected 'Name <address> Name <address>'")
 
-        name, email, commit_name, commit_email = (field or "" for field in match.groups())
+        name, email, commit_name, commit_email = (
+            (field or "").strip() if index % 2 == 0 else field or "" for index, field in enumerate(match.groups())
+        )
         if match[4] is None:
             mailmap.add(name, "", "", email)
         else:

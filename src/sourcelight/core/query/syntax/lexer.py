@@ -18,16 +18,16 @@ ASCII_WHITE = frozenset(" \t\n\v\f\r")
 _SPACES = re.compile(f"[{WHITE}]*")
 _WORD = re.compile(f"[^{WHITE}]*")
 # A backslash takes the next character along, so that an escaped blank or parenthesis ends nothing.
-_WORD_WITH_PAIRS = re.compile(rf"(?:[^\\{WHITE}]+|\\.)*\\?", re.DOTALL)
-_TEXT_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]+|\\.)*", re.DOTALL)
-_RAW_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]+|\\.)*\\?", re.DOTALL)
+_WORD_WITH_PAIRS = re.compile(rf"(?:[^\\{WHITE}]++|\\.)*+\\?", re.DOTALL)
+_TEXT_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]++|\\.)*+", re.DOTALL)
+_RAW_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]++|\\.)*+\\?", re.DOTALL)
 _FIELD = re.compile(rf"(-?)([A-Za-z]{{1,{max(map(len, ALIASES))}}}):")
 _OPERATOR_TEXT = re.compile(r"(?:and|or|not) ", re.IGNORECASE | re.ASCII)
 _OPERATOR = re.compile(r"and|or", re.IGNORECASE | re.ASCII)
 _NOT = re.compile(r"not(?=[ \t\n\v\f\r])", re.IGNORECASE | re.ASCII)
 # Of structural patterns, whose languages have `and`, `or` and `not` in lower case.
 _UPPER_CASE_OPERATOR = re.compile(r"(?:AND|OR|NOT)(?=[ \t\n\v\f\r(])")
-_CODE = re.compile(rf"(?:[^\\()\[\]{{}}\"'`{WHITE}]+|\\.)*", re.DOTALL)
+_CODE = re.compile(rf"(?:[^\\()\[\]{{}}\"'`{WHITE}]++|\\.)*+", re.DOTALL)
 _CODE_STRING = re.compile(r"""(["'`])(?:(?!\1)[^\\\n]|\\.)*\1(?!\w)""", re.DOTALL)
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _BEFORE_TERM = ASCII_WHITE | {"("}
@@ -36,7 +36,8 @@ _PREDICATE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\(")
 _PAREN = re.compile(r"\\.|[()]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _DELIMITED = {
-    delimiter: re.compile(rf"{delimiter}((?:[^\\{delimiter}]+|\\.)*)({delimiter}?)", re.DOTALL) for delimiter in "\"'/"
+    delimiter: re.compile(rf"{delimiter}((?:[^\\{delimiter}]++|\\.)*+)({delimiter}?)", re.DOTALL)
+    for delimiter in "\"'/"
 }
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 

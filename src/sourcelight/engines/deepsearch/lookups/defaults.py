@@ -68,8 +68,8 @@ def _add_assignments(
     definition_lines = {other.definition.line for other in definitions if other.path == location.path}
     name = re.escape(location.definition.name)
     assigned = re.compile(
-        rf"(?<![\w$.])(?:(?:self|this|cls|@)(?:\.|->)?)?{name}(?:\s*:\s*[\w<>&' ]{{1,40}})?"
-        rf"\s*(?:[-+*/%|&^]|<<|>>|\|\||&&|\?\?)?=(?![=>~])|\bglobal\s+{name}\b"
+        rf"(?<![\w$.])(?:(?:self|this|cls|@)(?:\.|->)?)?{name}(?:\s*+:\s*+[\w<>&'][\w<>&' ]{{0,39}})?"
+        rf"\s*+(?:[-+*/%|&^]|<<|>>|\|\||&&|\?\?)?=(?![=>~])|\bglobal\s+{name}\b"
     )
     lines = texts.lines(location.target, location.path)
     if any(assigned.search(line) is not None for index, line in enumerate(lines, 1) if index not in definition_lines):

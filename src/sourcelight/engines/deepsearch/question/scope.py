@@ -27,7 +27,7 @@ _OBJECT = re.compile(
     r"|occurrences?\s+of|mentions?\s+of)\s+(?:the\s+|package\s+|module\s+|library\s+)*$",
     re.IGNORECASE,
 )
-_CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]\w*[A-Z]\w*")
+_CLASS_NAME = re.compile(r"[A-Z](?:(?![a-z])\w)*+[a-z](?:(?![A-Z])\w)*+[A-Z]\w*+")
 _MEMBERS = re.compile(
     r"\b(?:(?:base|parent|super|sub)[ -]?(?:class(?:es)?|types?)|parameters?|arguments?|signature|constructor"
     r"|methods?|fields?|members?|attributes?|properties|instances?|callers?|purpose|definition|implementation)\s+(?:of|for)\s+(?:the\s+)?$",

@@ -172,7 +172,9 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
 )
 _OF_LINE = re.compile(r"\bline\s+\d|:\d+\b", re.IGNORECASE)
-_AND_WHEN = re.compile(r"\s*,?\s+and\s+(?:when|who|by\s+whom|in\s+(?:which|what)\s+commit)$", re.IGNORECASE)
+_AND_WHEN = re.compile(
+    r"(?<!\s)(?:\s*+,)?\s++and\s+(?:when|who|by\s+whom|in\s+(?:which|what)\s+commit)$", re.IGNORECASE
+)
 """Endings that ask for more than a person, which an answer about a line has anyway."""
 _LIST_OF_MANIFEST = re.compile(r"\b(dev|peer|optional)[_-]?dependencies\b", re.IGNORECASE)
 FORM_WORDS = (

@@ -17,7 +17,7 @@ _HEAD = re.compile(
     r"\b(?P<kind>class|interface|struct|enum|record|trait|protocol|actor|extension|object|mixin)\s+(?!class\b|struct\b)"
     r"(?:\w+(?:\.|::))*(?P<name>\w+)(?P<rest>.*)"
 )
-_RELATION = re.compile(r"\s*(?:\(|[\w\s@.]*(?:\([^{]*\))?\s*:|<|.*\b(?:extends|implements|with|on)\b)")
+_RELATION = re.compile(r"\s*+(?:\(|[\w\s@.]*+(?:\([^{]*\)\s*+)?:|<|.*\b(?:extends|implements|with|on)\b)")
 """The text between the name of a class and its bases: a bracket, a colon, or a word."""
 _CLASS_CALL = re.compile(
     r"\s*(?:\w+::)*(?P<name>[A-Z]\w*)\s*=\s*(?:::)?Class\.new\(\s*(?:::)?(?:\w+::)*(?P<base>[A-Z]\w*)\s*\)"
@@ -70,7 +70,7 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
 
         block = _IMPL.match(text)
         if block is not None:
-            subject = re.match(r"\s*&?\s*(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:\{|where\b|$)", block["type"])
+            subject = re.match(r"\s*+(?:&\s*+)?(?:mut\s++)?(?:\w+::)*(\w+)\s*+(?:\{|where\b|$)", block["type"])
             base = block["base"].strip().rpartition("::")[2]
             if subject is None and "$" in block["type"]:
                 return None

@@ -44,7 +44,9 @@ _OPTIONAL = re.compile(
 )
 """A value for an absent optional one, in F#, Rust, Scala, Java, Haskell and Elm."""
 _CHOICE = re.compile(r"(?P<condition>[^?]{1,120}?)\s\?\s(?P<yes>[^?:]{1,100}?)\s:\s(?P<no>[^?:]{1,100})")
-_CHOICE_BEHIND = re.compile(r"(?P<yes>.{1,100}?)\s+if\s+(?P<condition>.{1,120}?)\s+else\s+(?P<no>.{1,100})")
+_CHOICE_BEHIND = re.compile(
+    r"(?P<yes>.{1,100}?)(?<!\s)\s++if\s++(?P<condition>.{1,120}?)(?<!\s)\s++else\s++(?P<no>.{1,100})"
+)
 _ABSENT = r"(?:undefined|null|nil|None|NULL|nullptr|\"undefined\"|'undefined'|0|-1|\"\"|'')"
 
 

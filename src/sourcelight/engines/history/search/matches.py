@@ -31,7 +31,7 @@ FIRST_BATCH_ROWS = 50
 
 MAX_BATCH_ROWS = 2000
 
-_HOST = re.compile(r"[^/]*\.[^/]*/(?=[^/]+/)")
+_HOST = re.compile(r"(?<![^/])[^/.]*+\.[^/]*+/(?=[^/]+/)")
 _AGES = ((60, "minute"), (60, "hour"), (24, "day"), (7, "week"), (4.345, "month"), (12, "year"))
 
 _Row = tuple[int, int, str, list[int], list[int]]

@@ -271,7 +271,7 @@ def _find_variable(
     tail = name.rpartition(".")[2]
     if manifest.path.endswith(("pom.xml", "proj", ".props", ".targets")):
         pattern = rf"<{escape_regexp(name)}>[^<$]+<\/"
-        expression = re.compile(rf"<{re.escape(name)}>\s*([^<$]+?)\s*</")
+        expression = re.compile(rf"<{re.escape(name)}>([^<$]+)</")
         files = r"(^|/)pom\.xml$|\.(props|targets|[cfv][sb]proj)$"
     else:
         pattern = rf"\b{escape_regexp(tail)}[\"']?\s*[:=]\s*[\"']?\d"
@@ -286,7 +286,7 @@ def _find_variable(
         if row["type"] == "content" and match is not None and row["repository"] == manifest.target.repository.name:
             number = row["line_number"]
             evidence = texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
-            values.setdefault(match[1], evidence)
+            values.setdefault(match[1].strip(), evidence)
 
     return next(iter(values.items())) if len(values) == 1 else None
 

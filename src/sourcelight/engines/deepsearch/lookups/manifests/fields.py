@@ -52,9 +52,9 @@ def _artifact(lines: Sequence[str]) -> str:
     inside = False
     for line in lines:
         inside = (inside or "<parent>" in line) and "</parent>" not in line
-        match = re.search(r"<artifactId>\s*([^<]+?)\s*</artifactId>", line[:_MAX_LINE])
+        match = re.search(r"<artifactId>([^<]+)</artifactId>", line[:_MAX_LINE])
         if match is not None and not inside:
-            return match[1]
+            return match[1].strip()
     return ""
 
 
@@ -183,9 +183,9 @@ def _maven_license(lines: Sequence[str]) -> Iterator[ManifestField]:
     inside = False
     for number, line in enumerate(lines, 1):
         inside = (inside or "<license>" in line) and "</license>" not in line
-        match = re.search(r"<name>\s*([^<]+?)\s*</name>", line[:_MAX_LINE]) if inside else None
+        match = re.search(r"<name>([^<]+)</name>", line[:_MAX_LINE]) if inside else None
         if match is not None:
-            yield ManifestField("license", match[1], number)
+            yield ManifestField("license", match[1].strip(), number)
 
 
 def _toml(lines: Sequence[str]) -> dict[str, Any]:

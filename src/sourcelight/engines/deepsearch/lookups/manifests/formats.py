@@ -27,7 +27,7 @@ _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]
 _GEM = re.compile(
     r"""^\s*(?:[\w.]+\.)?(?:add_(?:runtime_|development_)?dependency|gem)[\s(]+['"]([\w.-]+)['"]\s*,?\s*([^#]*)"""
 )
-_GEM_GROUP = re.compile(r"^group\b[\s(]*(.*?)\)?\s+do\b")
+_GEM_GROUP = re.compile(r"^group\b[\s(]*+(.*?)\)?(?<!\s)\s++do\b")
 _GRADLE = re.compile(
     r"""^\s*(\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[aA]nnotationProcessor))[\s(]+['"]([\w.-]+):([\w.-]+)(?::([^'"]+))?['"]"""
 )
@@ -291,8 +291,8 @@ def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
 
         if in_dependency:
             for tag in ("groupId", "artifactId", "version", "scope"):
-                if (match := re.search(rf"<{tag}>\s*([^<]*?)\s*</{tag}>", line[:1_000])) is not None:
-                    fields.setdefault(tag, (match[1], number))
+                if (match := re.search(rf"<{tag}>([^<]*)</{tag}>", line[:1_000])) is not None:
+                    fields.setdefault(tag, (match[1].strip(), number))
 
         if in_dependency and "</dependency>" in line:
             in_dependency = False

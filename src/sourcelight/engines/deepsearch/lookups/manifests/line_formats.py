@@ -20,7 +20,7 @@ _ROCK = re.compile(r"[\"']([A-Za-z][\w.-]*)\s*([^\"']*)[\"']")
 _SBT = re.compile(r"\"([\w.-]+)\"\s*%%?%?\s*\"([\w.-]+)\"\s*%\s*(?:\"([^\"]+)\"|(\w[\w.]*))(.*)$")
 
 _R_GROUPS = {"Depends": "", "Imports": "", "LinkingTo": "LinkingTo", "Suggests": "Suggests", "Enhances": "Enhances"}
-_R_PACKAGE = re.compile(r"([A-Za-z][\w.]*)\s*(?:\(\s*([^()]*?)\s*\))?")
+_R_PACKAGE = re.compile(r"([A-Za-z][\w.]*+)\s*+(?:\(([^()]*+)\))?")
 _CPAN = re.compile(
     r"\s*(?P<kind>(?:test_|build_|author_|configure_)?requires|recommends|suggests)\b\s*\(?\s*"
     r"[\"'](?P<name>[\w:]+)[\"']\s*(?:(?:=>|,)\s*[\"']?(?P<version>[^\"',;)]+)[\"']?)?"
@@ -64,7 +64,7 @@ def _mix(lines: Sequence[str]) -> Iterator[Requirement]:
             group = ", ".join(re.findall(r"\w+", only[1])) if only is not None else ""
             if re.search(r"\boptional:\s*true", match[3]):
                 group = " ".join(part for part in (group, "optional") if part)
-            yield Requirement(match[1], match[2] or "", group, number)
+            yield Requirement(match[1], (match[2] or "").strip(), group, number)
 
 
 def _cabal(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -174,7 +174,7 @@ def _description(lines: Sequence[str]) -> Iterator[Requirement]:
         for part in text.split(","):
             match = _R_PACKAGE.fullmatch(part.strip())
             if match is not None and match[1] != "R":
-                yield Requirement(match[1], match[2] or "", group, number)
+                yield Requirement(match[1], (match[2] or "").strip(), group, number)
 
 
 def _cpanfile(lines: Sequence[str]) -> Iterator[Requirement]:
