@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup import code, count_of, join_first, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_of_row
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_CUSTOMS, is_test
@@ -228,6 +229,12 @@ def count_tests(work: Work) -> Fact:
             f"Some {join_words(in_other_forms)} files are named like tests but have no test of a known form."
         )
 
+    own_macros = _own_macros(work, notes) if rows and "C++" in tests.languages and not names else []
+    if own_macros:
+        fact.is_least = True
+        macros = join_first([code(f"{macro}(") for macro in own_macros], MAX_NAMED)
+        fact.sentences.append(f"Lines that begin with {macros} may define tests, too, and don't count.")
+
     if tests.local_functions:
         fact.sentences.append(
             f"{count_of(tests.local_functions, 'function')} inside "
@@ -290,6 +297,17 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
             tests.rows += rows
 
     return tests
+
+
+_OWN_MACRO = re.compile(r"(?P<name>TEST_(?!(?:[FP]|CASE|SUITE\w*|GROUP\w*|MAIN)\s*\()\w+)\s*\(")
+"""A macro that is named like those of test frameworks for C++, at the beginning of a line."""
+
+
+def _own_macros(work: Work, notes: list[str]) -> list[str]:
+    """Return macros of a project that its files of C++ may define tests with, such as ``TEST_XML``."""
+    queries = make_queries(work, r"lang:C++ type:file case:yes /^TEST_\w+\s*\(/", languages=False)
+    found_macros = (_OWN_MACRO.match(row["line"] or "") for row in run_searches(work, queries, notes))
+    return sorted({match["name"] for match in found_macros if match is not None})
 
 
 _FUNCTION_OF_PHP = re.compile(r"[\w \t]*function[ \t]+(?P<name>\w+)")

@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEv
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, is_name
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.places.signed_names import mark_signed
@@ -122,7 +123,9 @@ class ExtractiveResearcher:
             emit(ResearchEvent("turn", {"tool": "commit_search", "result": f"{commits} selected"}))
 
         findings = select_evidence(work, question, intents, ranking, past, budget)
-        return replace(findings, spellings=spellings)
+        # A name that no file has is said to be absent, whatever spelling the places have.
+        absent_names = absent_words(work, [word for word in spellings if is_name(word)])
+        return replace(findings, spellings=spellings, absent=(*absent_names, *findings.absent))
 
     def _write_draft(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Draft:
         """Answer a question by facts, or show the best passages, or both if the facts need them to be understood."""

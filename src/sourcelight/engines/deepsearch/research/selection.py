@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, Qu
 from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant, with_document
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.lookups.absence.words import absent_words
+from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
 from sourcelight.engines.deepsearch.passages.choice import choose_passages
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
 from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, read_explanation
@@ -78,7 +78,11 @@ def select_evidence(
 
     best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:_MAX_DEFINING_CHUNKS]
     defined = find_asked_definitions(texts, best_chunks, weights, question.names, _MAX_DEFINED)
-    absent = absent_words(work, key_words(ranking.question, ranking.unknown))
+    absent = without_modifiers(
+        absent_words(work, key_words(ranking.question, ranking.unknown)),
+        key_words(ranking.question, tuple(ranking.question.source_texts.values())),
+        inquiry.question,
+    )
 
     relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
     if code_chunks and docs_chunks and not intents.docs:

@@ -21,6 +21,14 @@ _MAX_WORDS = 6
 _VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
 """Names such as HTTP/3, whose parts alone are everywhere."""
 
+_OF_EXISTENCE = re.compile(
+    r"^\W*(?:is|are|does|do|did|can|could|has|have|will|where)\b|\b(?:is|are) there\b", re.IGNORECASE
+)
+"""Questions whether something exists, or where it is."""
+
+_MAX_MODIFIERS = 0.34
+"""Share of the words of a question that may describe its subject: the files must have the subject itself."""
+
 _COMMIT = re.compile(r"(?=[a-f]*\d)[\da-f]{7,40}")
 """The id of a commit, which is in no file and yet known."""
 
@@ -53,6 +61,33 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
     return tuple(absent)
 
 
+def is_name(word: str) -> bool:
+    """Return whether a word can only be a name, by its capitals, digits or signs."""
+    return not (word.isalpha() and word[1:].islower())
+
+
+def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str) -> tuple[str, ...]:
+    """Leave out absent words that only describe what a question is about, such as "endless" of "an endless loop".
+
+    Parameters
+    ----------
+    absent
+        The words that no file has.
+    words
+        All words that the question is about.
+    question
+        The question. If it asks whether something exists, every word counts.
+    """
+    if _OF_EXISTENCE.search(question) is not None:
+        return tuple(absent)
+
+    prose = [word for word in absent if word.islower() and not is_name(word)]
+    if len(prose) > len(set(words)) * _MAX_MODIFIERS:
+        return tuple(absent)
+
+    return tuple(word for word in absent if word not in prose)
+
+
 def _is_absent(work: Work, word: str) -> bool:
     """Return whether complete searches find a word in no line, no path and no author's name."""
     content = find_rows(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"))
@@ -63,7 +98,9 @@ def _is_absent(work: Work, word: str) -> bool:
     if paths.rows or paths.notes:
         return False
 
-    return not nearest_spelling(work, word) and not _is_of_author(work, word)
+    # XQuery is no spelling of query: a name has the letters that it has.
+    is_other_spelling = not is_name(word) and bool(nearest_spelling(work, word))
+    return not is_other_spelling and not _is_of_author(work, word)
 
 
 def _is_of_author(work: Work, word: str) -> bool:

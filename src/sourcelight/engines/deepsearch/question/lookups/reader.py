@@ -82,6 +82,18 @@ _POSSESSIVE = re.compile(
     r"(?=[\w$]+(?:\s+(?:function|method))?$)"
 )
 """An owner before the last name of a question: "Response's initialize"."""
+_OF_TESTS = re.compile(
+    r"^(?P<start>.{0,120}?\b)(?:do|does)(?: ?'s| the| its| our| their)? (?:unit )?tests? "
+    r"(?P<verb>use|need|require|depend on)(?P<rest>(?: .{1,60})?)$",
+    re.IGNORECASE,
+)
+"""Tests as the subject of what manifests list: "which version of X do the tests use"."""
+_AT_LEAST = re.compile(
+    r"(?<= )(?:(?:at|as)(?: the| a)?(?: very)? (?:least|minimum)|minimally)$"
+    r"|(?<=needs )at least$|(?<=requires )at least$",
+    re.IGNORECASE,
+)
+"""An ending that asks for the least version, which is the one that manifests have."""
 _MAX_CHARACTERS = 300
 """Nested repetitions take time on long texts, and a question that one line answers is short."""
 _MIN_CHARACTERS = 3
@@ -103,6 +115,8 @@ def read_lookup(text: str) -> Lookup | None:
 
     # "Response's initialize" is one name, unless a noun follows it: "Response's status parameter".
     words = _POSSESSIVE.sub(r"\1.", words)
+    words = _OF_TESTS.sub(lambda match: f"{match['start']}does it {match['verb']}{match['rest']} in the tests", words)
+    words = _AT_LEAST.sub("", words)
     words = re.sub(r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
     words = _squeeze(expand_wording(words))
     lookup = _match(words)

@@ -1,0 +1,90 @@
+"""What the first sentence says of words that no file has, and the wording of questions about versions and tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.absence.words import is_name, without_modifiers
+from sourcelight.engines.deepsearch.question.lookups import read_lookup
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+pytestmark = pytest.mark.timeout(90)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    """A repository with queries and a loop, without XQuery."""
+    folder = tmp_path_factory.mktemp("store")
+    repo = RepositoryBuilder(folder / "store")
+    code = (
+        "def run_query(query):\n    # A loop over all producers of the query.\n    for part in query:\n        pass\n"
+    )
+    repo.commit({"store.py": code, "README.md": "# Store\n\nA store with a query loop.\n"}, "Start")
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("Does it support XQuery?", "XQuery"),
+        ("How does XQuery work here?", "XQuery"),
+        ("Can I use it with graphql?", "graphql"),
+        ("How does it handle websockets?", "websockets"),
+    ],
+)
+def test_a_name_that_no_file_has_comes_first(store: LocalEngine, question: str, name: str) -> None:
+    """A spelling that is one letter away is no reason to keep quiet about a name."""
+    assert research(store, question).text.startswith(f"No searched file has `{name}`")
+
+
+def test_a_word_that_only_describes_the_subject_is_not_announced(store: LocalEngine) -> None:
+    answer = research(store, "How does run_query avoid an endless loop over the producers of the query?").text
+    assert "endless" not in answer.split("\n\n")[0]
+
+
+def test_modifiers_count_if_a_question_asks_for_existence() -> None:
+    words = ["endless", "loop", "query", "producers"]
+    assert without_modifiers(["endless"], words, "Which query makes an endless loop of producers?") == ()
+    assert without_modifiers(["endless"], words, "Is there an endless loop?") == ("endless",)
+    assert without_modifiers(["XQuery"], words, "Why does XQuery make a loop?") == ("XQuery",)
+    assert without_modifiers(["websockets"], ["websockets"], "How does it handle websockets?") == ("websockets",)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [("XQuery", True), ("HTTP2", True), ("max_size", True), ("Colour", False), ("colour", False)]
+)
+def test_names_are_told_by_their_letters(word: str, expected: bool) -> None:  # noqa: FBT001 - a row of the table
+    assert is_name(word) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "name", "group"),
+    [
+        ("Which version of CMake does it need at least", "runtime", "cmake", ""),
+        ("Which Zig version does it need at the very least", "runtime", "zig", ""),
+        ("Which version of numpy is required as a minimum", "dependency", "numpy", ""),
+        ("Which version of Unquote do 's tests use", "dependency", "Unquote", "test"),
+        ("Which version of hspec do the tests need", "dependency", "hspec", "test"),
+        ("Do the unit tests use hspec", "dependency", "hspec", "test"),
+    ],
+)
+def test_least_versions_and_tests_are_read(question: str, kind: str, name: str, group: str) -> None:
+    lookup = read_lookup(question)
+    assert lookup is not None
+    assert (lookup.kind, lookup.name, lookup.group) == (kind, name, group)
+
+
+def test_macros_of_a_project_may_define_tests(tmp_path: Path) -> None:
+    """A number of tests is a least one if the project has macros of its own."""
+    repo = RepositoryBuilder(tmp_path / "xml")
+    text = "TEST(one)\n{\n}\nTEST_XML(two, 1)\n{\n}\nTEST_CASE(three)\n{\n}\n"
+    repo.commit({"tests/test_a.cpp": text, "tests/test_b.cpp": "TEST(four)\n{\n}\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "How many tests are there?").text
+    assert answer.startswith("At least **3** tests are defined")
+    assert "`TEST_XML(`" in answer
