@@ -15,7 +15,7 @@ import pytest
 import sourcelight as sl
 from backends.remote.loopback_app import served
 from sourcelight.backends.remote.endpoint import retry_after_seconds
-from sourcelight.backends.remote.mcp import conversations, payloads
+from sourcelight.backends.remote.mcp import conversations, payloads, text_forms
 from sourcelight.backends.remote.mcp.history.texts import parse_contributions
 from sourcelight.client.service_tools import file_links
 from sourcelight.core.errors import SourcelightError
@@ -30,8 +30,8 @@ _CHARS = 200_000
         (lambda text: payloads.tool_error("read_file", text), "revision not found: a" + "@" * _CHARS + "\n"),
         (lambda text: payloads.tool_error("read_file", text), "path not found in a" + ": " * _CHARS + "\n"),
         (lambda text: payloads.tool_error("read_file", text), "path not found in a" + ": " * _CHARS + ";x"),
-        (payloads.is_no_list, "A" + " a" * _CHARS + "/"),
-        (payloads.is_no_list, "[" * _CHARS),
+        (text_forms.is_no_list, "A" + " a" * _CHARS + "/"),
+        (text_forms.is_no_list, "[" * _CHARS),
         (payloads.blob, "https://host/" + "@a/" * _CHARS),
         (payloads.blob, "https://host/" + "@a/" * _CHARS + "/-/blob/x"),
         (conversations.parse_sources, "## Sources\n- [" + "](" * _CHARS),
@@ -71,7 +71,7 @@ def test_addresses_and_links_mean_what_the_slow_expressions_said() -> None:
         assert file_links(text) == links, text
 
         words = "".join(draw.choices(["A", " ", "b", ".", "!", "/"], k=12))
-        assert bool(_SENTENCE.fullmatch(words.strip())) == payloads.is_no_list(words), words
+        assert bool(_SENTENCE.fullmatch(words.strip())) == text_forms.is_no_list(words), words
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_error_of_a_tool_is_read_and_bounded(text: str, message: str) -> None
 
 
 def test_line_numbers_of_thousands_of_digits_are_no_line_numbers() -> None:
-    assert payloads.numbered_chunks("9" * 5_000 + ": x") == []
+    assert text_forms.parse_chunks("9" * 5_000 + ": x") == []
     assert payloads.Payload(None, ['{"a":' * 100_000]).read(("text",)) == '{"a":' * 100_000
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import sourcelight as sl
 from backends.remote.scripted_tools import ScriptedTools, schema, text, typed
-from sourcelight.backends.remote.mcp.payloads import files
+from sourcelight.backends.remote.mcp.text_forms import parse_files
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.display.notebook import ProgressSnapshot
 
@@ -91,7 +91,7 @@ def test_what_was_found_is_read_in_every_form(form: str) -> None:
 
 
 def test_chunks_of_a_text_are_told_apart_by_their_numbers() -> None:
-    (file,) = files("# r \u2013 p\n8: h\n9: i\n3: c\n4: d\n4: d\n7: g\n")
+    (file,) = parse_files("# r \u2013 p\n8: h\n9: i\n3: c\n4: d\n4: d\n7: g\n")
     fragments = [(8, ["h", "i"]), (3, ["c", "d"]), (4, ["d"]), (7, ["g"])]
     assert [(chunk.first, chunk.lines) for chunk in file.chunks] == fragments
 

@@ -115,6 +115,14 @@ def table_of(name: str, rows: int, **values: Any) -> Any:
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
+def table_of_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return an Arrow table of the columns `name`; what a row lacks is null, other keys of it are ignored."""
+    values = {}
+    for column in COLUMNS[name]:
+        values[column.name] = [row.get(column.name) for row in rows]
+    return table_of(name, len(rows), **values)
+
+
 def _array_of(value: Any, kind: Any, rows: int) -> Any:
     import pyarrow as pa
 

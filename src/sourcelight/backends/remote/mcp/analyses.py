@@ -6,6 +6,7 @@ the files of each commit can't be computed from that, and raise `UnsupportedTool
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -17,12 +18,15 @@ from sourcelight.core.batches.persons import Pair, display_pair, person_key
 from sourcelight.core.batches.results import ToolResult, tie_key
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.notices import MERGES_COUNTED, MERGES_LEFT_OUT, Rule
-from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.files import UNPARSED
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
+"""Months of a period; 0 for those that are counted in days."""
+
 _PASSED_ON = ("repos", "revisions", "after", "before")
 _CO_AUTHORS = "Co-authors are named as the trailers have them, without the mailmap of the repository."
+_NO_FILES = "Commits alone don't say which files a person changed."
 _APART = Rule("Each name and address counts as a separate person: join_addresses is False.", "people")
 _JOINED = (
     "People with several names and one address ({count:,}) count once, under the name with the most "
@@ -42,7 +46,7 @@ class _Sum:
     changes: int = 0
     agent_commits: int = 0
     bot: bool | None = None
-    authors: set[tuple[str, str]] = field(default_factory=set)
+    authors: set[Pair] = field(default_factory=set)
     first: datetime | None = None
     last: datetime | None = None
 
@@ -58,7 +62,24 @@ class _GroupKey:
 
     repository: str | None
     period: tuple[datetime, datetime] | None
-    author: tuple[str, str] | None
+    author: Pair | None
+
+    @property
+    def start(self) -> float:
+        """Start of the period in seconds since 1970; 0 without a period."""
+        return self.period[0].timestamp() if self.period else 0.0
+
+    def columns(self) -> dict[str, Any]:
+        """Return the values of the columns of a table."""
+        start, end = self.period or (None, None)
+        name, email = self.author or (None, None)
+        return {
+            "repository": self.repository,
+            "period": start,
+            "period_end": end,
+            "author": name,
+            "author_email": email,
+        }
 
 
 async def _contributors(request: ToolRequest) -> ToolResult:
@@ -67,13 +88,14 @@ async def _contributors(request: ToolRequest) -> ToolResult:
     people = _People(request, commits)
     sums = _contributions(commits, by, people)
     says_agents = _says_agents(commits)
-    order = sorted(
-        sums.items(),
-        key=lambda item: (_start(item[0]), bool(item[1].bot), -item[1].commits, tie_key(_key_columns(item[0]))),
-    )
-    rows = [
-        {
-            **_key_columns(key),
+
+    def rank(key: _GroupKey) -> tuple[Any, ...]:
+        return key.start, bool(sums[key].bot), -sums[key].commits, tie_key(key.columns())
+
+    rows = []
+    for key in sorted(sums, key=rank):
+        group = sums[key]
+        columns = {
             "commits": group.commits,
             "merges": group.merges,
             "co_authored": group.co_authored,
@@ -84,16 +106,10 @@ async def _contributors(request: ToolRequest) -> ToolResult:
             "bot": group.bot,
             "agent_commits": group.agent_commits if says_agents else None,
         }
-        for key, group in order
-    ]
-    notices_text = (
-        *commits.notices,
-        MERGES_COUNTED,
-        *people.notices,
-        _CO_AUTHORS,
-        "Commits alone don't say which files a person changed.",
-    )
-    return _answer("contributors", rows, commits, notices_text, people)
+        rows.append({**key.columns(), **columns})
+
+    messages = (*commits.notices, MERGES_COUNTED, *people.notices, _CO_AUTHORS, _NO_FILES)
+    return _answer("contributors", rows, commits, messages, people)
 
 
 def _contributions(commits: ToolResult, by: tuple[str, ...], people: _People) -> dict[_GroupKey, _Sum]:
@@ -139,13 +155,14 @@ async def _churn(request: ToolRequest) -> ToolResult:
             group.authors.add(writer)
 
     says_agents = _says_agents(commits)
-    order = sorted(
-        sums.items(),
-        key=lambda item: (_start(item[0]), -(item[1].additions + item[1].deletions), tie_key(_key_columns(item[0]))),
-    )
-    rows = [
-        {
-            **_key_columns(key),
+
+    def rank(key: _GroupKey) -> tuple[Any, ...]:
+        return key.start, -(sums[key].additions + sums[key].deletions), tie_key(key.columns())
+
+    rows = []
+    for key in sorted(sums, key=rank):
+        group = sums[key]
+        columns = {
             "additions": group.additions,
             "deletions": group.deletions,
             "changes": group.changes,
@@ -153,10 +170,12 @@ async def _churn(request: ToolRequest) -> ToolResult:
             "authors": len(group.authors),
             "agent_commits": group.agent_commits if says_agents else None,
         }
-        for key, group in order
-    ]
-    notices = (*commits.notices, MERGES_LEFT_OUT, *(people.notices if "author" in by else ()))
-    return _answer("churn", rows, commits, notices, people)
+        rows.append({**key.columns(), **columns})
+
+    messages = (*commits.notices, MERGES_LEFT_OUT)
+    if "author" in by:
+        messages += people.notices
+    return _answer("churn", rows, commits, messages, people)
 
 
 def _says_agents(commits: ToolResult) -> bool:
@@ -213,21 +232,23 @@ def _grouping(request: ToolRequest, usual: tuple[str, ...], accepted: tuple[str,
     return by
 
 
-def _key(row: Mapping[str, Any], by: tuple[str, ...], author: tuple[str, str] | None) -> _GroupKey:
+def _key(row: Mapping[str, Any], by: tuple[str, ...], author: Pair | None) -> _GroupKey:
     period = next((name for name in by if name in _PERIODS), None)
     return _GroupKey(
-        row["repository"] if "repository" in by else None,
-        None if period is None else _period(row["commit_date"], period),
-        author,
+        repository=row["repository"] if "repository" in by else None,
+        period=None if period is None else _period(row["commit_date"], period),
+        author=author,
     )
 
 
 def _period(moment: datetime, period: str) -> tuple[datetime, datetime]:
     """Return start and end of the period that contains a moment, in UTC; a week starts on Monday."""
     day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    if period in {"day", "week"}:
-        day -= timedelta(days=day.weekday() if period == "week" else 0)
-        return day, day + timedelta(days=7 if period == "week" else 1)
+    if period == "day":
+        return day, day + timedelta(days=1)
+    if period == "week":
+        monday = day - timedelta(days=day.weekday())
+        return monday, monday + timedelta(days=7)
 
     months = _PERIODS[period]
     # Months are numbered from year 0, so quarters and years begin at multiples of their length.
@@ -243,31 +264,32 @@ class _People:
     """People of commits: identities with one address are one person, under the name with the most commits."""
 
     def __init__(self, request: ToolRequest, commits: ToolResult) -> None:
-        self._joining = request.arguments.get("joinAddresses", True) is not False
-        self.bots: dict[Pair, bool] = {}
-        counts: dict[Pair, dict[Pair, int]] = {}
+        self._joins_addresses = request.arguments.get("joinAddresses", True) is not False
+        # How often each spelling of a person's name and address occurs.
+        spellings: dict[Pair, Counter[Pair]] = {}
+        bot_marks: dict[Pair, bool] = {}
         columns = (commits.table.column(name).to_pylist() for name in ("author", "author_email", "bot"))
-        marks: dict[Pair, bool] = {}
         for name, email, bot in zip(*columns, strict=True):
-            spellings = counts.setdefault(self._key(name, email), {})
-            spellings[name, email] = spellings.get((name, email), 0) + 1
-            marks[name, email] = bot
+            spellings.setdefault(self._key(name, email), Counter())[name, email] += 1
+            bot_marks[name, email] = bot
 
-        self._display_names = {key: display_pair(spellings) for key, spellings in counts.items()}
-        self.bots = {pair: marks[pair] for pair in self._display_names.values()}
-        merged_people = {self._display_names[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}
-        self.aliases = {_text(pair): [_text(pair), *(_text(alias) for alias in aliases if alias != pair)]
-                        for pair, aliases in merged_people.items()}  # fmt: skip
-        self.notices = tuple(
-            [_APART]
-            if not self._joining
-            else [Rule(_JOINED.format(count=len(merged_people)), "people")]
-            if merged_people
-            else []
-        )
+        self._display_names = {key: display_pair(counts) for key, counts in spellings.items()}
+        self.bots = {pair: bot_marks[pair] for pair in self._display_names.values()}
+        self.aliases: dict[str, list[str]] = {}
+        for key, counts in spellings.items():
+            if len(counts) > 1:
+                display_name = self._display_names[key]
+                other_names = [pair for pair in sorted(counts) if pair != display_name]
+                self.aliases[_text(display_name)] = [_text(pair) for pair in (display_name, *other_names)]
+
+        self.notices: tuple[str, ...] = ()
+        if not self._joins_addresses:
+            self.notices = (_APART,)
+        elif self.aliases:
+            self.notices = (Rule(_JOINED.format(count=len(self.aliases)), "people"),)
 
     def _key(self, name: str, email: str) -> Pair:
-        return person_key(name, email) if self._joining else (name, email)
+        return person_key(name, email) if self._joins_addresses else (name, email)
 
     def person(self, name: str, email: str) -> Pair:
         """Return the name and address that identify a person."""
@@ -284,24 +306,19 @@ def _text(pair: Pair) -> str:
     return f"{pair[0]} <{pair[1]}>"
 
 
-def _start(key: _GroupKey) -> float:
-    return key.period[0].timestamp() if key.period else 0.0
-
-
-def _key_columns(key: _GroupKey) -> dict[str, Any]:
-    start, end = key.period or (None, None)
-    name, email = key.author or (None, None)
-    return {"repository": key.repository, "period": start, "period_end": end, "author": name, "author_email": email}
-
-
 def _answer(
-    columns: str, rows: list[dict[str, Any]], commits: ToolResult, notices_text: tuple[str, ...], people: _People
+    columns: str, rows: list[dict[str, Any]], commits: ToolResult, messages: tuple[str, ...], people: _People
 ) -> ToolResult:
-    table = table_of(
-        columns, len(rows), **{column.name: [row.get(column.name) for row in rows] for column in COLUMNS[columns]}
+    info = dict(commits.attributes)
+    if people.aliases:
+        info["aliases"] = people.aliases
+    return ToolResult(
+        columns=columns,
+        table=table_of_rows(columns, rows),
+        attributes=info,
+        complete=commits.complete,
+        notices=messages,
     )
-    info = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
-    return ToolResult(columns=columns, table=table, attributes=info, complete=commits.complete, notices=notices_text)
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {"contributors": _contributors, "churn": _churn}

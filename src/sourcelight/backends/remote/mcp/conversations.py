@@ -9,16 +9,16 @@ from typing import Any
 from sourcelight.backends.remote.mcp.payloads import notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.conversations import SCOPE
 
 _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
-_FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+_FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _QUESTION = re.compile(r"^# (.+)$", re.MULTILINE)
 _CONVERSATION = re.compile(r"/deepsearch/([^/?#]+)$")
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
-_STILL = "The question is still running; read the conversation later with deepsearch_read."
-Facts = Mapping[str, Any]
+_STILL_RUNNING = "The question is still running; read the conversation later with deepsearch_read."
+Fields = Mapping[str, Any]
 
 
 async def _deepsearch(request: ToolRequest) -> ToolResult:
@@ -27,29 +27,36 @@ async def _deepsearch(request: ToolRequest) -> ToolResult:
     arguments = {name: value for name, value in request.arguments.items() if name not in SCOPE}
     value = (await request.ask(arguments, beside=scope)).read(("readToken", "url", "answer"))
     if isinstance(value, str):
-        link = _LINK.search(value)
-        url, fields = (link[1], value[link.end() :].strip()) if link else ("", value.strip())
-        # Services of this form answer with the text itself, or with nothing but where to read it later.
-        payload = parse_sources(fields)
-        status = "completed" if payload or not link else "processing"
-        value = {"url": url, "status": status, "answer": fields if status == "completed" else "", "sources": payload}
+        value = _parse_answer(value)
 
-    status = str(value.get("status") or "completed")
-    question = {
-        "question": request.arguments["question"],
-        "sources": value.get("sources") or (),
-        **_follow_up_text(value),
-    }
+    extra_fields = _extra_fields(value)
+    sources = value.get("sources") or ()
+    question = {"question": request.arguments["question"], "sources": sources, **extra_fields}
     info = {
-        "status": status,
+        "status": str(value.get("status") or "completed"),
         "title": value.get("title", ""),
         "url": value.get("url", ""),
         "read_token": value.get("readToken") or _token_of(str(value.get("url") or "")),
         "answer": value.get("answer", ""),
-        "sources": [dict(source) for source in question["sources"]],
-        **_follow_up_text(value),
+        "sources": [dict(source) for source in sources],
+        **extra_fields,
     }
     return _answer(request, [question], info, notices(value))
+
+
+def _parse_answer(text: str) -> dict[str, Any]:
+    """Parse a text with the address of a conversation, then the answer, or nothing while the question runs."""
+    link = _LINK.search(text)
+    if link is None:
+        answer = text.strip()
+        return {"url": "", "status": "completed", "answer": answer, "sources": parse_sources(answer)}
+
+    # Services of this form answer with the text itself, or with nothing but where to read it later.
+    answer = text[link.end() :].strip()
+    sources = parse_sources(answer)
+    if sources:
+        return {"url": link[1], "status": "completed", "answer": answer, "sources": sources}
+    return {"url": link[1], "status": "processing", "answer": "", "sources": []}
 
 
 def _token_of(url: str) -> str:
@@ -61,18 +68,9 @@ def _token_of(url: str) -> str:
 async def _deepsearch_read(request: ToolRequest) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("questions",))
     if isinstance(value, str):
-        value = _conversation(value)
+        value = _parse_conversation(value)
 
-    questions = [
-        {
-            "question": question.get("question", ""),
-            "answer": question.get("answer", ""),
-            "status": question.get("status", "completed"),
-            "sources": [dict(source) for source in question.get("sources") or ()],
-            **_follow_up_text(question),
-        }
-        for question in value.get("questions") or ()
-    ]
+    questions = [_question(question) for question in value.get("questions") or ()]
     info = {
         "status": str(value.get("status") or "completed"),
         "title": value.get("title", ""),
@@ -84,14 +82,24 @@ async def _deepsearch_read(request: ToolRequest) -> ToolResult:
     return _answer(request, questions, info, notices(value))
 
 
-def _follow_up_text(value: Facts) -> dict[str, Any]:
+def _question(question: Fields) -> dict[str, Any]:
+    return {
+        "question": question.get("question", ""),
+        "answer": question.get("answer", ""),
+        "status": question.get("status", "completed"),
+        "sources": [dict(source) for source in question.get("sources") or ()],
+        **_extra_fields(question),
+    }
+
+
+def _extra_fields(value: Fields) -> dict[str, Any]:
     """Return the fields that only sourcelight services have."""
     return {
         "suggested_followups": list(value.get("suggestedFollowups") or ()),
         "stats": dict(value.get("stats") or {}),
-        "rejected": [dict(source) for source in value.get("rejected") or ()],
-        "tables": [dict(table) for table in value.get("tables") or ()],
-        "pins": [dict(pin) for pin in value.get("pins") or ()],
+        "rejected": _copy_all(value.get("rejected")),
+        "tables": _copy_all(value.get("tables")),
+        "pins": _copy_all(value.get("pins")),
         "researcher": str(value.get("researcher") or ""),
         "model": str(value.get("model") or ""),
         "error": dict(value.get("error") or {}),
@@ -99,18 +107,28 @@ def _follow_up_text(value: Facts) -> dict[str, Any]:
     }
 
 
-def _conversation(text: str) -> dict[str, Any]:
+def _copy_all(objects: Sequence[Fields] | None) -> list[dict[str, Any]]:
+    return [dict(item) for item in objects or ()]
+
+
+def _parse_conversation(text: str) -> dict[str, Any]:
     """Parse the Markdown of a conversation; only a top-level heading starts a question."""
-    front = _FRONT.match(text.lstrip())
-    body = text.lstrip()[front.end() :] if front else text
-    fields = dict(line.partition(": ")[::2] for line in front[1].split("\n")) if front else {}
-    heads = list(_QUESTION.finditer(body))
-    starts = [*(head.start() for head in heads), len(body)]
+    text = text.lstrip()
+    fields: dict[str, str] = {}
+    front_matter = _FRONT_MATTER.match(text)
+    if front_matter is not None:
+        text = text[front_matter.end() :]
+        for line in front_matter[1].split("\n"):
+            name, _, value = line.partition(": ")
+            fields[name] = value
+
     questions = []
-    for head, end in zip(heads, starts[1:], strict=True):
-        section = body[head.end() : end]
+    headings = list(_QUESTION.finditer(text))
+    for index, heading in enumerate(headings):
+        end = headings[index + 1].start() if index + 1 < len(headings) else len(text)
+        section = text[heading.end() : end]
         answer = section.partition("\n## Sources\n")[0].strip()
-        questions.append({"question": head[1], "answer": answer, "sources": parse_sources(section)})
+        questions.append({"question": heading[1], "answer": answer, "sources": parse_sources(section)})
 
     return {
         "title": fields.get("title", ""),
@@ -141,47 +159,49 @@ def _type_of(link: str) -> str:
 
 
 def _answer(
-    request: ToolRequest, questions: Sequence[Facts], info: dict[str, Any], notices: tuple[str, ...]
+    request: ToolRequest, questions: Sequence[Fields], info: dict[str, Any], notices: tuple[str, ...]
 ) -> ToolResult:
-    rows = list(_rows(request, questions))
-    names = [column.name for column in COLUMNS["conversation"]]
-    table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
     complete = info["status"] == "completed"
+    if not complete and not notices:
+        notices = (_STILL_RUNNING,)
+
     return ToolResult(
         columns="conversation",
-        table=table,
+        table=table_of_rows("conversation", list(_rows(request, questions))),
         attributes=info,
         complete=complete,
-        notices=notices or (() if complete else (_STILL,)),
+        notices=notices,
     )
 
 
-def _rows(request: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
+def _rows(request: ToolRequest, questions: Sequence[Fields]) -> Iterator[dict[str, Any]]:
     for number, question in enumerate(questions, 1):
         for source in (*question["sources"], *question["rejected"]):
-            link = str(source.get("link") or "")
-            kind = str(source.get("type") or _type_of(link)).casefold()
-            row = {
-                "question_number": number,
-                "question": question["question"],
-                "type": kind,
-                "label": str(source.get("label") or ""),
-                "link": link,
-                "repository": source.get("repository") or None,
-                "commit": source.get("commit") or None,
-                "role": source.get("role") or None,
-                "status": source.get("status") or None,
-            }
-            blob = request.blob(link)
-            if blob.repository:
-                lines = _LINES.fullmatch(blob.lines)
-                row |= {"repository": blob.repository, "commit": blob.commit or None, "path": blob.path}
-                if lines:
-                    row |= {"start_line": int(lines[1]), "end_line": int(lines[2] or lines[1])}
-            elif kind == "repository":
-                row["repository"] = row["repository"] or request.relative(link).strip("/").partition("@")[0] or None
+            yield {"question_number": number, "question": question["question"], **_source_columns(request, source)}
 
-            yield row
+
+def _source_columns(request: ToolRequest, source: Fields) -> dict[str, Any]:
+    link = str(source.get("link") or "")
+    kind = str(source.get("type") or _type_of(link)).casefold()
+    columns = {
+        "type": kind,
+        "label": str(source.get("label") or ""),
+        "link": link,
+        "repository": source.get("repository") or None,
+        "commit": source.get("commit") or None,
+        "role": source.get("role") or None,
+        "status": source.get("status") or None,
+    }
+    blob = request.blob(link)
+    if blob.repository:
+        columns |= {"repository": blob.repository, "commit": blob.commit or None, "path": blob.path}
+        lines = _LINES.fullmatch(blob.lines)
+        if lines is not None:
+            columns |= {"start_line": int(lines[1]), "end_line": int(lines[2] or lines[1])}
+    elif kind == "repository" and columns["repository"] is None:
+        columns["repository"] = request.relative(link).strip("/").partition("@")[0] or None
+
+    return columns
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
-from sourcelight.backends.remote.mcp.payloads import is_cut, is_no_list, keep_text, notices, paths, repositories
+from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.backends.remote.mcp.text_forms import is_no_list, parse_paths, parse_repositories
 from sourcelight.core.batches.results import ToolResult, utc_time
 from sourcelight.core.errors import ProtocolError
 from sourcelight.core.markup.counts import count_of
@@ -16,6 +18,12 @@ from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import UNPARSED
 
 _PAGE_ROWS = 1_000
+"""Repositories of a page, for services that say no maximum."""
+
+_ONLY_PAGE_ROWS = 10_000
+"""Repositories to ask for where a service has no pages and says no maximum."""
+
+_MAX_INT32 = 2**31 - 1  # the largest that any service takes
 _USUAL_PAGE = 50  # of list_repos without a limit, as services document it
 _LISTED_PAGES = frozenset({100, 500, 1_000, 2_000, 5_000, 10_000})  # 1,000 is documented; others are round numbers
 _COMPLETENESS_KEYS = frozenset({"pageInfo", "limitHit", "truncated", "hasMoreResults", "hasMore", "total"})
@@ -30,28 +38,39 @@ async def _list_files(request: ToolRequest) -> ToolResult:
     if isinstance(listing, ToolResult):
         return listing
 
-    rows, messages, is_truncated = listing.rows, listing.messages, listing.is_truncated
+    info, messages, is_truncated = listing.info, listing.messages, listing.is_truncated
     # Services without a stated limit usually have a round one; then completeness isn't proven.
-    info = listing.info
-    if not is_truncated and len(rows) in _LISTED_PAGES and "total" not in info and "limitHit" not in info:
+    says_size = "total" in info or "limitHit" in info
+    if not is_truncated and not says_size and len(listing.rows) in _LISTED_PAGES:
         is_truncated = True
-        messages = (*messages, f"The service lists {len(rows):,} entries, which may be as many as it lists at once.")
+        count = len(listing.rows)
+        messages = (*messages, f"The service lists {count:,} entries, which may be as many as it lists at once.")
 
-    rows, messages, is_truncated = _with(rows, "path", messages, is_truncated)
-    directories = [bool(row.get("isDirectory")) or str(row["path"]).endswith("/") for row in rows]
+    rows = [row for row in listing.rows if row.get("path")]
+    if len(rows) < len(listing.rows):
+        is_truncated = True
+        messages = (*messages, _nameless_notice(len(listing.rows) - len(rows), "path"))
+
     commit = info.get("commit")
+    paths, directories, kinds = [], [], []
+    for row in rows:
+        path = str(row["path"])
+        is_directory = bool(row.get("isDirectory")) or path.endswith("/")
+        directories.append(is_directory)
+        paths.append(f"{path.rstrip('/')}/" if is_directory else path.rstrip("/"))
+        # A sourcelight service names the commit, and omits usual kinds; other services have no kinds.
+        usual_kind = "directory" if is_directory else "file"
+        kinds.append(row.get("kind") or (usual_kind if commit else None))
+
     table = table_of(
         "files",
         len(rows),
         repository=arguments["repo"],
         revision=arguments.get("revision") or "",
         commit=commit,
-        path=[
-            str(row["path"]).rstrip("/") + ("/" if is_directory else "")
-            for row, is_directory in zip(rows, directories, strict=True)
-        ],
+        path=paths,
         is_directory=directories,
-        kind=[row.get("kind") or usual for row, usual in zip(rows, _usual_kinds(info, directories), strict=True)],
+        kind=kinds,
     )
     attributes = {
         "repository": arguments["repo"],
@@ -62,6 +81,10 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         "end_cursor": listing.cursor if is_truncated else None,
     }
     return ToolResult(columns="files", table=table, attributes=attributes, complete=not is_truncated, notices=messages)
+
+
+def _nameless_notice(count: int, key: str) -> str:
+    return f"The service sent {count_of(count, 'entry')} without a {key}."
 
 
 @dataclass(slots=True)
@@ -98,7 +121,7 @@ async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
     for _ in range(_MAX_PAGES):
         value = (await request.ask(page_arguments)).read(("files",))
         if isinstance(value, str):
-            paths_on_page, listing.messages = paths(value)
+            paths_on_page, listing.messages = parse_paths(value)
             if is_no_list(value) or (not paths_on_page and listing.messages):
                 return keep_text(request.name, value, repository=arguments["repo"], path=arguments.get("path", ""))
             listing.rows += [{"path": line, "isDirectory": line.endswith("/")} for line in paths_on_page]
@@ -124,25 +147,6 @@ async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
     return listing
 
 
-def _usual_kinds(info: Mapping[str, Any], directories: list[bool]) -> list[str | None]:
-    """Return the kinds of entries that have none: a sourcelight service names the commit, and omits usual kinds."""
-    return [("directory" if is_directory else "file") if info.get("commit") else None for is_directory in directories]
-
-
-def _with(
-    rows: list[Mapping[str, Any]],
-    key: str,
-    messages: tuple[str, ...],
-    is_limited: bool,  # noqa: FBT001 - given back
-) -> tuple[list[Mapping[str, Any]], tuple[str, ...], bool]:
-    """Drop rows without a name; if there are any, the answer is limited and has a message."""
-    complete = [row for row in rows if row.get(key)]
-    if len(complete) == len(rows):
-        return rows, messages, is_limited
-    notice = f"The service sent {count_of(len(rows) - len(complete), 'entry')} without a {key}."
-    return complete, (*messages, notice), True
-
-
 async def all_names(request: ToolRequest) -> list[str]:
     """Return the names of all repositories of the service."""
     answer = await _list_repos(replace(request, name="list_repos", arguments={"query": ""}))
@@ -153,70 +157,127 @@ async def all_names(request: ToolRequest) -> list[str]:
 
 
 async def _list_repos(request: ToolRequest) -> ToolResult:
-    page_arguments = dict(request.arguments)
-    schema = await request.schema()
-    size = accepted_name(schema, "limit")
-    limit: int | None = page_arguments.pop("limit", None)
-    page_size = min(limits_of(schema, size)[1] or _PAGE_ROWS, limit or _PAGE_ROWS) if size else None
-    pages = "after" in schema.get("properties", {})
-    if size is not None and not pages:  # one page is all there is: ask for the largest
-        page_size = min(limit or 2**31 - 1, limits_of(schema, size)[1] or 10_000)
+    pages = await _read_repository_pages(request)
+    if isinstance(pages, ToolResult):
+        return pages
 
-    rows: list[Mapping[str, Any]] = []
-    messages: tuple[str, ...] = ()
-    page: Mapping[str, Any] = {}
-    first_page: Mapping[str, Any] | None = None
-    for _ in range(_MAX_PAGES):
-        arguments = {**page_arguments, **({} if size is None or page_size is None else {size: page_size})}
-        value = (await request.ask(arguments)).read(("repos",))
-        repository_page = _read_repositories(value, page_size or _USUAL_PAGE)
-        if repository_page is None:
-            return keep_text(request.name, str(value), query=request.arguments.get("query", ""))
-
-        entries, page, messages = repository_page
-        first_page = page if first_page is None else first_page
-        rows += entries
-        request.report("listing repositories", len(rows))
-        cursor = page.get("endCursor")
-        if limit is not None or not page.get("hasNextPage") or not pages or not cursor or not entries:
-            break
-
-        page_arguments["after"] = cursor
-
-    has_more = bool(page.get("hasNextPage"))
-    before = bool((first_page or {}).get("hasPreviousPage"))
-    if has_more and limit is None:
+    first, last = pages[0], pages[-1]
+    all_entries = list(chain.from_iterable(page.entries for page in pages))
+    messages = last.messages if last.has_next else ()
+    if last.has_next and request.arguments.get("limit") is None:
         messages = (*messages, "The service returns no more than these.")
 
-    rows, messages, is_limited = _with(rows, "name", messages if has_more else (), has_more or before)
+    rows = [row for row in all_entries if row.get("name")]
+    if len(rows) < len(all_entries):
+        messages = (*messages, _nameless_notice(len(all_entries) - len(rows), "name"))
+
+    is_limited = last.has_next or first.has_previous
+    attributes = {
+        "query": request.arguments.get("query", ""),
+        "total": last.info.get("total") or (None if is_limited else len(rows)),
+        "start_cursor": first.info.get("startCursor"),
+        "end_cursor": last.cursor,
+        "has_previous_page": first.has_previous,
+        "has_next_page": last.has_next,
+    }
     return ToolResult(
         columns="repository_list",
         table=_repositories(rows),
-        attributes=_page_facts(request, first_page or {}, page, rows),
-        complete=not is_limited,
+        attributes=attributes,
+        complete=not is_limited and len(rows) == len(all_entries),
         notices=messages,
     )
 
 
-def _read_repositories(
-    value: str | Mapping[str, Any], page_size: int
-) -> tuple[list[Mapping[str, Any]], Mapping[str, Any], tuple[str, ...]] | None:
-    """Return the entries of a page, its facts, and its messages, or None for a text that is no list."""
+@dataclass(frozen=True, slots=True)
+class _RepositoryPage:
+    """Repositories of one answer; `info` has the cursors and the total of the whole list."""
+
+    entries: Sequence[Mapping[str, Any]]
+    info: Mapping[str, Any]
+    messages: tuple[str, ...]
+
+    @property
+    def has_next(self) -> bool:
+        return bool(self.info.get("hasNextPage"))
+
+    @property
+    def has_previous(self) -> bool:
+        return bool(self.info.get("hasPreviousPage"))
+
+    @property
+    def cursor(self) -> str | None:
+        """Cursor of the next page."""
+        cursor: str | None = self.info.get("endCursor")
+        return cursor
+
+
+async def _read_repository_pages(request: ToolRequest) -> list[_RepositoryPage] | ToolResult:
+    """Read all pages of a list of repositories, or the one that a limit asks for; keep an unknown form as a text."""
+    arguments = dict(request.arguments)
+    limit: int | None = arguments.pop("limit", None)
+    schema = await request.schema()
+    has_cursor = "after" in schema.get("properties", {})
+    size_name = accepted_name(schema, "limit")
+    page_size = None
+    if size_name is not None:
+        page_size = _page_size(limits_of(schema, size_name)[1], limit, has_cursor=has_cursor)
+        arguments[size_name] = page_size
+
+    pages: list[_RepositoryPage] = []
+    count = 0
+    while len(pages) < _MAX_PAGES:
+        value = (await request.ask(arguments)).read(("repos",))
+        page = _read_repository_page(value, page_size or _USUAL_PAGE)
+        if page is None:
+            return keep_text(request.name, str(value), query=request.arguments.get("query", ""))
+
+        pages.append(page)
+        count += len(page.entries)
+        request.report("listing repositories", count)
+        # An empty page with a cursor would be requested again and again.
+        can_read_on = has_cursor and page.has_next and page.cursor and page.entries
+        if limit is not None or not can_read_on:
+            break
+
+        arguments["after"] = page.cursor
+
+    return pages
+
+
+def _page_size(maximum: int | None, limit: int | None, *, has_cursor: bool) -> int:
+    """Return how many repositories to ask for at once; `maximum` is that of the service, if it says one."""
+    if has_cursor:
+        return min(maximum or _PAGE_ROWS, limit or _PAGE_ROWS)
+    # One page is all there is, so ask for the largest.
+    return min(maximum or _ONLY_PAGE_ROWS, limit or _MAX_INT32)
+
+
+def _read_repository_page(value: str | Mapping[str, Any], page_size: int) -> _RepositoryPage | None:
+    """Return the repositories of an answer; None for a text that is no list."""
     if isinstance(value, str):
-        names, messages = repositories(value)
-        if is_no_list(value) or (not names and messages):
-            return None
-        entries: list[Mapping[str, Any]] = [
-            {"name": name, "stars": stars, "description": text} for name, stars, text in names
-        ]
-        # A sentence beside the list states missing entries; its wording differs between services.
-        return entries, {"hasNextPage": bool(messages) or len(entries) == page_size}, messages
+        return _parse_repository_page(value, page_size)
 
     entries = list(value.get("repos") or ())
-    # A full page may be the first of several, unless the service has a field that would say so.
-    is_full = len(entries) == page_size and not _COMPLETENESS_KEYS & set(value)
-    page = {**(value.get("pageInfo") or {"hasNextPage": is_cut(value) or is_full}), "total": value.get("total")}
-    return entries, page, notices(value)
+    info = value.get("pageInfo")
+    if not info:
+        # A full page may be the first of several, unless the service has a field that would say so.
+        is_full = len(entries) == page_size and not _COMPLETENESS_KEYS & set(value)
+        info = {"hasNextPage": is_cut(value) or is_full}
+    return _RepositoryPage(entries, {**info, "total": value.get("total")}, notices(value))
+
+
+def _parse_repository_page(text: str, page_size: int) -> _RepositoryPage | None:
+    repositories, messages = parse_repositories(text)
+    if is_no_list(text) or (not repositories and messages):
+        return None
+
+    entries = [
+        {"name": repository.name, "stars": repository.stars, "description": repository.description}
+        for repository in repositories
+    ]
+    # A sentence beside the list states missing entries; its wording differs between services.
+    return _RepositoryPage(entries, {"hasNextPage": bool(messages) or len(entries) == page_size}, messages)
 
 
 def _repositories(rows: list[Mapping[str, Any]]) -> Any:
@@ -231,7 +292,7 @@ def _repositories(rows: list[Mapping[str, Any]]) -> Any:
         fork=[row.get("fork") for row in rows],
         archived=[row.get("archived") for row in rows],
         private=[row.get("private") for row in rows],
-        topics=[[str(topic) for topic in row.get("topics") or ()] for row in rows],
+        topics=[list(map(str, row.get("topics") or ())) for row in rows],
         last_fetched=[utc_time(str(row.get("lastFetched") or "")) for row in rows],
         commit=[str(row["commit"]) if row.get("commit") else None for row in rows],
         url=[str(row["codeHostUrl"]) if row.get("codeHostUrl") else None for row in rows],
@@ -241,20 +302,6 @@ def _repositories(rows: list[Mapping[str, Any]]) -> Any:
 def _number(value: Any) -> int | None:
     """Return the numeric id of a repository, or None for other services, whose ids are texts."""
     return value if isinstance(value, int) and -(2**63) <= value < 2**63 else None
-
-
-def _page_facts(
-    request: ToolRequest, first_page: Mapping[str, Any], end: Mapping[str, Any], rows: list[Mapping[str, Any]]
-) -> dict[str, Any]:
-    has_more, before = bool(end.get("hasNextPage")), bool(first_page.get("hasPreviousPage"))
-    return {
-        "query": request.arguments.get("query", ""),
-        "total": end.get("total") or (None if has_more or before else len(rows)),
-        "start_cursor": first_page.get("startCursor"),
-        "end_cursor": end.get("endCursor"),
-        "has_previous_page": before,
-        "has_next_page": has_more,
-    }
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

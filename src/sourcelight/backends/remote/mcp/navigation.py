@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
-from sourcelight.backends.remote.mcp.payloads import (
+from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
+from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.backends.remote.mcp.text_forms import (
     TextChunk,
-    files,
-    is_cut,
-    keep_text,
     means_empty,
-    notices,
-    numbered_chunks,
+    parse_chunks,
+    parse_files,
     unnumbered_lines,
 )
-from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.core.tools.catalog import table_of_rows
 
 _HEX = re.compile(r"[0-9a-f]{40}")
+
 _MAX_REFERENCES = 10_000
+"""References to ask for where a service has a limit without saying how large it may be."""
+
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # 10 is documented without a limit; others are round numbers
 
 _LINES_ABOVE_REFERENCE, _LINES_ABOVE_DEFINITION = 4, 2
 """Lines of context that services of the text form show above a reference, and above a definition."""
+
+_DEFINITION_FIELDS = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
+_REFERENCE_FIELDS = ("role", "container", "how", "score", "reason")
+"""Fields of an entry that are columns under the same name."""
+
+_BODY_COLUMNS = {"beginLine": "start_line", "endLine": "end_line"}
+_CELL_COLUMNS = {"cell": "cell", "cellLine": "cell_line"}
+"""Columns by the field of an entry: the lines of a definition, and the place of a name in a notebook."""
 
 
 async def _go_to_definition(request: ToolRequest) -> ToolResult:
@@ -51,16 +60,14 @@ async def _find_references(request: ToolRequest) -> ToolResult:
     if isinstance(value, str) and not entries and not means_empty(value):
         return keep_text(request.name, value, symbol=request.arguments["symbol"])
 
-    rows = [row for entry in entries for row in _references(request, entry)]
+    rows: list[dict[str, Any]] = []
+    for entry in entries:
+        rows += _references(request, entry)
+
     answer = _answer(request, "references", rows, value)
     page = arguments.get(limit or "limit")
-    has_limit_hit = not isinstance(value, str) and "limitHit" in value
-    if (
-        answer.complete
-        and not has_limit_hit
-        and "limit" not in request.arguments
-        and len(rows) in {page, *_USUAL_PAGES}
-    ):
+    says_limit = "limit" in request.arguments or (not isinstance(value, str) and "limitHit" in value)
+    if answer.complete and not says_limit and len(rows) in {page, *_USUAL_PAGES}:
         notice = f"The service returns {len(rows):,} references, which may be as many as it returns at once."
         return replace(answer, complete=False, notices=(*answer.notices, notice))
 
@@ -68,62 +75,80 @@ async def _find_references(request: ToolRequest) -> ToolResult:
 
 
 def _entries(value: Mapping[str, Any] | str, key: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a typed object, or those of a text in the same shape."""
     if not isinstance(value, str):
         return list(value.get(key) or ())
-    return [
-        {"repo": file.repository, "path": file.path, "chunks": [_as_object(chunk) for chunk in file.chunks]}
-        for file in files(value)
-    ]
+
+    entries: list[Mapping[str, Any]] = []
+    for file in parse_files(value):
+        chunks = [_to_typed_chunk(chunk) for chunk in file.chunks]
+        entries.append({"repo": file.repository, "path": file.path, "chunks": chunks})
+    return entries
 
 
-def _as_object(chunk: TextChunk) -> dict[str, Any]:
+def _to_typed_chunk(chunk: TextChunk) -> dict[str, Any]:
     numbered = "".join(f"{number}: {line}\n" for number, line in enumerate(chunk.lines, chunk.first))
     return {"startLine": chunk.first, "content": numbered}
 
 
 def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict[str, Any]:
-    chunks: Sequence[Mapping[str, Any]] = entry.get("chunks") or ({},)
-    text_chunks = numbered_chunks(str(chunks[0].get("content") or ""))
-    text_chunk = text_chunks[0] if text_chunks else TextChunk(int(chunks[0].get("startLine") or 1), [""])
-    lines = text_chunk.lines
-    number, line, start, end = _symbol_on(lines, text_chunk.first, request.arguments["symbol"], _LINES_ABOVE_DEFINITION)
+    chunk = _definition_chunk(entry)
     row = {
-        **_position(request, entry),
+        **_location(request, entry),
+        **_find_symbol(chunk, request.arguments["symbol"], _LINES_ABOVE_DEFINITION).columns(),
         "rank": rank,
-        "line_number": number,
-        "line": line,
-        "start": start,
-        "end": end,
-        "code": "\n".join(lines),
-        "start_line": text_chunk.first,
-        "end_line": text_chunk.first + len(lines) - 1,
+        "code": "\n".join(chunk.lines),
+        "start_line": chunk.first,
+        "end_line": chunk.last,
         "precise": entry.get("precise", _is_precise(entry)),
-        **({"container": "", "signature": "", "documentation": ""} if "how" in entry else {}),
     }
-    own_number = entry.get("line")
-    if isinstance(own_number, int):
-        own_line = lines[own_number - text_chunk.first] if 0 <= own_number - text_chunk.first < len(lines) else ""
-        row |= {"line_number": own_number, "line": str(entry.get("text") or own_line), "start": None, "end": None}
+    if "how" in entry:
+        # A service that sends `how` omits texts that are empty; others don't have them.
+        row |= {"container": "", "signature": "", "documentation": ""}
 
-    shared_names = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
-    row |= {name: entry[name] for name in shared_names if name in entry}
-    renamed = (("beginLine", "start_line"), ("endLine", "end_line"))
-    row |= {column: entry[name] for name, column in renamed if name in entry}
-    return row | _cell(entry)
+    number = entry.get("line")
+    if isinstance(number, int):
+        line = chunk.line(number) if chunk.has_line(number) else ""
+        row |= {"line_number": number, "line": str(entry.get("text") or line), "start": None, "end": None}
+
+    row |= {name: entry[name] for name in _DEFINITION_FIELDS if name in entry}
+    return row | _rename(entry, _BODY_COLUMNS) | _rename(entry, _CELL_COLUMNS)
 
 
-def _symbol_on(lines: list[str], first: int, symbol: str, likely: int) -> tuple[int, str, int | None, int | None]:
-    """Return line, text and span of a symbol in some lines, starting with the most likely line."""
+def _definition_chunk(entry: Mapping[str, Any]) -> TextChunk:
+    """Return the first chunk of a definition; one empty line without any."""
+    chunks: Sequence[Mapping[str, Any]] = entry.get("chunks") or ({},)
+    text_chunks = parse_chunks(str(chunks[0].get("content") or ""))
+    return text_chunks[0] if text_chunks else TextChunk(int(chunks[0].get("startLine") or 1), [""])
+
+
+@dataclass(frozen=True, slots=True)
+class _SymbolLine:
+    """A line with a symbol, and the characters of the symbol in it; None for a line that seems not to have it."""
+
+    number: int
+    line: str
+    start: int | None = None
+    end: int | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the values of the columns of a table."""
+        return {"line_number": self.number, "line": self.line, "start": self.start, "end": self.end}
+
+
+def _find_symbol(chunk: TextChunk, symbol: str, likely: int) -> _SymbolLine:
+    """Find the line of a symbol in a chunk: the most likely one by its index, then the others from the top."""
     name = re.compile(rf"(?<!\w){re.escape(symbol)}(?!\w)")
-    order = sorted(range(len(lines)), key=lambda position: (position != likely, position))
-    for position in order:
-        if match := name.search(lines[position]):
-            return first + position, lines[position], match.start(), match.end()
-    position = min(likely, len(lines) - 1)
-    return first + position, lines[position], None, None
+    for index in sorted(range(len(chunk.lines)), key=lambda index: (index != likely, index)):
+        match = name.search(chunk.lines[index])
+        if match is not None:
+            return _SymbolLine(chunk.first + index, chunk.lines[index], match.start(), match.end())
+
+    index = min(likely, len(chunk.lines) - 1)
+    return _SymbolLine(chunk.first + index, chunk.lines[index])
 
 
-def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _location(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
     revision, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
     is_requested_repository = str(entry.get("repo")) == request.arguments["repo"]
     return {
@@ -135,50 +160,50 @@ def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cell(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a name in a notebook."""
-    return {column: entry[name] for name, column in (("cell", "cell"), ("cellLine", "cell_line")) if name in entry}
+def _rename(entry: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of an entry under the names of their columns, those that it has."""
+    return {column: entry[name] for name, column in columns.items() if name in entry}
 
 
 def _is_precise(entry: Mapping[str, Any]) -> bool:
-    """Return whether the answer is from a compiler's index file; with `how`, empty texts are absent."""
+    """Return whether the answer is from a compiler's index file."""
     return bool(entry.get("how") == "scip")
 
 
 def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    location = _position(request, entry)
+    location = _location(request, entry)
     for chunk in entry.get("chunks") or ():
-        info = {
-            "precise": chunk.get("precise", _is_precise(chunk)),
-            **({"container": ""} if "how" in chunk else {}),
-            **{name: chunk[name] for name in ("role", "container", "how", "score", "reason") if name in chunk},
-            **_cell(chunk),
-        }
-        for text_chunk in numbered_chunks(str(chunk.get("content") or "")):
-            spans = [
-                span
-                for span in chunk.get("ranges") or ()
-                if 0 <= span["line"] - text_chunk.first < len(text_chunk.lines)
-            ]
-            for span in spans:
-                line = chunk.get("text") or text_chunk.lines[span["line"] - text_chunk.first]
-                start, end = span.get("start"), span.get("end")
-                yield {**location, "line_number": span["line"], "line": line, "start": start, "end": end, **info}
+        columns = {"precise": chunk.get("precise", _is_precise(chunk))}
+        if "how" in chunk:
+            columns["container"] = ""  # omitted where it is empty
+        columns |= {name: chunk[name] for name in _REFERENCE_FIELDS if name in chunk}
+        columns |= _rename(chunk, _CELL_COLUMNS)
+        for line in _reference_lines(chunk, request.arguments["symbol"]):
+            yield {**location, **line.columns(), **columns}
 
-            if not spans:
-                number, line, start, end = _symbol_on(
-                    text_chunk.lines, text_chunk.first, request.arguments["symbol"], _LINES_ABOVE_REFERENCE
-                )
-                yield {**location, "line_number": number, "line": line, "start": start, "end": end, **info}
+
+def _reference_lines(chunk: Mapping[str, Any], symbol: str) -> Iterator[_SymbolLine]:
+    """Yield the lines of a chunk that its ranges name; without ranges, the one that is most likely."""
+    for text_chunk in parse_chunks(str(chunk.get("content") or "")):
+        spans = [span for span in chunk.get("ranges") or () if text_chunk.has_line(span["line"])]
+        for span in spans:
+            line = chunk.get("text") or text_chunk.line(span["line"])
+            yield _SymbolLine(span["line"], line, span.get("start"), span.get("end"))
+
+        if not spans:
+            yield _find_symbol(text_chunk, symbol, _LINES_ABOVE_REFERENCE)
 
 
 def _answer(
     request: ToolRequest, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str
 ) -> ToolResult:
-    messages = (unnumbered_lines(value) if rows else ()) if isinstance(value, str) else notices(value)
-    is_truncated = bool(messages) if isinstance(value, str) else is_cut(value)
-    names = [column.name for column in COLUMNS[columns]]
-    table = table_of(columns, len(rows), **{name: [row.get(name) for row in rows] for name in names})
+    if isinstance(value, str):
+        messages = unnumbered_lines(value) if rows else ()
+        is_truncated = bool(messages)
+    else:
+        messages = notices(value)
+        is_truncated = is_cut(value)
+
     arguments = request.arguments
     commits = [row["commit"] for row in rows if row["repository"] == arguments["repo"] and row["commit"]]
     info = {
@@ -188,7 +213,13 @@ def _answer(
         "path": arguments["path"],
         "symbol": arguments["symbol"],
     }
-    return ToolResult(columns=columns, table=table, attributes=info, complete=not is_truncated, notices=messages)
+    return ToolResult(
+        columns=columns,
+        table=table_of_rows(columns, rows),
+        attributes=info,
+        complete=not is_truncated,
+        notices=messages,
+    )
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

@@ -11,21 +11,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name
-from sourcelight.backends.remote.mcp.payloads import (
-    is_cut,
-    is_too_large,
-    keep_text,
-    notes,
-    notices,
-    numbered_chunks,
-    unnumbered_lines,
-)
+from sourcelight.backends.remote.mcp.payloads import is_cut, is_too_large, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.backends.remote.mcp.text_forms import parse_chunks, parse_notes, unnumbered_lines
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.catalog import table_of
 
 _FIRST_PART_LINES, _MAX_PART_LINES = 1_000, 16_000
+"""Lines of a part: the first of a file that is too large to be read at once, and those of any other."""
 
 
 class _FilePart:
@@ -33,12 +27,14 @@ class _FilePart:
 
     def __init__(self, request: ToolRequest, value: Mapping[str, Any] | str, end: int | None) -> None:
         # Some services return JSON, others the numbered lines as text below a line with the address.
-        is_text = isinstance(value, str)
-        info: Mapping[str, Any] = {} if isinstance(value, str) else value
-        text: str = value if isinstance(value, str) else str(value.get("content") or "")
-        url = str(info.get("url") or "")
-        if is_text and text.startswith("URL: "):
-            url, _, text = text[5:].partition("\n")
+        if isinstance(value, str):
+            info: Mapping[str, Any] = {}
+            url, text = _split_url(value)
+            self.notices = parse_notes(text)
+        else:
+            info = value
+            url, text = str(value.get("url") or ""), str(value.get("content") or "")
+            self.notices = notices(value)
 
         blob = request.blob(url)
         self.text = text
@@ -47,22 +43,38 @@ class _FilePart:
         self.total: int | None = info.get("totalLines")
         self.unnumbered = unnumbered_lines(text)
         self.is_truncated = is_cut(info) or bool(self.unnumbered)
-        self.notices = notices(info) if not is_text else notes(text)
-        self.lines = {
-            number: line
-            for chunk in numbered_chunks(text)
-            for number, line in enumerate(chunk.lines, chunk.first)
-            if end is None or number <= end  # other services number one line more than was requested
-        }
-        last = max(self.lines, default=0)
-        if self.total is None and self.lines and self.lines[last] == "" and (self.unnumbered or text[-1:] != "\n"):
+        self.lines = _numbered_lines(text, end)
+        last_line = self.lines.get(self.last)
+        if self.total is None and last_line == "" and (self.unnumbered or not text.endswith("\n")):
             # Other services count the text after the last newline as a line.
-            del self.lines[last]
+            del self.lines[self.last]
 
     @property
     def first(self) -> int:
         """Number of its first line; 0 without lines."""
         return min(self.lines, default=0)
+
+    @property
+    def last(self) -> int:
+        """Number of its last line; 0 without lines."""
+        return max(self.lines, default=0)
+
+
+def _split_url(text: str) -> tuple[str, str]:
+    """Return the address in the first line of a text, if there is one, and the text below."""
+    if not text.startswith("URL: "):
+        return "", text
+    first_line, _, content = text.partition("\n")
+    return first_line.removeprefix("URL: "), content
+
+
+def _numbered_lines(text: str, end: int | None) -> dict[int, str]:
+    lines: dict[int, str] = {}
+    for chunk in parse_chunks(text):
+        lines |= enumerate(chunk.lines, chunk.first)
+
+    # Other services number one line more than was requested.
+    return lines if end is None else {number: line for number, line in lines.items() if number <= end}
 
 
 class _FileReader:
@@ -89,8 +101,9 @@ class _FileReader:
         part = await self._first_part()
         self.first = part.first or self.first
         self._add(part)
-        if (commit := part.commit) and (name := accepted_name(await self._request.schema(), "revision")):
-            self._arguments[name] = commit  # a branch may move between two parts
+        name = accepted_name(await self._request.schema(), "revision")
+        if part.commit and name is not None:
+            self._arguments[name] = part.commit  # a branch may move between two parts
 
         if not self.lines:
             if not part.is_truncated:
@@ -105,7 +118,9 @@ class _FileReader:
         return ""
 
     def _is_at_end(self) -> bool:
-        return any(end is not None and self.last >= end for end in (self._end, self.total))
+        """Return whether the last requested line, or the last line of the file, was read."""
+        ends = [end for end in (self._end, self.total) if end is not None]
+        return any(self.last >= end for end in ends)
 
     def _add(self, part: _FilePart) -> bool:
         """Append the lines that follow; return whether there were any. Lines after a gap are requested again."""
@@ -117,8 +132,8 @@ class _FileReader:
         if self.lines and before in part.lines:
             self.lines[-1] = part.lines[before]
 
-        while (line := part.lines.get(self.last + 1)) is not None:
-            self.lines.append(line)
+        while self.last + 1 in part.lines:
+            self.lines.append(part.lines[self.last + 1])
 
         return self.last > before
 
@@ -189,19 +204,23 @@ class _FileReader:
         return f"The service returns lines up to {number - 1:,}, and reports that it truncated the text."
 
     async def _ask(self, first: int, end: int) -> _FilePart:
-        end = end if self._end is None else min(end, self._end)
         self._request.report("reading lines", first - 1, self.total or self._end or 0)
-        bounds = {"startLine": first} | ({"endLine": end} if self._bounded or self._end is not None else {})
-        answer = await self._request.ask({**self._arguments, **bounds})
-        return _FilePart(self._request, answer.read(("content",)), end if "endLine" in bounds else None)
+        arguments = {**self._arguments, "startLine": first}
+        requested_end = None
+        if self._bounded or self._end is not None:
+            requested_end = end if self._end is None else min(end, self._end)
+            arguments["endLine"] = requested_end
+
+        answer = await self._request.ask(arguments)
+        return _FilePart(self._request, answer.read(("content",)), requested_end)
 
 
 async def _read_file(request: ToolRequest) -> ToolResult:
     reader = _FileReader(request)
     reason = await reader.read()
-    lines, parts = reader.lines, reader.parts
-    if not lines and parts[0].text.strip():
-        return keep_text(request.name, parts[0].text, repository=request.arguments["repo"], path=parts[0].path)
+    lines, first_part = reader.lines, reader.parts[0]
+    if not lines and first_part.text.strip():
+        return keep_text(request.name, first_part.text, repository=request.arguments["repo"], path=first_part.path)
 
     total = reader.total
     is_whole = request.arguments.get("startLine") is None and request.arguments.get("endLine") is None
@@ -214,31 +233,33 @@ async def _read_file(request: ToolRequest) -> ToolResult:
         len(lines),
         repository=repo,
         revision=revision,
-        commit=parts[0].commit or None,
-        path=parts[0].path,
+        commit=first_part.commit or None,
+        path=first_part.path,
         line_number=list(range(reader.first, reader.last + 1)),
         line=lines,
     )
     info = {
         "repository": repo,
         "revision": revision,
-        "commit": parts[0].commit,
-        "path": parts[0].path,
+        "commit": first_part.commit,
+        "path": first_part.path,
         "start_line": reader.first,
         "end_line": reader.last,
         "total_lines": total,
         "whole": is_whole,
     }
-    messages = tuple(dict.fromkeys(n for part in parts for n in (*part.notices, *part.unnumbered)))
-    if not reason and len(parts) > 1:
-        messages = ()  # they are about a part, and all parts are here
+    messages = [reason] if reason else []
+    # Messages are about a part. They say nothing where several parts have made the whole.
+    if reason or len(reader.parts) == 1:
+        for part in reader.parts:
+            messages += [*part.notices, *part.unnumbered]
 
     return ToolResult(
         columns="file_lines",
         table=table,
         attributes=info,
         complete=not reason,
-        notices=(reason, *messages) if reason else messages,
+        notices=tuple(dict.fromkeys(messages)),
     )
 
 

@@ -10,28 +10,27 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name
-from sourcelight.backends.remote.mcp.payloads import (
+from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
+from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.backends.remote.mcp.text_forms import (
     TextChunk,
-    files,
-    is_cut,
-    keep_text,
     means_empty,
-    notices,
-    numbered_chunks,
+    parse_chunks,
+    parse_files,
     unnumbered_lines,
 )
-from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolResult, file_url
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Forbidden, NotFound, SearchFailed, Unauthorized
 from sourcelight.core.query.build import files_query
-from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.chunk_table import table_of_batches
 from sourcelight.core.wire.events import Alert, ErrorEvent, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -39,52 +38,53 @@ from sourcelight.core.wire.request import SearchRequest
 _MAX_FILES = 15
 _MAX_CHUNKS = 3
 _MAX_CHUNK_CHARACTERS = 1024
+"""Documented limits of the tools: files of an answer, chunks of a file, and the length of a chunk."""
 
 
 async def _keyword_search(request: ToolRequest) -> ToolResult:
     query = files_query(request.arguments["query"])
+    search_request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
     try:
-        return await _collect(
-            request, SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
-        )
+        return await _collect(request, search_request)
     except (Forbidden, Unauthorized, NotFound) as exc:
         closed = f"The stream of the service has all matches, but refuses this credential (status {exc.status})."
         return await _ask_tool(request, closed)
 
 
 async def _nls_search(request: ToolRequest) -> ToolResult:
-    """Ask for the best places; a service that takes no limit gives all that it gives, and the best are taken here."""
+    """Ask for the best chunks. A service without a limit returns all it has, and the best are selected here."""
     limit = request.arguments.get("limit")
     if limit is not None and accepted_name(await request.schema(), "limit") is None:
         arguments = {name: value for name, value in request.arguments.items() if name != "limit"}
-        return _best_first(await _ask_tool(replace(request, arguments=arguments)), limit)
-    return _best_first(await _ask_tool(request), limit)
+        request = replace(request, arguments=arguments)
 
-
-def _best_first(answer: ToolResult, limit: int | None) -> ToolResult:
-    """Order the chunks as ranking does, at most `limit`; a service gives those of one file together."""
+    answer = await _ask_tool(request)
     if answer.columns != "found_chunks":
         return answer
+    return replace(answer, table=_best_first(answer.table, limit))
 
-    rows = answer.table.to_pylist()
-    scores = [row["score"] for row in rows]
+
+def _best_first(table: pa.Table, limit: int | None) -> pa.Table:
+    """Order the chunks as ranking does, at most `limit`; a service gives those of one file together."""
+    rows = table.to_pylist()
+
+    def rank(index: int) -> tuple[Any, ...]:
+        row = rows[index]
+        return -row["score"], row["repository"] or "", row["revision"] or "", row["path"] or ""
+
     order = list(range(len(rows)))
-    if None not in scores:
-        order.sort(
-            key=lambda position: (
-                -scores[position],
-                *(rows[position][name] or "" for name in ("repository", "revision", "path")),
-            )
-        )
+    # A service without scores returns the best first.
+    if all(row["score"] is not None for row in rows):
+        order.sort(key=rank)
 
     # An empty list alone would be an array of nulls, which takes nothing.
-    return replace(answer, table=answer.table.take(pa.array(order[:limit], pa.int64())))
+    return table.take(pa.array(order[:limit], pa.int64()))
 
 
 async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolResult:
     batches: list[Any] = []
     messages: list[str] = []
-    is_whole = True
+    complete = True
     async with aclosing(request.stream(search_request)) as events:
         async for event in events:
             if isinstance(event, MatchBatch):
@@ -94,7 +94,7 @@ async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolR
                 if event.done:
                     limiting = [item for item in event.skipped if is_limiting(item)]
                     messages += [" ".join(item.message.split()) or item.title for item in limiting]
-                    is_whole = not limiting
+                    complete = not limiting
             elif isinstance(event, ErrorEvent):
                 raise SearchFailed(f"{request.name}: {event.message}")
             elif isinstance(event, Alert):
@@ -105,46 +105,45 @@ async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolR
         columns="found_chunks",
         table=table_of_batches(batches),
         attributes=info,
-        complete=is_whole,
+        complete=complete,
         notices=tuple(dict.fromkeys(messages)),
     )
 
 
 async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("blocks",))
-    blocks = (
-        _text_blocks(value)
-        if isinstance(value, str)
-        else [_block(request, block) for block in value.get("blocks") or ()]
-    )
-    if isinstance(value, str) and not blocks and not means_empty(value):
-        return keep_text(request.name, value, *initial_messages, query=request.arguments["query"])
+    if isinstance(value, str):
+        blocks = _text_blocks(value)
+        messages = unnumbered_lines(value) if blocks else ()
+        is_truncated, says_limit = bool(messages), False
+        if not blocks and not means_empty(value):
+            return keep_text(request.name, value, *initial_messages, query=request.arguments["query"])
+    else:
+        blocks = [_typed_block(request, block) for block in value.get("blocks") or ()]
+        messages = notices(value)
+        is_truncated, says_limit = is_cut(value), "limitHit" in value
 
-    rows = [row for block in blocks for row in block]
-    messages = (unnumbered_lines(value) if blocks else ()) if isinstance(value, str) else notices(value)
-    is_truncated = bool(messages) if isinstance(value, str) else is_cut(value)
+    rows = list(chain.from_iterable(blocks))
     is_truncated = is_truncated or any(row["truncated"] or row["chunks_left_out"] for row in rows)
-    at_limit = len(blocks) >= _MAX_FILES or any(len(block) >= _MAX_CHUNKS for block in blocks)
-    if isinstance(value, str) or "limitHit" not in value:
+    if not says_limit:
         # The service doesn't say whether it truncates: a result as large as the limits counts as truncated.
+        at_limit = len(blocks) >= _MAX_FILES or any(len(block) >= _MAX_CHUNKS for block in blocks)
         is_truncated = is_truncated or at_limit
 
     if is_truncated and not messages:
         messages = (f"The service returns at most {_MAX_FILES} files and the best {_MAX_CHUNKS} chunks of each.",)
 
-    names = rows[0].keys() if rows else ()
-    table = table_of("found_chunks", len(rows), **{name: [row[name] for row in rows] for name in names})
-    info = {"query": request.arguments["query"]}
     return ToolResult(
         columns="found_chunks",
-        table=table,
-        attributes=info,
+        table=table_of_rows("found_chunks", rows),
+        attributes={"query": request.arguments["query"]},
         complete=not is_truncated,
         notices=(*initial_messages, *messages) if is_truncated else messages,
     )
 
 
-def _block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _typed_block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a file: one a chunk, or one without a chunk if only its path matched."""
     url = str(block.get("url") or "")
     blob = request.blob(url)
     location = {
@@ -158,61 +157,62 @@ def _block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any
     }
     chunks = block.get("chunks")
     if not chunks:
-        return [_row(location, None, matches=0)]
+        return [_path_row(location)]
 
     rows = []
     for chunk in chunks:
-        content = str(chunk.get("content") or "")
-        text_chunks = numbered_chunks(content)
-        if text_chunks and text_chunks[-1].lines[-1] == "" and not content.endswith("\n"):
-            # One generation of services counts the text after the last newline as a line.
-            text_chunks[-1].lines.pop()
-
-        info = {"matches": chunk.get("matchCount"), "score": chunk.get("score")}
-        is_truncated = bool(chunk.get("truncated"))
-        rows += [
-            _row(location, text_chunk, truncated=is_truncated, **info) for text_chunk in text_chunks if text_chunk.lines
-        ]
+        for text_chunk in _text_chunks(str(chunk.get("content") or "")):
+            row = _chunk_row(location, text_chunk)
+            row["match_count"] = chunk.get("matchCount")
+            row["truncated"] = row["truncated"] or bool(chunk.get("truncated"))
+            if chunk.get("score") is not None:
+                row["score"] = chunk["score"]
+            rows.append(row)
 
     return rows
 
 
+def _text_chunks(content: str) -> list[TextChunk]:
+    chunks = parse_chunks(content)
+    if chunks and chunks[-1].lines[-1] == "" and not content.endswith("\n"):
+        # One generation of services counts the text after the last newline as a line.
+        chunks[-1].lines.pop()
+    return [chunk for chunk in chunks if chunk.lines]
+
+
 def _text_blocks(text: str) -> list[list[dict[str, Any]]]:
+    """Return the rows of each file of a text."""
     blocks = []
-    for file in files(text):
-        url = file_url("", file.repository, "", file.path)
+    for file in parse_files(text):
         location = {
             "repository": file.repository,
             "revision": "",
             "commit": None,
             "path": file.path,
-            "url": url,
+            "url": file_url("", file.repository, "", file.path),
             "score": None,
             "chunks_left_out": 0,
         }
-        blocks.append([_row(location, chunk) for chunk in file.chunks] or [_row(location, None, matches=0)])
+        rows = [_chunk_row(location, chunk) for chunk in file.chunks]
+        blocks.append(rows or [_path_row(location)])
 
     return blocks
 
 
-def _row(
-    location: Mapping[str, Any],
-    chunk: TextChunk | None,
-    *,
-    matches: int | None = None,
-    truncated: bool = False,
-    score: float | None = None,
-) -> dict[str, Any]:
-    """Return a row of the table; without a chunk, only the path matched."""
-    text = None if chunk is None else "\n".join(chunk.lines)
+def _path_row(location: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a file whose path alone matched."""
+    return {**location, "match_count": 0, "truncated": False}
+
+
+def _chunk_row(location: Mapping[str, Any], chunk: TextChunk) -> dict[str, Any]:
+    text = "\n".join(chunk.lines)
     return {
         **location,
-        "start_line": None if chunk is None else chunk.first,
-        "end_line": None if chunk is None else chunk.first + len(chunk.lines) - 1,
+        "start_line": chunk.first,
+        "end_line": chunk.last,
         "chunk": text,
-        "match_count": matches,
-        "truncated": truncated or len(text or "") >= _MAX_CHUNK_CHARACTERS,
-        "score": location["score"] if score is None else score,
+        "match_count": None,
+        "truncated": len(text) >= _MAX_CHUNK_CHARACTERS,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import Any
 
 from sourcelight.core.batches.patches import read_hunks
@@ -30,18 +31,12 @@ class LineFilter:
         ToolError
             For a pattern that RE2 refuses.
         """
-        regexp = bool(arguments.get("useRegex"))
+        uses_regex = bool(arguments.get("useRegex"))
         try:
             pattern = compile_pattern(
-                arguments["pattern"], kind="regexp" if regexp else "literal", case_sensitive=regexp
+                arguments["pattern"], kind="regexp" if uses_regex else "literal", case_sensitive=uses_regex
             )
-            files = tuple(
-                compile_pattern(
-                    text if regexp else file_pattern(text), kind="regexp", case_sensitive=True, whole_text=True
-                )
-                for text in arguments.get("files") or ()
-                if regexp or file_pattern(text) != "^"
-            )
+            files = _compile_file_patterns(arguments.get("files") or (), uses_regex=uses_regex)
         except PatternError as error:
             raise ToolError(f"diff_search: {error}", tool="diff_search") from error
 
@@ -56,11 +51,14 @@ class LineFilter:
 
     def wants(self, *paths: str) -> bool:
         """Return whether the request includes a file with one of these names."""
-        return not self.files or any(file.find(path.encode()) for file in self.files for path in paths)
+        if not self.files:
+            return True
+        names = [path.encode() for path in paths]
+        return any(pattern.find(name) for pattern, name in product(self.files, names))
 
     def rows(self, hunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the matching lines of a file's hunks."""
-        rows = [row for hunk in hunks for row in self._hunk_rows(hunk)]
+        rows = list(chain.from_iterable(map(self._hunk_rows, hunks)))
         if self.by_count:
             counts = {"added": 0, "removed": 0}
             for row in rows:
@@ -74,7 +72,8 @@ class LineFilter:
         old, new = int(hunk.get("oldStart") or 0), int(hunk.get("newStart") or 0)
         for text in hunk.get("lines") or ():
             sign, line = text[:1], text[1:]
-            if sign in {"+", "-"} and (spans := self._spans(line)):
+            spans = self._spans(line) if sign in {"+", "-"} else []
+            if spans:
                 yield {
                     "side": "added" if sign == "+" else "removed",
                     "line_number": new if sign == "+" else old,
@@ -88,8 +87,17 @@ class LineFilter:
                 new += sign != "-"
 
     def _spans(self, line: str) -> list[tuple[int, int]]:
+        """Return the matches in a line, in characters."""
         data = line.encode()
         return [(len(data[:start].decode()), len(data[:end].decode())) for start, end in self.pattern.find(data)]
+
+
+def _compile_file_patterns(files: Sequence[str], *, uses_regex: bool) -> tuple[CompiledPattern, ...]:
+    regexps = list(files)
+    if not uses_regex:
+        # An empty name has a pattern that fits every file, and would undo the names beside it.
+        regexps = [regexp for regexp in map(file_pattern, files) if regexp != "^"]
+    return tuple(compile_pattern(regexp, kind="regexp", case_sensitive=True, whole_text=True) for regexp in regexps)
 
 
 def hunks_of(patch: str) -> list[dict[str, Any]]:

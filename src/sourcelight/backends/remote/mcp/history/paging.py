@@ -15,23 +15,20 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.files import all_names
+from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText
 from sourcelight.backends.remote.mcp.history.texts import parse_commits
-from sourcelight.backends.remote.mcp.payloads import is_cut, means_empty, notices
+from sourcelight.backends.remote.mcp.payloads import is_cut, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.backends.remote.mcp.text_forms import means_empty
 
 _MAX_PAGES = 100_000
 _DOCUMENTED = {"commit_search": 100, "diff_search": 50}  # most that services give at once
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # sizes of pages of services that don't say whether they cut one
 _ID_DIGITS = 40
-Entry = Mapping[str, Any]
+_OVERLAP = timedelta(seconds=1)
+"""The time that a page shares with the one before it: services compare dates in seconds."""
 
-
-class UnparsedText(Exception):
-    """Raised for a text in an unknown form; `text` is all of it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__("a text in an unknown form")
-        self.text = text
+NO_MORE = "The service returns no more than these."
 
 
 @dataclass(slots=True)
@@ -40,19 +37,17 @@ class DatedPages:
 
     entries: list[Entry] = field(default_factory=list)
     complete: bool = True
-    notices: dict[str, None] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
     info: Mapping[str, Any] = field(default_factory=dict)
 
+    def add_notices(self, *notices: str) -> None:
+        """Add notices, each once."""
+        self.notices += [notice for notice in dict.fromkeys(notices) if notice not in self.notices]
 
-def instant(text: Any) -> datetime | None:
-    """Parse a moment of RFC 3339; return None for anything else."""
-    if not isinstance(text, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    def add_gap(self, *notices: str) -> None:
+        """Mark the pages as incomplete, for the reasons of the notices."""
+        self.complete = False
+        self.add_notices(*notices)
 
 
 async def read_pages(request: ToolRequest, key: str, dated_by: Callable[[Entry], datetime | None]) -> DatedPages:
@@ -67,114 +62,157 @@ async def read_pages(request: ToolRequest, key: str, dated_by: Callable[[Entry],
     dated_by
         Returns the moment that ``before`` compares.
     """
-    schema = await request.schema()
-    size = accepted_name(schema, "limit")
-    base_arguments = {name: value for name, value in request.arguments.items() if name not in {"limit", "count"}}
-    limit = request.arguments.get("limit", request.arguments.get("count"))
-    repos = base_arguments.get("repos")
+    arguments = {name: value for name, value in request.arguments.items() if name not in {"limit", "count"}}
+    repos = arguments.get("repos")
     if isinstance(repos, list | tuple) and not repos:  # all of them
         repos = await all_names(request)
 
-    pages = DatedPages()
+    reader = _PageReader(request, await request.schema(), key, dated_by)
+    if not isinstance(repos, list | tuple) or reader.limit is not None:
+        request.report("reading history", 0, 0, "0 found")
+        if repos is not None:
+            arguments["repos"] = repos
+        await reader.read(arguments)
+        return reader.pages
+
     # One repository at a time: each page covers a longer period, and progress has a total.
-    series = [[repo] for repo in repos] if isinstance(repos, list | tuple) and limit is None else [repos]
-    for done, repo in enumerate(series):
-        request.report("reading history", done, len(series) if len(series) > 1 else 0, f"{len(pages.entries):,} found")
-        arguments = {**base_arguments, **({} if repo is None else {"repos": repo})}
-        page_limit = (limits_of(schema, size)[1] or _DOCUMENTED.get(request.name)) if size else None
-        await _read_series(request, key, dated_by, arguments, pages, limit, size, page_limit)
+    total = len(repos) if len(repos) > 1 else 0
+    for done, repo in enumerate(repos):
+        request.report("reading history", done, total, f"{len(reader.pages.entries):,} found")
+        await reader.read({**arguments, "repos": [repo]})
 
-    return pages
+    return reader.pages
 
 
-async def _read_series(
-    request: ToolRequest,
-    key: str,
-    dated_by: Callable[[Entry], datetime | None],
-    arguments: dict[str, Any],
-    pages: DatedPages,
-    limit: int | None,
-    size: str | None,
-    page_limit: int | None,
-) -> None:
-    seen: set[tuple[str, str]] = set()
-    start_count = len(pages.entries)
-    for _ in range(_MAX_PAGES):
-        remaining = page_limit if limit is None else limit - len(pages.entries)
-        page = {} if size is None or remaining is None else {size: min(remaining, page_limit or remaining)}
-        value = (await request.ask({**arguments, **page})).read((key,))
-        if isinstance(value, str):
-            if means_empty(value):
+def scope_info(request: ToolRequest, pages: DatedPages) -> dict[str, Any]:
+    """Return the scope of a request as the service read it, and the number of commits."""
+    repos = request.arguments.get("repos") or ()
+    info = {
+        "repositories": [repos] if isinstance(repos, str) else list(repos),
+        "total": len(pages.entries) if pages.complete else pages.info.get("totalCount"),
+    }
+    for name in ("after", "before"):
+        if request.arguments.get(name) and name in pages.info:
+            info[name] = pages.info[name]
+    return info
+
+
+class _PageReader:
+    """Reads the entries of one series of pages after another into `pages`."""
+
+    def __init__(
+        self,
+        request: ToolRequest,
+        schema: Mapping[str, Any],
+        key: str,
+        dated_by: Callable[[Entry], datetime | None],
+    ) -> None:
+        self.limit: int | None = request.arguments.get("limit", request.arguments.get("count"))
+        self.pages = DatedPages()
+        self._request = request
+        self._key = key
+        self._dated_by = dated_by
+        self._size_name = accepted_name(schema, "limit")
+        self._has_before = "before" in schema.get("properties", {})
+        self._max_page: int | None = None
+        if self._size_name is not None:
+            self._max_page = limits_of(schema, self._size_name)[1] or _DOCUMENTED.get(request.name)
+
+    async def read(self, arguments: Mapping[str, Any]) -> None:
+        """Read a series of pages, from the newest to the oldest, or to the limit."""
+        pages = self.pages
+        arguments = dict(arguments)
+        seen: set[tuple[str, str]] = set()
+        for _ in range(_MAX_PAGES):
+            page_size = self._page_size()
+            size = {} if self._size_name is None or page_size is None else {self._size_name: page_size}
+            value = (await self._request.ask({**arguments, **size})).read((self._key,))
+            if isinstance(value, str):
+                if means_empty(value):
+                    return
+                value = self._to_payload(value, arguments)
+
+            entries: list[Entry] = list(value.get(self._key) or ())
+            pages.info = pages.info or value
+
+            # Pages are cut by time, so they overlap in the commits of one second.
+            new = [entry for entry in entries if _name(entry) not in seen]
+            seen.update(map(_name, new))
+            pages.entries += new
+            self._request.report("reading history", 0, 0, f"{len(pages.entries):,} found")
+
+            is_truncated = is_cut(value) if "limitHit" in value else len(entries) in {page_size, *_USUAL_PAGES}
+            if not is_truncated:
+                pages.add_notices(*notices(value))
                 return
-            value = _to_payload(value, key, arguments, pages)
+            if self.limit is not None and len(pages.entries) >= self.limit:
+                pages.add_gap(*notices(value))
+                return
 
-        entries: list[Entry] = list(value.get(key) or ())
-        pages.info = pages.info or value
+            before = self._next_before(entries, is_stuck=not new)
+            if before is None:
+                pages.add_gap(*(notices(value) or (NO_MORE,)))
+                return
+            if not new:
+                pages.add_gap("One second has more commits than a page of the service: some are missing.")
 
-        # Pages are cut by time, so they overlap in the commits of one second.
-        new = [entry for entry in entries if _name(entry) not in seen]
-        seen.update(map(_name, new))
-        pages.entries += new
-        request.report("reading history", 0, 0, f"{len(pages.entries):,} found")
-        is_truncated = is_cut(value) if "limitHit" in value else len(entries) in {*page.values(), *_USUAL_PAGES}
-        if not is_truncated:
-            pages.notices.update(dict.fromkeys(notices(value)))
-            return
+            arguments["before"] = before
 
-        if limit is not None and len(pages.entries) - start_count >= limit:
-            pages.complete = False
-            pages.notices.update(dict.fromkeys(notices(value)))
-            return
+    def _page_size(self) -> int | None:
+        """Return how many entries to ask for; None if the service takes no number, or may decide."""
+        if self._size_name is None:
+            return None
+        if self.limit is None:
+            return self._max_page
+        remaining = self.limit - len(self.pages.entries)
+        return min(remaining, self._max_page or remaining)
 
-        if "before" in (await request.schema())["properties"]:
-            before = _before(entries, dated_by, stuck=not new)
-        else:
-            before = None
-        if before is None:
-            pages.complete = False
-            pages.notices.update(dict.fromkeys(notices(value) or ("The service returns no more than these.",)))
-            return
+    def _next_before(self, entries: list[Entry], *, is_stuck: bool) -> str | None:
+        """Return the end of the next page, or None if the service or the entries have no dates for it.
 
-        if not new:
-            pages.complete = False
-            pages.notices["One second has more commits than a page of the service: some are missing."] = None
+        Without new entries the reader `is_stuck` in one second, and skips the rest of it.
+        """
+        if not self._has_before or not entries:
+            return None
 
-        arguments["before"] = before
+        moments = []
+        for entry in entries:
+            moment = self._dated_by(entry)
+            if moment is None:
+                return None
+            moments.append(moment)
 
+        if any(earlier < later for earlier, later in pairwise(moments)):
+            return None
+        oldest = moments[-1].astimezone(UTC)
+        end = oldest if is_stuck else oldest + _OVERLAP
+        return end.isoformat().replace("+00:00", "Z")
 
-def _to_payload(text: str, key: str, arguments: Mapping[str, Any], pages: DatedPages) -> Entry:
-    """Return a text as a typed payload.
+    def _to_payload(self, text: str, arguments: Mapping[str, Any]) -> Entry:
+        """Return a text as a typed payload.
 
-    Raises
-    ------
-    UnparsedText
-        When it has a form that isn't known.
-    """
-    repos = arguments.get("repos") or ()
-    names = [repos] if isinstance(repos, str) else [str(name) for name in repos]
-    repository = names[0] if len(names) == 1 else ""
-    commits = parse_commits(text, repository)
-    if commits is None or any(not entry["repo"] for entry in commits.entries):
-        raise UnparsedText(text)
+        Raises
+        ------
+        UnparsedText
+            When it has a form that isn't known.
+        """
+        repos = arguments.get("repos") or ()
+        names = [repos] if isinstance(repos, str) else [str(name) for name in repos]
+        commits = parse_commits(text, names[0] if len(names) == 1 else "")
+        if commits is None or any(not entry["repo"] for entry in commits.entries):
+            raise UnparsedText(text)
 
-    if any(len(str(entry["oid"])) < _ID_DIGITS for entry in commits.entries):
-        pages.notices["The service abbreviates the ids of commits."] = None
+        if any(len(str(entry["oid"])) < _ID_DIGITS for entry in commits.entries):
+            self.pages.add_notices("The service abbreviates the ids of commits.")
 
-    for entry in commits.entries:
-        entry["isFromText"] = True
+        for entry in commits.entries:
+            entry["isFromText"] = True
 
-    truncation: Entry = {"limitHit": True, "notice": " ".join(commits.notes)} if commits.notes else {}
-    return {key: commits.entries, **truncation}
+        payload: dict[str, Any] = {self._key: commits.entries}
+        if commits.notes:
+            payload |= {"limitHit": True, "notice": " ".join(commits.notes)}
+        return payload
 
 
 def _name(entry: Entry) -> tuple[str, str]:
     return str(entry.get("repo")), str(entry.get("oid"))
-
-
-def _before(entries: list[Entry], dated_by: Callable[[Entry], datetime | None], *, stuck: bool) -> str | None:
-    """Return the end of the next page, or None if the entries don't have it."""
-    moments = [moment for moment in map(dated_by, entries) if moment is not None]
-    if not moments or len(moments) < len(entries) or any(earlier < later for earlier, later in pairwise(moments)):
-        return None
-    oldest = moments[-1].astimezone(UTC)
-    return (oldest if stuck else oldest + timedelta(seconds=1)).isoformat().replace("+00:00", "Z")

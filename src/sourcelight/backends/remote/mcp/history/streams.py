@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
+from sourcelight.backends.remote.mcp.payloads import keep_text
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolResult
@@ -19,71 +20,110 @@ from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.core.query.syntax.quoting import in_quotes, quote_value, slash_regexp
-from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.wire.events import ErrorEvent, Progress
 from sourcelight.core.wire.request import SearchRequest
 
 _INSTEAD = "{tool}: this version can't parse the text of the service; these rows are of its search."
 
 
-async def from_stream(request: ToolRequest) -> ToolResult | str:
-    """Answer `commit_search`, `diff_search` or `get_contributor_repos` by a search; a reason when that can't be."""
+async def from_stream(request: ToolRequest, text: str) -> ToolResult:
+    """Answer `commit_search`, `diff_search` or `get_contributor_repos` by a search; if that can't be, keep the text.
+
+    Parameters
+    ----------
+    request
+        The request.
+    text
+        The answer of the tool, in a form that can't be parsed.
+    """
     try:
-        query = _query(request.name, request.arguments)
+        query = _Query(request.name, request.arguments).text()
         return await _search(request, query)
     except SourcelightError as exc:
-        return f"{request.name}: its search can't answer instead: {exc}"
+        return keep_text(request.name, text, f"{request.name}: its search can't answer instead: {exc}")
 
 
-def _query(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return the query for the arguments of a tool; raise `ToolError` if no query can express them."""
-    if arguments.get("changes") == "count" or len(_texts(arguments, "revisions")) > 1:
-        raise ToolError(
-            f"{tool}: without its tool, this service can't count changes or search several revisions at once", tool=tool
-        )
+class _Query:
+    """The query that finds what a tool finds."""
 
-    repositories = "|".join(map(re.escape, _texts(arguments, "repos")))
-    revisions = _texts(arguments, "revisions")
-    revision_filter = f"@{revisions[0]}" if revisions else ""
-    terms = [f"repo:{quote_value(f'^({repositories})${revision_filter}')}"] if repositories else []
-    if len(_texts(arguments, "repos")) != 1:
-        # A search leaves these out unless it names one repository; the tools don't.
-        terms += ["fork:yes", "archived:yes"]
+    def __init__(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        self._tool = tool
+        self._arguments = arguments
+        self._uses_regex = bool(arguments.get("useRegex"))
 
-    regexp = bool(arguments.get("useRegex"))
+    def text(self) -> str:
+        """Return the query; raise `ToolError` if no query can express the arguments."""
+        terms = [*self._scope_terms(), *self._filter_terms(), *self._content_terms()]
+        if self._uses_regex:
+            terms.append("case:yes")
 
-    def pattern(texts: list[str]) -> str:
-        literals = [slash_regexp(text) if regexp else in_quotes(text) for text in texts]
-        return literals[0] if len(literals) == 1 else f"({' OR '.join(literals)})"
+        # Repositories are counted once all of their commits are there.
+        limit = None
+        if self._tool != "get_contributor_repos":
+            limit = self._arguments.get("limit", self._arguments.get("count"))
+        terms.append(f"count:{limit or 'all'}")
+        return " ".join(terms)
 
-    people = [*_texts(arguments, "authors"), *_texts(arguments, "author")]
-    if people:
-        terms.append(f"author:{quote_value('|'.join(person if regexp else re.escape(person) for person in people))}")
+    def _scope_terms(self) -> list[str]:
+        revisions = _texts(self._arguments, "revisions")
+        if self._arguments.get("changes") == "count" or len(revisions) > 1:
+            raise ToolError(
+                f"{self._tool}: without its tool, this service can't count changes or search several revisions at once",
+                tool=self._tool,
+            )
 
-    if files := _texts(arguments, "files"):
-        terms.append(f"file:{quote_value('|'.join(name if regexp else file_pattern(name) for name in files))}")
+        repositories = _texts(self._arguments, "repos")
+        terms = []
+        if repositories:
+            alternatives = "|".join(map(re.escape, repositories))
+            revision = f"@{revisions[0]}" if revisions else ""
+            terms.append(f"repo:{quote_value(f'^({alternatives})${revision}')}")
 
-    terms += [f"{name}:{quote_value(str(arguments[name]))}" for name in ("after", "before") if arguments.get(name)]
-    contents = _texts(arguments, "pattern" if tool == "diff_search" else "contentTerms")
-    messages = _texts(arguments, "messageTerms")
-    if contents and messages:
-        raise ToolError(
-            f"{tool}: pass message terms or content terms; one query of this service has only one kind", tool=tool
-        )
+        if len(repositories) != 1:
+            # A search leaves these out unless it names one repository; the tools don't.
+            terms += ["fork:yes", "archived:yes"]
+        return terms
 
-    terms.append("type:diff" if contents else "type:commit")
-    if tool == "diff_search" and bool(arguments.get("added")) != bool(arguments.get("removed")):
-        terms.append(f"select:commit.diff.{'added' if arguments.get('added') else 'removed'}")
+    def _filter_terms(self) -> list[str]:
+        terms = []
+        people = [*_texts(self._arguments, "authors"), *_texts(self._arguments, "author")]
+        if people:
+            terms.append(f"author:{self._alternatives(people, re.escape)}")
 
-    if contents or messages:
-        terms.append(pattern(contents or messages))
+        files = _texts(self._arguments, "files")
+        if files:
+            terms.append(f"file:{self._alternatives(files, file_pattern)}")
 
-    if regexp:
-        terms.append("case:yes")
+        dates = {name: self._arguments.get(name) for name in ("after", "before")}
+        terms += [f"{name}:{quote_value(str(date))}" for name, date in dates.items() if date]
+        return terms
 
-    # Repositories are counted once all of their commits are there.
-    limit = None if tool == "get_contributor_repos" else arguments.get("limit", arguments.get("count"))
-    return " ".join([*terms, f"count:{limit or 'all'}"])
+    def _alternatives(self, texts: list[str], to_regexp: Callable[[str], str]) -> str:
+        """Return the value of a filter that any of the texts fits; `to_regexp` is for texts that are none."""
+        regexps = texts if self._uses_regex else map(to_regexp, texts)
+        return quote_value("|".join(regexps))
+
+    def _content_terms(self) -> list[str]:
+        contents = _texts(self._arguments, "pattern" if self._tool == "diff_search" else "contentTerms")
+        messages = _texts(self._arguments, "messageTerms")
+        if contents and messages:
+            raise ToolError(
+                f"{self._tool}: pass message terms or content terms; one query of this service has only one kind",
+                tool=self._tool,
+            )
+
+        terms = ["type:diff" if contents else "type:commit"]
+        added, removed = bool(self._arguments.get("added")), bool(self._arguments.get("removed"))
+        if self._tool == "diff_search" and added != removed:
+            terms.append("select:commit.diff.added" if added else "select:commit.diff.removed")
+
+        literals = [slash_regexp(text) if self._uses_regex else in_quotes(text) for text in contents or messages]
+        if len(literals) == 1:
+            terms += literals
+        elif literals:
+            terms.append(f"({' OR '.join(literals)})")
+        return terms
 
 
 def _texts(arguments: Mapping[str, Any], name: str) -> list[str]:
@@ -107,19 +147,21 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
             elif isinstance(event, ErrorEvent):
                 raise ToolError(event.message, tool=request.name)
 
-    name, make = _TABLES[request.name]
-    records = list(make(rows))
+    name, rows_of = _TABLES[request.name]
+    records = list(rows_of(rows))
     if name == "contributor_repositories":
         min_commits, limit = int(request.arguments.get("minCommits") or 1), request.arguments.get("limit")
         records = [record for record in records if record["commits"] >= min_commits]
         complete = complete and (limit is None or len(records) <= limit)
         records = records[:limit]
 
-    columns = [column.name for column in COLUMNS[name]]
-    table = table_of(name, len(records), **{column: [row.get(column) for row in records] for column in columns})
     attributes = {"repositories": _texts(request.arguments, "repos"), "total": len(records) if complete else None}
     return ToolResult(
-        columns=name, table=table, attributes=attributes, complete=complete, notices=tuple(dict.fromkeys(notices))
+        columns=name,
+        table=table_of_rows(name, records),
+        attributes=attributes,
+        complete=complete,
+        notices=tuple(dict.fromkeys(notices)),
     )
 
 
@@ -136,7 +178,8 @@ def _contributions(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         by_repository.setdefault(str(commit["repository"]), []).append(commit)
 
     for repository, commits in sorted(by_repository.items(), key=lambda item: (-len(item[1]), item[0])):
-        dates = sorted(date for commit in commits if (date := commit.get("commit_date") or commit.get("author_date")))
+        commit_dates = (commit.get("commit_date") or commit.get("author_date") for commit in commits)
+        dates = sorted(date for date in commit_dates if date)
         authors = Counter(str(commit.get("author") or "") for commit in commits)
         yield {
             "repository": repository,

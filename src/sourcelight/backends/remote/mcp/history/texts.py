@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sourcelight.core.batches.diff_text import HUNK
-from sourcelight.core.batches.git_names import unquote_text
+from sourcelight.backends.remote.mcp.history.patch_texts import parse_patch
 
 _MAX_LINE_CHARS = 2_000  # no known form has longer lines, and these expressions would be slow on them
 # At least one digit: otherwise words such as `defaced` would be commits.
@@ -35,6 +34,11 @@ _FIELD = re.compile(
     r"|title|merge|parents)\**: ?\**\s*(.*)",
     re.IGNORECASE,
 )
+_MESSAGE_FIELDS = frozenset({"message", "subject", "title"})
+_DATE_KEYS = {"date": "authorDate", "authordate": "authorDate", "commitdate": "committerDate"}
+_TEXT_KEYS = {"repository": "repo", "repo": "repo", "url": "url", "link": "url"}
+"""Keys of a typed payload by the field of a text, in lower case and without spaces."""
+
 _REPOSITORY = re.compile(
     r"(?:#{1,6} +|\*\*|repo(?:sitory)?: *)(?P<repo>[\w.~-]+(?:/[\w.~-]+)+)\**:?(?: \([^)]*\))?:?", re.IGNORECASE
 )
@@ -47,7 +51,6 @@ _AUTHOR_AND_DATE_PATTERNS = (
 )
 _COUNT = re.compile(r"(?:found|showing|returned|first)\D{0,40}?(\d[\d,]*)(?: (?:of|out of) (\d[\d,]*))?", re.IGNORECASE)
 _NOTE = re.compile(r"\((?!cherry picked)(.*(?:more|cut|truncat|limit|omitted|left out).*)\)", re.IGNORECASE)
-_GIT_NAMES = re.compile(r'diff --git ("(?:\\.|[^"\\])*"|a/.+?) ("(?:\\.|[^"\\])*"|b/.+)')
 _DIFF_START = re.compile(r"diff --git |--- \S|```(?:diff|patch)\s*$|@@ -\d")
 _COMPARING = re.compile(
     r"(?:compar\w+|diff)\b\D*?(?P<base>[^\s.]\S*?)(?:\.{2,3}| (?:to|and|with|\u2192|->) )(?P<head>\S+)",
@@ -120,8 +123,7 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
         The repository of commits for which the text names none.
     """
     lines = text.replace("\r\n", "\n").split("\n")
-    # By line first, then by pattern: the first line with a commit decides, whichever form it has.
-    pattern = next((pattern for line in lines for pattern in _COMMIT_PATTERNS if pattern.match(line)), None)
+    pattern = _commit_pattern(lines)
     if pattern is None:
         return None
 
@@ -131,7 +133,9 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
     in_fence = False
     for line in lines:
         # Code blocks hold diffs and messages, which may quote lines of the same form.
-        in_fence = not in_fence if line.startswith("```") else in_fence
+        if line.startswith("```"):
+            in_fence = not in_fence
+
         start = None if in_fence else pattern.match(line)
         heading = None if in_fence or start else _REPOSITORY.fullmatch(line.strip())
         if heading is not None and commit_match is not None and not line.startswith(("#", "*")):
@@ -143,188 +147,122 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
 
         _add_block(result, commit_match, block, repository)
         commit_match, block = start, []
-        repository = heading["repo"] if heading is not None else repository
+        if heading is not None:
+            repository = heading["repo"]
 
     _add_block(result, commit_match, block, repository)
     return result
 
 
+def _commit_pattern(lines: Sequence[str]) -> re.Pattern[str] | None:
+    """Return the form of the first line with a commit, which decides for all others."""
+    for line in lines:
+        for pattern in _COMMIT_PATTERNS:
+            if pattern.match(line):
+                return pattern
+    return None
+
+
 def _add_block(result: HistoryText, commit_match: re.Match[str] | None, block: list[str], repository: str) -> None:
     """Add the commit of a match and its lines; without a match, the lines are about the whole answer."""
-    notes: list[str] = []
+    end = len(block)
+    notes = []
     # Notes are at the end of a block; a line in parentheses within a message belongs to the message.
-    while block and (not block[-1].strip() or _NOTE.fullmatch(block[-1].strip())):
-        if note := _NOTE.fullmatch(block.pop().strip()):
-            notes.insert(0, note[1])
+    for line in reversed(block):
+        note = _NOTE.fullmatch(line.strip())
+        if note is not None:
+            notes.append(note[1])
+        elif line.strip():
+            break
+        end -= 1
 
-    result.notes += notes
+    result.notes += reversed(notes)
     if commit_match is not None:
-        result.entries.append(_commit(commit_match, block, repository))
-        return
+        result.entries.append(_commit(commit_match, block[:end], repository))
+    else:
+        result.notes += [line.strip() for line in block[:end] if _states_a_total(line)]
 
-    result.notes += [line.strip() for line in block if (count := _COUNT.search(line)) and count[2]]
+
+def _states_a_total(line: str) -> bool:
+    """Return whether a line says how many there are in all, as "showing 10 of 25" does."""
+    count = _COUNT.search(line)
+    return count is not None and bool(count[2])
 
 
-def _commit(commit_match: re.Match[str], block: list[str], repository: str) -> dict[str, Any]:
+def _commit(commit_match: re.Match[str], block: Sequence[str], repository: str) -> dict[str, Any]:
     groups = commit_match.groupdict()
     entry: dict[str, Any] = {"repo": groups.get("repo") or repository, "oid": commit_match["oid"]}
-    subject = _split_author_and_date(entry, commit_match["subject"].strip())
-    diff_start = next((index for index, line in enumerate(block) if _DIFF_START.match(line)), len(block))
-    patch, block = block[diff_start:], block[:diff_start]
+    subject, author_and_date = _split_author_and_date(commit_match["subject"].strip())
+    entry |= author_and_date
+
+    diff_start = _start_of_diff(block)
     message: list[str] = []
     in_fields = True
-    for line in block:
+    for line in block[:diff_start]:
         match = _FIELD.fullmatch(line.strip()) if in_fields and not line.startswith("    ") else None
-        if match is not None:
-            _set_field(entry, match[1].lower().replace(" ", ""), match[2].strip().strip("*`"), message)
-        else:
+        if match is None:
             # Fields come first. Later, `Date:` may be a line of the message.
             in_fields = in_fields and not line.strip()
             message.append(line)
+            continue
+
+        name, value = match[1].lower().replace(" ", ""), match[2].strip().strip("*`")
+        if name in _MESSAGE_FIELDS:
+            message += [value] if value else []
+        else:
+            entry |= _parse_field(name, value)
 
     text = "\n".join(line.removeprefix("    ") for line in message).strip("\n")
     if not subject:
         subject, _, text = text.partition("\n")
 
     entry |= {"subject": subject.strip(), "body": text.strip("\n")}
-    if patch:
-        entry["files"] = parse_patch(patch)
+    if diff_start < len(block):
+        entry["files"] = parse_patch(block[diff_start:])
 
     return entry
 
 
-def _split_author_and_date(entry: dict[str, Any], subject: str) -> str:
-    """Take author and date from the end of a line; return the text before them."""
-    for pattern in _AUTHOR_AND_DATE_PATTERNS if len(subject) <= _MAX_LINE_CHARS else ():
-        match = pattern.fullmatch(subject)
-        if match is not None and (date := parse_date(match["date"])) is not None:
-            entry["authorDate"] = date
-            _set_person(entry, "author", match["author"])
-            return match["subject"]
-    return subject
+def _start_of_diff(block: Sequence[str]) -> int:
+    """Return the index of the first line of a diff, or the number of lines."""
+    for index, line in enumerate(block):
+        if _DIFF_START.match(line):
+            return index
+    return len(block)
 
 
-def _set_field(entry: dict[str, Any], name: str, value: str, message: list[str]) -> None:
-    if name in {"author", "committer"} or (name == "commit" and "<" in value):
-        _set_person(entry, "author" if name == "author" else "committer", value)
-    elif name in {"date", "authordate", "commitdate"}:
-        key = "committerDate" if name == "commitdate" else "authorDate"
-        entry[key] = parse_date(value)
-    elif name in {"repository", "repo"}:
-        entry["repo"] = value
-    elif name in {"url", "link"}:
-        entry["url"] = value
-    elif name in {"message", "subject", "title"} and value:
-        message.append(value)
+def _split_author_and_date(line: str) -> tuple[str, dict[str, Any]]:
+    """Return the text before author and date at the end of a line, and their fields."""
+    if len(line) > _MAX_LINE_CHARS:
+        return line, {}
+
+    for pattern in _AUTHOR_AND_DATE_PATTERNS:
+        match = pattern.fullmatch(line)
+        date = None if match is None else parse_date(match["date"])
+        if match is not None and date is not None:
+            return match["subject"], {"authorDate": date, **_parse_person("author", match["author"])}
+
+    return line, {}
 
 
-def _set_person(entry: dict[str, Any], role: str, value: str) -> None:
+def _parse_field(name: str, value: str) -> dict[str, Any]:
+    """Return a line ``name: value`` of a commit as fields of a typed payload."""
+    if name == "author":
+        return _parse_person("author", value)
+    if name == "committer" or (name == "commit" and "<" in value):
+        return _parse_person("committer", value)
+    if name in _DATE_KEYS:
+        return {_DATE_KEYS[name]: parse_date(value)}
+    if name in _TEXT_KEYS:
+        return {_TEXT_KEYS[name]: value}
+    return {}
+
+
+def _parse_person(role: str, value: str) -> dict[str, str]:
     person = _PERSON.fullmatch(value)
-    entry[f"{role}Name"] = person["name"] if person else value
-    if person:
-        entry[f"{role}Email"] = person["email"]
-
-
-def parse_patch(lines: Sequence[str]) -> list[dict[str, Any]]:
-    """Read the files of a unified diff, with their hunks, line counts and texts."""
-    reader = _PatchReader()
-    for index, line in enumerate(lines):
-        reader.add(line, lines[index + 1] if index + 1 < len(lines) else "")
-    return [_finish(file) for file in reader.files]
-
-
-class _PatchReader:
-    """Reads a unified diff line by line; the numbers in the header of a hunk give its end."""
-
-    def __init__(self) -> None:
-        self.files: list[dict[str, Any]] = []
-        self._old_remaining = self._new_remaining = 0
-
-    def add(self, line: str, following: str) -> None:
-        """Read a line; `following` is the next one."""
-        if (self._old_remaining > 0 or self._new_remaining > 0) and self._add_to_hunk(self.files[-1], line):
-            return
-        if self._starts_file(line, following):
-            return
-        if not self.files or line.startswith("```"):
-            return
-
-        file = self.files[-1]
-        if header := HUNK.match(line):
-            file["hunks"].append({"oldStart": int(header[1]), "newStart": int(header[3]), "lines": []})
-            self._old_remaining, self._new_remaining = int(header[2] or 1), int(header[4] or 1)
-        else:
-            _read_header(file, line)
-
-        file["patch"].append(line)
-
-    def _add_to_hunk(self, file: dict[str, Any], line: str) -> bool:
-        if line[:1] not in {"+", "-", " ", "", "\\"}:
-            self._old_remaining = self._new_remaining = 0  # the hunk was cut
-            return False
-
-        file["patch"].append(line)
-        if line[:1] != "\\":
-            file["hunks"][-1]["lines"].append(line or " ")
-            self._old_remaining -= line[:1] != "+"
-            self._new_remaining -= line[:1] != "-"
-            file["additions"] += line[:1] == "+"
-            file["deletions"] += line[:1] == "-"
-
-        return True
-
-    def _starts_file(self, line: str, following: str) -> bool:
-        """Begin a file if one starts here, and return whether the line needs no further reading."""
-        if line.startswith("diff --git "):
-            self.files.append(_new_file(line))
-        elif line.startswith("--- ") and following.startswith("+++ "):
-            if not self.files or self.files[-1]["hunks"]:
-                self.files.append(_new_file(""))
-        elif HUNK.match(following) and not line.startswith(("+++ ", "@@", "index ")) and " " in line.strip():
-            old, _, new = line.strip().partition(" ")  # the preview of streams: both names on one line
-            self.files.append({**_new_file(""), "oldPath": old, "newPath": new})
-            return True
-
-        return False
-
-
-def _new_file(line: str) -> dict[str, Any]:
-    names = _GIT_NAMES.fullmatch(line)
-    old = unquote_text(names[1]).removeprefix("a/") if names else ""
-    new = unquote_text(names[2]).removeprefix("b/") if names else ""
-    return {"oldPath": old, "newPath": new, "status": "modified", "additions": 0, "deletions": 0, "binary": False,
-            "hunks": [], "patch": []}  # fmt: skip
-
-
-def _read_header(file: dict[str, Any], line: str) -> None:
-    name, _, value = line.partition(" ")
-    value = value.partition("\t")[0]
-    if name == "---" and not file["hunks"]:
-        file["oldPath"] = unquote_text(value).removeprefix("a/")
-    elif name == "+++" and not file["hunks"]:
-        file["newPath"] = unquote_text(value).removeprefix("b/")
-    elif line.startswith(("new file", "deleted file")):
-        file["status"] = "added" if name == "new" else "deleted"
-    elif line.startswith(("rename from ", "rename to ", "copy from ", "copy to ")):
-        file["status"] = "renamed" if name == "rename" else "copied"
-        file["oldPath" if value.startswith("from ") else "newPath"] = unquote_text(value.partition(" ")[2])
-    elif (match := re.fullmatch(r"similarity index (\d{1,3})%", line)) is not None:
-        file["similarity"] = int(match[1])
-    elif line.startswith(("Binary files ", "GIT binary patch")):
-        file["binary"] = True
-
-
-def _finish(file: dict[str, Any]) -> dict[str, Any]:
-    if file["oldPath"] == "/dev/null":
-        file |= {"oldPath": file["newPath"], "status": "added"}
-
-    if file["newPath"] == "/dev/null":
-        file |= {"newPath": file["oldPath"], "status": "deleted"}
-    elif file["oldPath"] != file["newPath"] and file["status"] == "modified":
-        file["status"] = "renamed"
-
-    patch = "\n".join(file["patch"]).rstrip("\n")
-    return {**file, "patch": f"{patch}\n" if patch else None}
+    if person is None:
+        return {f"{role}Name": value}
+    return {f"{role}Name": person["name"], f"{role}Email": person["email"]}
 
 
 def parse_comparison(text: str) -> HistoryText | None:
@@ -336,11 +274,15 @@ def parse_comparison(text: str) -> HistoryText | None:
 
     result = HistoryText(files)
     for line in lines:
-        if not result.base and (match := _COMPARING.match(line)):
-            result.base, result.head = match["base"].strip("`"), match["head"].strip("`,:()")
-        if cursor := _CURSOR.match(line.strip()):
+        revisions = None if result.base else _COMPARING.match(line)
+        if revisions is not None:
+            result.base, result.head = revisions["base"].strip("`"), revisions["head"].strip("`,:()")
+
+        cursor = _CURSOR.match(line.strip())
+        note = _NOTE.fullmatch(line.strip())
+        if cursor is not None:
             result.cursor = cursor["cursor"]
-        elif note := _NOTE.fullmatch(line.strip()):
+        elif note is not None:
             result.notes.append(note[1])
 
     return result
@@ -348,7 +290,8 @@ def parse_comparison(text: str) -> HistoryText | None:
 
 def _file_list(lines: Sequence[str]) -> Iterator[dict[str, Any]]:
     for line in lines:
-        if len(line) <= _MAX_LINE_CHARS and (match := _STATUS.fullmatch(line.strip())):
+        match = _STATUS.fullmatch(line.strip()) if len(line) <= _MAX_LINE_CHARS else None
+        if match is not None:
             status = match["status"]
             yield {
                 "oldPath": match["path"],
@@ -365,14 +308,14 @@ def parse_contributions(text: str) -> HistoryText | None:
     result = HistoryText([])
     for line in map(str.strip, text.split("\n")):
         match = _CONTRIBUTOR.fullmatch(line) if len(line) <= _MAX_LINE_CHARS else None
+        note = _NOTE.fullmatch(line)
         if match is not None and ("/" in match["name"] or "commit" in line.lower() or line.startswith("|")):
+            entry: dict[str, Any] = {"name": match["name"], "commits": int(match["count"].replace(",", ""))}
             period = _PERIOD.search(match["rest"])
-            if period is None:
-                dates = {}
-            else:
-                dates = {"firstCommit": parse_date(period[1]), "lastCommit": parse_date(period[2])}
-            result.entries.append({"name": match["name"], "commits": int(match["count"].replace(",", "")), **dates})
-        elif note := _NOTE.fullmatch(line):
+            if period is not None:
+                entry |= {"firstCommit": parse_date(period[1]), "lastCommit": parse_date(period[2])}
+            result.entries.append(entry)
+        elif note is not None:
             result.notes.append(note[1])
 
     return result if result.entries else None

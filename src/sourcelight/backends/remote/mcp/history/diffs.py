@@ -1,0 +1,156 @@
+"""`diff_search` of a service: changed lines from hunks, and from whole diffs where the service truncates hunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from sourcelight.backends.remote.mcp.history.comparisons import ComparisonPages, read_comparison
+from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, commit_date, row_of
+from sourcelight.backends.remote.mcp.history.hunks import LineFilter, hunks_of
+from sourcelight.backends.remote.mcp.history.paging import read_pages, scope_info
+from sourcelight.backends.remote.mcp.history.streams import from_stream
+from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import RepositoryError, RevisionNotFound, ToolError
+from sourcelight.core.markup.counts import count_of
+from sourcelight.core.tools.catalog import table_of_rows
+from sourcelight.core.tools.commits import WHOLE_PATCHES
+
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
+
+
+async def diff_search(request: ToolRequest) -> ToolResult:
+    """Return the changed lines that match, by the requested order of repositories, newest commit first."""
+    line_filter = LineFilter.of(request.arguments)
+    try:
+        pages = await read_pages(request, "results", commit_date)
+    except UnparsedText as exc:
+        return await from_stream(request, exc.text)
+
+    if any("files" not in entry for entry in pages.entries):
+        pages.add_gap("The service lists commits without their changes.")
+
+    rows: list[dict[str, Any]] = []
+    for done, entry in enumerate(pages.entries):
+        files: Sequence[Mapping[str, Any]] = entry.get("files") or ()
+        if _is_truncated(entry):
+            request.report("reading whole diffs", done, len(pages.entries), str(entry.get("repo") or ""))
+            diff = await _read_whole_diff(request, entry)
+            files = diff.files
+            if diff.gaps:
+                pages.add_gap(*diff.gaps)
+
+        lines = list(_matching_lines(entry, files, line_filter))
+        rows += lines
+        if entry.get("isFromText") and not lines:
+            pages.add_gap(f"{_label(entry)} matches, but not in the part of its diff that the service shows.")
+
+    if pages.info.get("namesAgents"):
+        for row in rows:
+            row["agent"] = row["agent"] or ""
+
+    return ToolResult(
+        columns="diff_lines",
+        table=table_of_rows("diff_lines", _by_repository(rows, request)),
+        attributes={"pattern": request.arguments["pattern"], **scope_info(request, pages)},
+        complete=pages.complete,
+        # Truncated diffs were read in full above, or have their own notice.
+        notices=tuple(notice for notice in pages.notices if WHOLE_PATCHES not in notice),
+    )
+
+
+def _is_truncated(entry: Entry) -> bool:
+    files = entry.get("files") or ()
+    hunks = chain.from_iterable(file.get("hunks") or () for file in files)
+    return bool(
+        entry.get("filesLeftOut")
+        or any(file.get("hunksLeftOut") for file in files)
+        or any(hunk.get("truncated") for hunk in hunks)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _WholeDiff:
+    """The files of a commit with all hunks that the service has, and notices about those it lacks."""
+
+    files: Sequence[Mapping[str, Any]]
+    gaps: Sequence[str] = ()
+
+
+async def _read_whole_diff(request: ToolRequest, entry: Entry) -> _WholeDiff:
+    """Compare a commit with its parent; without an answer, return the files of the search."""
+    try:
+        comparison = await _compare_with_parent(request, entry)
+    except (ToolError, RepositoryError, UnparsedText) as exc:
+        return _WholeDiff(entry.get("files") or (), (_unread_notice(entry, exc),))
+
+    rows = comparison.rows
+    gaps = []
+    incomplete = [row for row in rows if row["truncated"] or (row["patch"] is None and not row["binary"])]
+    if incomplete:
+        changed = sum((row["additions"] or 0) + (row["deletions"] or 0) for row in incomplete)
+        gaps.append(
+            f"{_label(entry)}: the service truncates the patches of {len(incomplete):,} of "
+            f"{count_of(len(rows), 'file')} with {count_of(changed, 'changed line')}; matching lines may be missing."
+        )
+
+    if comparison.has_more:
+        gaps.append(f"{_label(entry)} has more than {count_of(len(rows), 'file')}; the others were not read.")
+
+    return _WholeDiff([_file_of(row) for row in rows], gaps)
+
+
+def _file_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a comparison as a file of a diff."""
+    return {"oldPath": row["old_path"], "newPath": row["path"], "hunks": hunks_of(row["patch"] or "")}
+
+
+async def _compare_with_parent(request: ToolRequest, entry: Entry) -> ComparisonPages:
+    oid = str(entry["oid"])
+    arguments = {"repo": entry["repo"], "head": oid}
+    try:
+        return await read_comparison(request, {**arguments, "base": f"{oid}~1"})
+    except (RevisionNotFound, ToolError):  # a first commit has no parent to compare with
+        return await read_comparison(request, {**arguments, "base": _EMPTY_TREE})
+
+
+def _unread_notice(entry: Entry, exc: Exception) -> str:
+    """Return a notice about the hunks that a search leaves out, and why they can't be read."""
+    files = entry.get("files") or ()
+    file_count = int(entry.get("filesLeftOut") or 0)
+    hunk_count = sum(int(file.get("hunksLeftOut") or 0) for file in files)
+    hunks = chain.from_iterable(file.get("hunks") or () for file in files)
+    truncated_count = sum(bool(hunk.get("truncated")) for hunk in hunks)
+    return (
+        f"{_label(entry)} has more matching lines than the service returns. It leaves out "
+        f"{count_of(file_count, 'file')} and {count_of(hunk_count, 'hunk')}, and truncates "
+        f"{count_of(truncated_count, 'hunk')} ({exc})."
+    )
+
+
+def _label(entry: Entry) -> str:
+    return f"{entry['repo']}@{str(entry['oid'])[:7]}"
+
+
+def _matching_lines(
+    entry: Entry, files: Sequence[Mapping[str, Any]], line_filter: LineFilter
+) -> Iterator[dict[str, Any]]:
+    """Yield the matching lines of a commit's diff."""
+    commit = row_of(entry, "diff_lines")
+    for file in files:
+        path = str(file.get("newPath") or file.get("path") or file.get("oldPath"))
+        old_path = str(file.get("oldPath") or path)
+        if line_filter.wants(path, old_path):
+            for line in line_filter.rows(file.get("hunks") or ()):
+                yield {**commit, "path": path, "old_path": old_path, **line}
+
+
+def _by_repository(rows: list[dict[str, Any]], request: ToolRequest) -> list[dict[str, Any]]:
+    """Sort rows by the requested order of repositories; the service sorts all by date."""
+    repos = request.arguments.get("repos") or ()
+    names = [repos] if isinstance(repos, str) else repos
+    order = {name: index for index, name in enumerate(names)}
+    return sorted(rows, key=lambda row: order.get(str(row["repository"]), len(order)))
