@@ -146,7 +146,7 @@ MATCH_COLUMN: Edits = {
     "core/batches/records.py": [
         ("    author_name:", "    subject: str | None = None\n    author_name:"),
     ],
-    "engines/history/search/matches.py": [
+    "engines/history/search/commit_columns.py": [
         ('        "message": dictionary(messages),', """\
         "message": dictionary(messages),
         "subject": dictionary(pa.array(subjects, pa.string())),"""),

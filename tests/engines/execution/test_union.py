@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.engines.execution.results.select import unite
+from sourcelight.engines.execution.results.union import unite
 
 
 def content(path: str, rows: dict[int, list[tuple[int, int]]]) -> Any:

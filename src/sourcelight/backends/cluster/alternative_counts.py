@@ -17,7 +17,7 @@ from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, 
 from sourcelight.core.query import Alternative
 from sourcelight.engines.execution.results.alternatives import ALTERNATIVE, own_counts
 from sourcelight.engines.execution.results.ranking import SCORE
-from sourcelight.engines.execution.results.select import unite
+from sourcelight.engines.execution.results.union import unite
 
 
 class AlternativeCounts:

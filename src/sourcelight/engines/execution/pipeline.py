@@ -22,7 +22,8 @@ from sourcelight.engines.execution.plan import Plan, is_brief
 from sourcelight.engines.execution.results.alternatives import CountLimits, CountPolicy
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
-from sourcelight.engines.execution.results.select import FileKey, Selector, by_file, repository_batch, unite
+from sourcelight.engines.execution.results.select import FileKey, Selector, by_file, repository_batch
+from sourcelight.engines.execution.results.union import unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import RankedDefinitions, is_missing
 from sourcelight.engines.search.direct import DirectSearch

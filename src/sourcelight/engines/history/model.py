@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NewType, Protocol
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos import Repository
 
@@ -24,6 +24,24 @@ ChangeNumbers = NewType("ChangeNumbers", Int64Array)
 
 RowNumbers = NewType("RowNumbers", Int64Array)
 """Numbers of rows: one added or removed line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlaces:
+    """Some changed lines: of each its change, whether it was removed, and its number in the file."""
+
+    changes: ChangeNumbers
+    removed: BoolArray
+    numbers: Int64Array
+
+    def take(self, order: Int64Array) -> RowPlaces:
+        """Return the lines at some positions, in their order."""
+        return RowPlaces(ChangeNumbers(self.changes[order]), self.removed[order], self.numbers[order])
+
+    def numbered_row(self, row: int) -> tuple[int, str, int]:
+        """Return the change, the sign and the number of a line."""
+        return int(self.changes[row]), "-" if self.removed[row] else "+", int(self.numbers[row])
+
 
 NO_BLOB = bytes(20)
 """The object of a side of a change that has no file."""

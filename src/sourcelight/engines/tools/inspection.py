@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, cast
+from itertools import repeat
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from sourcelight.core.batches import CommitId, MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult
@@ -15,11 +17,12 @@ from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query import parse
+from sourcelight.core.query.explanation import AlternativeMeaning
 from sourcelight.core.query.fields import FilterScope, names_of
 from sourcelight.core.query.narrowing import narrow
 from sourcelight.core.query.printer import to_text
 from sourcelight.core.query.syntax.nodes import Filter
-from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.inspection import (
     COUNT,
     COUNT_BY,
@@ -43,9 +46,6 @@ from sourcelight.repos.objects import StoreReader
 from sourcelight.repos.objects.commits import commit_time_of, read_commit
 from sourcelight.repos.revisions import head_target
 
-_Counts: TypeAlias = dict[tuple[Any, ...], tuple[int, int]]
-"""Matches and files by the values that are counted by."""
-
 _READ: tuple[GroupBy, ...] = ("repository", "commit")
 _OF_REPOSITORIES = names_of(FilterScope.REPOSITORY)
 
@@ -63,63 +63,74 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
     by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
     text = arguments.query if arguments.exhaustive is False else _any_match(arguments.query)
     request = SearchRequest(text, pattern_type="keyword")
+    counts = _count_groups(request, by, context)
+    commits = counts.commits or _searched_commits(request.query, context)
+    notices = list(counts.notices)
+    if not counts.commits and len(commits) > _MAX_NAMED:
+        notices.append(f"Searched {count_of(len(commits), 'repository')}.")
+        commits = {}
 
-    # Counted by commit as well, so that the answer can name what it read, whatever revisions the query asks for.
-    groups: tuple[GroupBy, ...] = (*by, *(name for name in _READ if name not in by))
-    table = context.engine.count(request, groups, context.viewer, context.cancellation)
-    notices: list[str] = []
-    is_complete = True
-    if table is None:
-        counts, commits, notices, is_complete = _follow(request, by, context)
-    else:
-        counts, commits = _sum_groups(table.to_pylist(), by)
+    keys = sorted(counts.matches, key=lambda key: (-counts.matches[key], list(map(str, key))))
+    total = {"matches": sum(counts.matches.values()), "groups": len(keys)}
+    is_complete = counts.is_complete
+    if arguments.limit is not None and len(keys) > arguments.limit:
+        notices.append(f"The {arguments.limit:,} rows with most matches of {len(keys):,} are shown.")
+        keys, is_complete = keys[: arguments.limit], False
 
-    if not commits:
-        commits = _searched_commits(request.query, context)
-        if len(commits) > _MAX_NAMED:
-            notices.append(f"Searched {count_of(len(commits), 'repository')}.")
-            commits = {}
-
-    rows = sorted(counts.items(), key=lambda item: (-item[1][0], [str(part) for part in item[0]]))
-    total = {"matches": sum(count for _, (count, _) in rows), "groups": len(rows)}
-    if arguments.limit is not None and len(rows) > arguments.limit:
-        notices.append(f"The {arguments.limit:,} rows with most matches of {len(rows):,} are shown.")
-        rows, is_complete = rows[: arguments.limit], False
-
-    keys: dict[str, Any] = {name: [key[index] for key, _ in rows] for index, name in enumerate(by)}
-    result = table_of(
-        "counts",
-        len(rows),
-        **{name: keys.get(name) for name in COUNT_BY},
-        matches=[matches for _, (matches, _) in rows],
-        files=[files for _, (_, files) in rows],
-    )
+    rows = [
+        {**dict(zip(by, key, strict=True)), "matches": counts.matches[key], "files": counts.files[key]} for key in keys
+    ]
     attributes: dict[str, Any] = {
         "query": arguments.query,
         "by": list(by),
         "status": "complete" if is_complete else "limited",
         **total,
-        "commits": {name: sorted(oids) for name, oids in sorted(commits.items())},
+        "commits": {name: sorted(commits[name]) for name in sorted(commits)},
     }
     return ToolResult(
         columns="counts",
-        table=result,
+        table=table_of_rows("counts", rows),
         attributes=attributes,
         complete=is_complete,
         notices=tuple(dict.fromkeys(notices)),
     )
 
 
-def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> tuple[_Counts, dict[str, set[str]]]:
-    counts: _Counts = {}
-    commits: dict[str, set[str]] = {}
+_GroupKey: TypeAlias = tuple[Any, ...]
+"""Values of the columns that are counted by."""
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Matches and files by group, and the commits that were read, by repository."""
+
+    matches: Counter[_GroupKey] = field(default_factory=Counter)
+    files: Counter[_GroupKey] = field(default_factory=Counter)
+    commits: dict[str, set[str]] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    is_complete: bool = True
+
+    def add_commit(self, repository: str, commit: str) -> None:
+        """Add a commit that was read."""
+        self.commits.setdefault(repository, set()).add(commit)
+
+
+def _count_groups(request: SearchRequest, by: tuple[GroupBy, ...], context: ToolContext) -> _Counts:
+    # Counted by commit as well, so that the answer can name what it read, whatever revisions the query asks for.
+    groups: tuple[GroupBy, ...] = (*by, *(name for name in _READ if name not in by))
+    table = context.engine.count(request, groups, context.viewer, context.cancellation)
+    return _count_by_search(request, by, context) if table is None else _sum_groups(table.to_pylist(), by)
+
+
+def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> _Counts:
+    counts = _Counts()
     for row in rows:
         key = tuple(row[name] for name in by)
-        matches, files = counts.get(key, (0, 0))
-        counts[key] = (matches + row["matches"], files + row["files"])
-        commits.setdefault(row["repository"], set()).add(row["commit"])
+        counts.matches[key] += row["matches"]
+        counts.files[key] += row["files"]
+        counts.add_commit(row["repository"], row["commit"])
 
-    return counts, commits
+    return counts
 
 
 def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
@@ -134,11 +145,11 @@ def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
         request = SearchRequest(scope, pattern_type="keyword")
         table = context.engine.count(request, _READ, context.viewer, context.cancellation)
         if table is None:  # not all is indexed yet; names of files are there without an index
-            _, read, _, _ = _follow(replace(request, query=f"{scope} type:path count:all"), (), context)
+            counts = _count_by_search(replace(request, query=f"{scope} type:path count:all"), (), context)
         else:
-            read = _sum_groups(table.to_pylist(), ())[1]
+            counts = _sum_groups(table.to_pylist(), ())
 
-        for name, searched in read.items():
+        for name, searched in counts.commits.items():
             commits.setdefault(name, set()).update(searched)
 
     return commits
@@ -151,47 +162,69 @@ def _any_match(text: str) -> str:
     return narrow(query, [("count", "all")])
 
 
-def _follow(
-    request: SearchRequest, by: Sequence[str], context: ToolContext
-) -> tuple[_Counts, dict[str, set[str]], list[str], bool]:
+def _count_by_search(request: SearchRequest, by: Sequence[str], context: ToolContext) -> _Counts:
     """Add up the matches of a search: what more than an index has to answer."""
-    commits: dict[str, set[str]] = {}
-    matches: dict[tuple[Any, ...], int] = {}
-    files: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
-    notices: list[str] = []
-    is_complete = True
+    counts = _Counts()
+    files: dict[_GroupKey, set[_FileKey]] = {}
     events = context.engine.stream(request, context.viewer, context.cancellation)
     with closing(events):  # type: ignore[type-var]  # the engine gives a generator
         for event in events:
             if isinstance(event, MatchBatch):
-                rows = MatchRows(event.batch)
-                order = list(range(len(rows)))
-                file = list(zip(*(rows.texts(name, order) for name in ("repository", "commit", "path")), strict=True))
-                keys = list(zip(*(rows.texts(name, order) for name in by), strict=True)) if by else [()] * len(order)
-
-                if (
-                    "author" not in event.batch.schema.names
-                ):  # the commits of history are matches, not sources of the answer
-                    for repository, commit, _ in file:
-                        if commit:  # a repository that matches by its name has no commit
-                            commits.setdefault(repository, set()).add(commit)
-
-                for key, file_index, count in zip(keys, file, rows.numbers("match_count").tolist(), strict=True):
-                    matches[key] = matches.get(key, 0) + int(count)
-                    files.setdefault(key, set()).add(file_index)
+                # The commits of history are matches, not sources of the answer.
+                names_sources = "author" not in event.batch.schema.names
+                for row in _counted_rows(event.batch, by):
+                    counts.matches[row.key] += row.matches
+                    files.setdefault(row.key, set()).add(row.file)
+                    # A repository that matches by its name has no commit.
+                    if names_sources and row.file.commit:
+                        counts.add_commit(row.file.repository, row.file.commit)
             elif isinstance(event, Progress):
                 if context.observer is not None:
                     context.observer(ToolProgress(stage="counting", done=event.match_count, total=0, detail="matches"))
                 if event.done:
                     limiting = [item for item in event.skipped if is_limiting(item)]
-                    notices += [" ".join(item.message.split()) or item.title for item in limiting]
-                    is_complete = not limiting
+                    counts.notices += [" ".join(item.message.split()) or item.title for item in limiting]
+                    counts.is_complete = not limiting
             elif isinstance(event, Alert):
-                notices.append(f"{event.title}: {event.description}".rstrip(": "))
+                counts.notices.append(f"{event.title}: {event.description}".rstrip(": "))
 
     context.cancellation.check()
-    counts = {key: (count, len(files[key])) for key, count in matches.items()}
-    return counts or ({} if by else {(): (0, 0)}), commits, notices, is_complete
+    if not by:
+        counts.matches.setdefault((), 0)  # without groups, there is one row even if nothing matches
+
+    for key in counts.matches:
+        counts.files[key] = len(files.get(key, ()))
+    return counts
+
+
+class _FileKey(NamedTuple):
+    """A file at a commit; None for the path of a repository that matches, and for its commit."""
+
+    repository: str
+    commit: str | None
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedRow:
+    """A row of matches: the group that it counts in, its file and its number of matches."""
+
+    key: _GroupKey
+    file: _FileKey
+    matches: int
+
+
+def _counted_rows(batch: Any, by: Sequence[str]) -> Iterator[_CountedRow]:
+    rows = MatchRows(batch)
+    indices = list(range(len(rows)))
+
+    def texts(name: str) -> list[Any]:
+        return rows.texts(name, indices)
+
+    files = map(_FileKey, texts("repository"), texts("commit"), texts("path"))
+    keys = zip(*map(texts, by), strict=True) if by else repeat((), len(rows))
+    for key, file, matches in zip(keys, files, rows.numbers("match_count").tolist(), strict=True):
+        yield _CountedRow(key, file, int(matches))
 
 
 def _count_line(row: Row) -> str:
@@ -221,52 +254,55 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
         timeout_s=arguments.timeout_s,
     )
     explanation = context.engine.explain(request, context.viewer, context.cancellation)
-    rows: list[tuple[int | None, str, str, str, int | None, int | None]] = []
+    rows: list[dict[str, Any]] = []
+    missing: set[str] = set()
     for number, meaning in enumerate(explanation.alternatives, 1):
-        types = ", ".join(meaning.types)
-        # Without an index the files are not known yet, and a count of the known ones would be too small.
-        is_known = not meaning.without_index
-        rows.append(
-            (number, "scope", types, meaning.phrase, meaning.passing if is_known else None, meaning.repositories)
-        )
-        rows += [
-            (number, "filter", item.text, item.meaning, item.files if is_known else None, item.repositories)
-            for item in meaning.filters
-        ]
-        rows += [
-            (
-                number,
-                "pattern",
-                pattern.text,
-                join_parts([pattern.kind, "in", " and ".join(pattern.fields)]),
-                None,
-                None,
-            )
-            for pattern in meaning.patterns
-        ]
+        missing.update(meaning.without_index)
+        rows += [{"alternative": number, **row} for row in _alternative_rows(meaning)]
 
-    rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
-    names = ("alternative", "part", "text", "meaning", "matching_files", "matching_repositories")
-    columns: dict[str, Any] = {name: [row[index] for row in rows] for index, name in enumerate(names)}
+    rows += [{"part": "warning", "text": advice.message, "meaning": advice.fix} for advice in explanation.warnings]
     attributes: dict[str, Any] = {
         "query": arguments.query,
         "pattern_type": explanation.pattern_type,
         "tree": explanation.tree_text,
+        # Clients of ours show it as they do embedded; the text for models is made of the rows.
+        "explanation": explanation.to_dict(),
     }
-
-    # Clients of ours show it as they do embedded; the text for models is made of the rows.
-    attributes["explanation"] = explanation.to_dict()
-    missing = {name for meaning in explanation.alternatives for name in meaning.without_index}
     notices: tuple[str, ...] = ()
     if missing:
         notices = (f"The index of {count_of(len(missing), 'repository')} is not complete yet; files are not counted.",)
     return ToolResult(
         columns="query_parts",
-        table=table_of("query_parts", len(rows), **columns),
+        table=table_of_rows("query_parts", rows),
         attributes=attributes,
         complete=not missing,
         notices=notices,
     )
+
+
+def _alternative_rows(meaning: AlternativeMeaning) -> Iterator[dict[str, Any]]:
+    """Yield rows of an alternative: its scope, its filters and its patterns."""
+    # Without an index the files are not known yet, and a count of the known ones would be too small.
+    is_known = not meaning.without_index
+    yield {
+        "part": "scope",
+        "text": ", ".join(meaning.types),
+        "meaning": meaning.phrase,
+        "matching_files": meaning.passing if is_known else None,
+        "matching_repositories": meaning.repositories,
+    }
+    for item in meaning.filters:
+        yield {
+            "part": "filter",
+            "text": item.text,
+            "meaning": item.meaning,
+            "matching_files": item.files if is_known else None,
+            "matching_repositories": item.repositories,
+        }
+
+    for pattern in meaning.patterns:
+        fields = join_parts([pattern.kind, "in", " and ".join(pattern.fields)])
+        yield {"part": "pattern", "text": pattern.text, "meaning": fields}
 
 
 def _part_line(row: Row) -> str:
@@ -288,44 +324,70 @@ def _render_explanation(answer: ToolResult, context: ToolContext) -> Rendered:
 def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult:
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     fragment = (arguments.query or "").casefold()
-    prefixes = [prefix for prefix, kind in _KINDS.items() if arguments.kind in {None, kind}]
+    prefixes = tuple(prefix for prefix, kind in _KINDS.items() if arguments.kind in {None, kind})
 
     def accepts(name: str) -> bool:
-        prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), "")
-        return bool(prefix) and fragment in name.removeprefix(prefix).casefold()
+        return name.startswith(prefixes) and fragment in _short_name(name).casefold()
 
-    refs = matching_refs(repository, accepts, context.cancellation)
-    rows: list[tuple[int, str, str, CommitId]] = []
+    all_refs: list[_Ref] = []
+    accepted = matching_refs(repository, accepts, context.cancellation)
     with suppress(UnusableRepository, RepositoryError):
         handle = open_handle(repository.git_dir)
-        for name, commit in refs:
+        for name, commit in accepted:
             context.cancellation.check()
-            when = commit_time_of(handle, commit)
-            prefix = next(prefix for prefix in _KINDS if name.startswith(prefix))
-            rows.append((-1 if when is None else when, name.removeprefix(prefix), _KINDS[prefix], commit))
+            all_refs.append(_Ref(name, commit, commit_time_of(handle, commit)))
 
-    rows.sort(key=lambda row: (-row[0], row[1]))
-    total = len(rows)
-    rows = rows[: arguments.limit]
+    all_refs.sort(key=lambda ref: (1 if ref.time is None else -ref.time, ref.short_name))
+    refs = all_refs[: arguments.limit]
     # Only of the rows that are shown: a message may have megabytes.
     with StoreReader(repository) as reader:
-        headers = (read_commit(reader, commit) for *_, commit in rows)
-        subjects = ["" if header is None else header.subject[:_MAX_SUBJECT_CHARS] for header in headers]
+        headers = [read_commit(reader, ref.commit) for ref in refs]
 
-    default = head_target(repository.git_dir).removeprefix("refs/heads/")
+    default = head_target(repository.git_dir)
     values = {
         "repository": repository.name,
-        "name": [name.encode("utf-8", "replace").decode() for _, name, *_ in rows],
-        "kind": [kind for _, _, kind, _ in rows],
-        "commit": [commit for *_, commit in rows],
-        "commit_date": [datetime.fromtimestamp(when, UTC) if when >= 0 else None for when, *_ in rows],
-        "subject": subjects,
-        "default": [kind == "branch" and name == default for _, name, kind, *_ in rows],
+        "name": [ref.short_name.encode("utf-8", "replace").decode() for ref in refs],
+        "kind": [ref.kind for ref in refs],
+        "commit": [ref.commit for ref in refs],
+        "commit_date": [ref.date for ref in refs],
+        "subject": ["" if header is None else header.subject[:_MAX_SUBJECT_CHARS] for header in headers],
+        "default": [ref.name == default for ref in refs],
     }
-    table = tables.table("refs", values, len(rows))
-    notices = (f"The newest {len(rows):,} of {total:,} refs are shown.",) if len(rows) < total else ()
-    attributes = {"repository": repository.name, "total": total}
-    return ToolResult(columns="refs", table=table, attributes=attributes, complete=len(rows) == total, notices=notices)
+    is_complete = len(refs) == len(all_refs)
+    return ToolResult(
+        columns="refs",
+        table=tables.table("refs", values, len(refs)),
+        attributes={"repository": repository.name, "total": len(all_refs)},
+        complete=is_complete,
+        notices=() if is_complete else (f"The newest {len(refs):,} of {len(all_refs):,} refs are shown.",),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ref:
+    """A branch or a tag; `time` is in seconds since 1970, or None for a commit that can't be read."""
+
+    name: str
+    commit: CommitId
+    time: int | None
+
+    @property
+    def date(self) -> datetime | None:
+        """The time of the commit; None if it is before 1970, too."""
+        return None if self.time is None or self.time < 0 else datetime.fromtimestamp(self.time, UTC)
+
+    @property
+    def short_name(self) -> str:
+        return _short_name(self.name)
+
+    @property
+    def kind(self) -> str:
+        return _KINDS[self.name.removesuffix(self.short_name)]
+
+
+def _short_name(name: str) -> str:
+    """Return the name of a ref below ``refs/heads/`` or ``refs/tags/``."""
+    return name.split("/", 2)[2]
 
 
 def _ref_line(row: Row) -> str:

@@ -18,7 +18,6 @@ from sourcelight.core.query.fields import CELL_FILTERS, current_time
 from sourcelight.core.query.languages import find_language, path_regex
 from sourcelight.engines.execution.structures import structure_pattern, structures_of
 from sourcelight.engines.history.search.cells import CellDiffQuery
-from sourcelight.engines.history.search.matches import visible_patterns
 from sourcelight.engines.history.search.query import (
     AnyPattern,
     ChangedFileFilter,
@@ -29,6 +28,7 @@ from sourcelight.engines.history.search.query import (
     Side,
     Tree,
     fits_a_line,
+    visible_patterns,
 )
 from sourcelight.engines.history.search.structures import StructureQuery
 from sourcelight.engines.structure.pattern import StructurePattern

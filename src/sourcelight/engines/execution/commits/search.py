@@ -26,6 +26,7 @@ from sourcelight.engines.execution.indexes.background import HistoryRequest, His
 from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers
+from sourcelight.engines.history.search.cell_matches import cell_diff_matches
 from sourcelight.engines.history.search.cells import CellDiffMatches, CellDiffQuery, CellDiffSearch
 from sourcelight.engines.history.search.find import (
     DiffMatches,
@@ -35,7 +36,7 @@ from sourcelight.engines.history.search.find import (
     newest_first,
 )
 from sourcelight.engines.history.search.line_cells import LineCells
-from sourcelight.engines.history.search.matches import cell_diff_matches, commit_matches, diff_matches
+from sourcelight.engines.history.search.matches import commit_matches, diff_matches
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import CommitQuery, DiffQuery
 from sourcelight.engines.history.search.structures import StructureQuery, StructureSearch

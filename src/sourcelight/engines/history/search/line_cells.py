@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cells import CellDocument, CellPlace, UnreadableNotebook, format_of, has_cells, read_cells
 from sourcelight.core.cells.formats import MAX_BYTES
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history.history import History
-from sourcelight.engines.history.model import ChangeNumbers
+from sourcelight.engines.history.model import RowPlaces
 from sourcelight.repos import ObjectReader, Repository
 
 _READ_BYTES = 32 * 1024 * 1024
@@ -25,9 +25,6 @@ _READ_BYTES = 32 * 1024 * 1024
 
 _CONTENTS = 16
 """Cached contents: the result of one commit is the input of the next."""
-
-RowPlaces: TypeAlias = tuple[ChangeNumbers, BoolArray, Int64Array]
-"""Of each row its change, whether it was removed, and its line number."""
 
 FirstByte: TypeAlias = Callable[[int], int]
 """Returns the byte of a row's line at which its first match starts."""
@@ -56,24 +53,22 @@ class LineCells:
     def _columns(
         self, repository: Repository, history: History, rows: RowPlaces, first_byte: FirstByte
     ) -> dict[str, Any]:
-        changes, removed, numbers = rows
         columns = history.changes
-
         # A removed line is in the old file, under its old name.
-        paths = np.where(removed, columns.old_path[changes], columns.path[changes])
+        paths = np.where(rows.removed, columns.old_path[rows.changes], columns.path[rows.changes])
         names = {number: history.paths.text(number) for number in np.unique(paths).tolist()}
         if not any(map(has_cells, names.values())):
             return {}
 
-        positions: list[CellPlace | None] = [None] * len(numbers)
+        positions: list[CellPlace | None] = [None] * len(rows.numbers)
         with ObjectReader(repository) as reader:
-            for row, (path, change, is_old, number) in enumerate(
-                zip(paths.tolist(), changes.tolist(), removed.tolist(), numbers.tolist(), strict=True)
-            ):
+            for row, path in enumerate(paths.tolist()):
                 if not has_cells(names[path]):
                     continue
-                blobs = columns.old_blob if is_old else columns.new_blob
-                content = self._read(reader, blobs[change].tobytes(), names[path])
+
+                blobs = columns.old_blob if rows.removed[row] else columns.new_blob
+                content = self._read(reader, blobs[rows.changes[row]].tobytes(), names[path])
+                number = int(rows.numbers[row])
                 if content is not None and number <= len(content.line_starts):
                     offset = int(content.line_starts[number - 1]) + first_byte(row)
                     positions[row] = content.document.place_at(offset)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.patches import CONTEXT_LINES, MAX_FILES, PreviewFile, read_hunks, write_preview
 from sourcelight.core.cancellation import Stopped
 from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.patches import make_patch
 from sourcelight.engines.history.history import History
+from sourcelight.engines.history.model import RowPlaces
 from sourcelight.repos.handles import UnusableRepository, open_handle
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class DiffPreviews:
         history: History,
         commits: Int64Array,
         every: Callable[[], Int64Array],
-        rows: tuple[Int64Array, Int64Array, BoolArray, Int64Array],
+        commit_of_row: Int64Array,
+        rows: RowPlaces,
         stopped: Stopped,
     ) -> dict[str, Any]:
         """Return the columns ``preview`` (of each commit) and ``preview_line`` (of each row).
@@ -71,24 +73,23 @@ class DiffPreviews:
             The commits of a batch.
         every
             Returns the changes that qualify, ascending; a commit without matching lines shows these.
+        commit_of_row
+            Index of each row's commit in `commits`, ascending.
         rows
-            Of each row its index into `commits`, its change, whether it was removed, and its line number.
+            The rows, in the same order.
         stopped
             If it returns True, further commits get no preview.
         """
-        of_commit, changes, removed, numbers = rows
         texts: list[str | None] = [None] * len(commits)
-        lines: list[int | None] = [None] * len(changes)
-        starts = np.searchsorted(of_commit, np.arange(len(commits) + 1)) if len(of_commit) else None
+        lines: list[int | None] = [None] * len(rows.changes)
+        starts = np.searchsorted(commit_of_row, np.arange(len(commits) + 1)).tolist()
         for index, commit in enumerate(commits.tolist()):
             if self._handle is None or stopped():
                 break
 
-            changed_rows = range(0) if starts is None else range(int(starts[index]), int(starts[index + 1]))
+            changed_rows = range(starts[index], starts[index + 1])
+            numbered_rows = list(map(rows.numbered_row, changed_rows))
             matched_lines: dict[int, set[tuple[str, int]]] = {}
-            numbered_rows = [
-                (int(changes[row]), "-" if removed[row] else "+", int(numbers[row])) for row in changed_rows
-            ]
             for change, sign, number in numbered_rows:
                 matched_lines.setdefault(change, set()).add((sign, number))
 
@@ -117,11 +118,11 @@ class DiffPreviews:
         # Files beyond the limit are not shown, so their patches are not needed.
         for change in changes[:MAX_FILES]:
             file = file_change(history, change)
-            patch = make_patch(self._handle, file, CONTEXT_LINES).patch or b"" if self._handle is not None else b""
+            patch = None if self._handle is None else make_patch(self._handle, file, CONTEXT_LINES).patch
             yield PreviewFile(
                 old_path=ABSENT if file.added else file.old_path.decode("utf-8", "replace"),
                 path=ABSENT if file.deleted else file.path.decode("utf-8", "replace"),
-                hunks=tuple(read_hunks(patch.decode("utf-8", "replace"))),
+                hunks=tuple(read_hunks((patch or b"").decode("utf-8", "replace"))),
                 matched_lines=frozenset(matched_lines[change]) if change in matched_lines else None,
             )
 

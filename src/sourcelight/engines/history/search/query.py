@@ -8,9 +8,10 @@ say so instead of an empty result.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, TypeAlias
 
-from sourcelight.core.boolean import Boolean
+from sourcelight.core.boolean import Boolean, Not
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.syntax import Alternate, Chars, Concat, Node, Repeat, parse
 
@@ -119,6 +120,15 @@ class DiffQuery:
     sides: tuple[Side, ...] = ("added", "removed")
     changes: Literal["lines", "count"] = "lines"
     with_rows: bool = True
+
+
+def visible_patterns(tree: Tree | None) -> tuple[CompiledPattern, ...]:
+    """Return the patterns whose matches are shown, each once: those outside NOT."""
+    if tree is None or isinstance(tree, Not):
+        return ()
+    if isinstance(tree, PatternTerm):
+        return (tree.pattern,) if tree.visible else ()
+    return tuple(dict.fromkeys(chain.from_iterable(map(visible_patterns, tree.args))))
 
 
 def fits_a_line(pattern: CompiledPattern) -> bool:

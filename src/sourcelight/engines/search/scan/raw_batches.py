@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,13 @@ def record_batch(matches: RawMatches) -> Any:
     has_lines = bool(len(matches.numbers))
 
     # The columns and their types equal the engine's, so that batches of both kinds can be concatenated.
-    types, codes = (
-        row_types(None if valid is None else (~valid).astype(np.int8)) if has_lines else (ROW_TYPES[1:], None)
-    )
-    codes = np.zeros(len(rows_of_file), dtype=np.int8) if codes is None else codes
+    if has_lines:
+        types, codes = row_types(None if valid is None else (~valid).astype(np.int8))
+    else:
+        types, codes = ROW_TYPES[1:], None
+
+    if codes is None:
+        codes = np.zeros(len(rows_of_file), dtype=np.int8)
     columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(arrow_array(codes), arrow_strings(types))}
     columns |= _location_columns(matches, rows_of_file)
     if has_lines:
@@ -52,24 +55,21 @@ def join_matches(parts: Sequence[RawMatches]) -> RawMatches:
 
     Its record batch is made of its arrays, whatever that of each part would be made of.
     """
-    first_file = _starts([len(part.paths) for part in parts])
-    first_location = _starts([len(part.locations) for part in parts])
-
     # Numbers of files and locations continue across the parts. Spans need none, as they count from their own line.
+    location_starts = _starts([len(part.locations) for part in parts])
+    location_indices = [part.location_index + start for part, start in zip(parts, location_starts, strict=True)]
+    file_values = {}
+    for name in parts[0].file_values:
+        file_values[name] = _join_values([part.file_values[name] for part in parts])
+
     union = replace(
         parts[0],
-        locations=[location for part in parts for location in part.locations],
+        locations=list(chain.from_iterable(part.locations for part in parts)),
         in_content=np.concatenate([part.in_content for part in parts]),
-        location_index=np.concatenate(
-            [part.location_index + start for part, start in zip(parts, first_location, strict=True)]
-        ),
-        file_values={name: _join_values([part.file_values[name] for part in parts]) for name in parts[0].file_values},
-        paths=[path for part in parts for path in part.paths],
-        names={
-            file + start: spans
-            for part, start in zip(parts, first_file, strict=True)
-            for file, spans in part.names.items()
-        },
+        location_index=np.concatenate(location_indices),
+        file_values=file_values,
+        paths=list(chain.from_iterable(part.paths for part in parts)),
+        names=_join_names(parts),
         lengths=np.concatenate([part.lengths for part in parts]),
         numbers=np.concatenate([part.numbers for part in parts]),
         offsets=np.concatenate([part.offsets for part in parts]),
@@ -85,13 +85,29 @@ def join_matches(parts: Sequence[RawMatches]) -> RawMatches:
     return union
 
 
+def _join_names(parts: Sequence[RawMatches]) -> dict[int, Sequence[tuple[int, int]]]:
+    """Return the spans in names of files, by the number of the file among those of all parts."""
+    names = {}
+    file_starts = _starts([len(part.paths) for part in parts])
+    for part, start in zip(parts, file_starts, strict=True):
+        for file, spans in part.names.items():
+            names[start + file] = spans
+    return names
+
+
 def _lines(matches: RawMatches) -> LineValues:
     # Each line is followed by its newline, which no text has.
     ends = np.cumsum(matches.sizes + 1) - 1
     # Arrow takes slices of bytes in one pass; the newlines between them are the slices that it leaves out.
     texts = text_column(take_slices(_buffer(matches.data), ends - matches.sizes, ends))
     return LineValues(
-        texts, matches.numbers, matches.offsets, matches.counts, matches.starts, matches.ends, matches.matches
+        texts=texts,
+        numbers=matches.numbers,
+        offsets=matches.offsets,
+        span_counts=matches.counts,
+        span_starts=matches.starts,
+        span_ends=matches.ends,
+        match_counts=matches.matches,
     )
 
 
@@ -137,7 +153,7 @@ def _in_order_of_use(codes: Int64Array) -> tuple[list[int], Int64Array]:
 def _join_values(parts: Sequence[CodedValues]) -> CodedValues:
     starts = _starts([len(values) for values, _ in parts])
     codes = np.concatenate([codes + start for (_, codes), start in zip(parts, starts, strict=True)])
-    return [value for values, _ in parts for value in values], codes
+    return list(chain.from_iterable(values for values, _ in parts)), codes
 
 
 def _starts(sizes: Sequence[int]) -> list[int]:
