@@ -124,8 +124,9 @@ class ExtractiveResearcher:
 
         findings = select_evidence(work, question, intents, ranking, past, budget)
         # A name that no file has is said to be absent, whatever spelling the places have.
-        absent_names = absent_words(work, [word for word in spellings if is_name(word)])
-        return replace(findings, spellings=spellings, absent=(*absent_names, *findings.absent))
+        names = [word for word in spellings if is_name(word)]
+        absent = dict.fromkeys([*(absent_words(work, names) if names else ()), *findings.absent])
+        return replace(findings, spellings=spellings, absent=tuple(absent))
 
     def _write_draft(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Draft:
         """Answer a question by facts, or show the best passages, or both if the facts need them to be understood."""

@@ -80,7 +80,7 @@ def select_evidence(
     defined = find_asked_definitions(texts, best_chunks, weights, question.names, _MAX_DEFINED)
     absent = without_modifiers(
         absent_words(work, key_words(ranking.question, ranking.unknown)),
-        key_words(ranking.question, tuple(ranking.question.source_texts.values())),
+        key_words(ranking.question, _words_of(ranking.question)),
         inquiry.question,
     )
 
@@ -132,6 +132,11 @@ def _find_passages(
 
     passages = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
     return show_passages(texts, passages, explanation)
+
+
+def _words_of(question: RankQuery) -> list[str]:
+    """Return the words of a question, without guesses such as two of them joined."""
+    return [word for term, word in question.source_texts.items() if term not in question.optional]
 
 
 def _weights(question: RankQuery, ranking: Ranking) -> Mapping[str, float]:

@@ -149,8 +149,10 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
         # "The allocation size" is ``INITIAL_ALLOC``, too.
         missing = [word for word in missing if word not in _MEASURE_NOUNS]
 
-    comments = _comments_about(lines, item) if missing else ""
-    item.is_whole = all(has_word(comments, word) for word in missing)
+    # A comment that lists platforms doesn't say that a value is that of one of them.
+    is_conditional = item.is_named and any(word in question.conditions for word in missing)
+    comments = _comments_about(lines, item) if missing and not is_conditional else ""
+    item.is_whole = not is_conditional and all(has_word(comments, word) for word in missing)
     return True
 
 
