@@ -14,6 +14,7 @@ from sourcelight.core.batches.commit_messages import co_authors
 from sourcelight.core.cells.json_lines import cell_text, item_text
 from sourcelight.core.cells.scripts import read_script
 from sourcelight.core.query.fields import duration_s
+from sourcelight.engines.deepsearch.lookups.definitions.declarations import ends_declaration
 from sourcelight.engines.deepsearch.lookups.manifests.fields import package_name
 from sourcelight.engines.deepsearch.redaction import frame_text, redact
 from sourcelight.engines.execution.natural_language import split_filters
@@ -36,6 +37,7 @@ ATTACKS: dict[str, Callable[[], object]] = {
     "secrets in one word": lambda: redact("token" * (LENGTH // 5)),
     "a frame that is closed from within": lambda: frame_text("<" + " " * LENGTH, "x", "0"),
     "spaces of an artifact": lambda: [package_name("pom.xml", ["<artifactId>" + " " * 1_000] * (LENGTH // 1_000))],
+    "letters behind the parameters of a declaration": lambda: ends_declaration([f"int f(int a) {'A' * 100}x"], 1),
     "spaces of a mailmap": lambda: parse_mailmap(
         "a" + " " * LENGTH + "<a@example.org>" + " " * LENGTH + "<b@example.org>"
     ),

@@ -357,7 +357,7 @@ def has_call(line: str, name: str, language: str) -> bool:
 
     # A signature, an equation, a pragma or a list of exports doesn't call it.
     if re.match(r"\s*(?:(?:module|val|external|type|exception|infix[lr]?)\b|\{-#)", bare) or re.match(
-        rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
+        rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*+(?:[,(]\s*+)?{escaped}\s*+(?:[,)]\s*+)?$", bare
     ):
         return False
 

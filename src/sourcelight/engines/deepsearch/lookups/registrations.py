@@ -154,7 +154,7 @@ def _call_around(lines: Sequence[str], line: int, column: int) -> tuple[str, int
 def _bare_arguments(lines: Sequence[str], line: int, column: int, path: str) -> list[Parameter]:
     """Read the arguments of a call without brackets, as Ruby has them, on one line."""
     read = read_parameters([f"{lines[line]})"], 0, column, path)
-    if read is None and (comment := re.match(r"(.*?)\s+#.*$", lines[line])) is not None:
+    if read is None and (comment := re.match(r"(.*?)(?<!\s)\s++#", lines[line])) is not None:
         read = read_parameters([f"{comment[1]})"], 0, column, path)
     return [] if read is None else read[0]
 

@@ -25,7 +25,7 @@ _MAX_LINE_CHARACTERS = 1_000
 """Characters of a line that are read: longer lines are generated or minified."""
 
 _CORRECTABLE = re.compile(r"[\w-]+")
-_WORD = re.compile(r"[^\W_]+(?:[-_]\w+)*")
+_WORD = re.compile(r"[^\W_]++(?:[-_]\w++)*+")
 _PART_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 

@@ -67,14 +67,16 @@ def find_declarations(
 
         lines, number = texts.lines(target, path), row["line_number"]
         read = parameters_of(lines, bare, number, path)
-        if read is not None and _is_declaration(lines, read[1]):
+        if read is not None and ends_declaration(lines, read[1]):
             definition = Definition(bare, "function", "", 0, number, number, read[1])
             locations.append(DefinitionLocation(target, path, definition))
 
     return locations
 
 
-def _is_declaration(lines: Sequence[str], last: int) -> bool:
+def ends_declaration(lines: Sequence[str], last: int) -> bool:
     """Return whether a list of parameters that ends on a line (from 1) ends a declaration, or begins a body."""
     behind = lines[last - 1].rpartition(")")[2]
-    return re.match(r"\s*(?:(?:const|noexcept|override|final|[A-Z_]{3,40})\s*)*(?:[;{]|=\s*0|$)", behind) is not None
+    # Whole words: a long one could otherwise be taken for any number of words, in exponential time.
+    words = r"(?:(?:const|noexcept|override|final|[A-Z_]{3,40})\b\s*+)*+"
+    return re.match(rf"\s*+{words}(?:[;{{]|=\s*0|$)", behind) is not None

@@ -238,8 +238,8 @@ def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
         depth += len(re.findall(r"<(?:executions|configuration|dependencies)>", text))
         if depth == 0:
             for tag in ("groupId", "artifactId", "version"):
-                if (match := re.search(rf"<{tag}>\s*([^<]*?)\s*</{tag}>", text)) is not None:
-                    fields.setdefault(tag, (match[1], number))
+                if (match := re.search(rf"<{tag}>([^<]*)</{tag}>", text)) is not None:
+                    fields.setdefault(tag, (match[1].strip(), number))
 
         depth -= len(re.findall(r"</(?:executions|configuration|dependencies)>", text))
 
