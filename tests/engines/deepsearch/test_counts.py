@@ -248,3 +248,58 @@ class MillTest extends TestCase
     answer = research(engine, "How many tests are there?")
     assert answer.text.startswith("**5** tests are defined: methods named test… or below #[Test] or @test, ")
     engine.close()
+
+
+GRAIN = """#define GRAIN_FN
+GRAIN_FN basket<husk> Grain::husks() const
+{
+    return 1;
+}
+int Grain::weigh() {
+    return measure(1);
+}
+int Sack::weigh() {
+    return measure(2);
+}
+int measure(int x) {
+    return x;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    files: dict[str | bytes, str | bytes | None] = {
+        "tests/test_grain.cpp": "TEST(husk) {\n}\nTEST_XML(straw, 1) {\n}\n",
+        "tests/test_sack.cpp": 'TEST(seam) {\n}\nTEST_SUITE("sacks");\n  CHECK_TRUE(1);\n',
+        "tests/test_stone.cpp": "TEST_XML(groove, 1) {\n}\n",
+        "src/grain.cpp": GRAIN,
+        "src/Colors.php": (
+            "<?php\nclass Colors {\n  const RED = 1;\n  const BLUE = 2;\n}\nclass Gone { const X = 1; }\n"
+        ),
+    }
+    return engine_of(tmp_path_factory.mktemp("mill"), files, "mill")
+
+
+def test_macros_that_may_define_tests_make_a_number_a_least_one(mill: LocalEngine) -> None:
+    assert lead_of(mill, "How many tests are in test_grain.cpp?").startswith("At least **1** test is defined")
+    assert lead_of(mill, "How many tests are in test_sack.cpp?").startswith("**1** test is defined")
+    assert "**0**" not in lead_of(mill, "How many tests are in test_stone.cpp?")
+
+
+def test_constants_of_a_class_are_counted(mill: LocalEngine) -> None:
+    # Files of C++ with macros may hide constants from a grammar.
+    assert lead_of(mill, "How many constants does `Colors` define?") == (
+        "At least **2** constants of `Colors` are defined."
+    )
+
+
+def test_a_type_of_a_result_is_no_owner(mill: LocalEngine) -> None:
+    lead = lead_of(mill, "Where is `husks` defined?")
+    assert lead.startswith("`husks` is defined in `src/grain.cpp`, line 2")
+    assert "basket" not in lead
+
+
+def test_callers_of_one_name_are_told_apart(mill: LocalEngine) -> None:
+    lead = lead_of(mill, "Which functions call `measure`?")
+    assert "`Grain::weigh` and `Sack::weigh`" in lead

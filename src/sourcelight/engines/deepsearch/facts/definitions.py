@@ -229,11 +229,13 @@ def count_tests(work: Work) -> Fact:
             f"Some {join_words(in_other_forms)} files are named like tests but have no test of a known form."
         )
 
-    own_macros = _own_macros(work, notes) if rows and "C++" in tests.languages and not names else []
-    if own_macros:
+    own_macros = _own_macros(work, notes) if "C++" in tests.languages and not names else []
+    if own_macros and rows:
         fact.is_least = True
         macros = join_first([code(f"{macro}(") for macro in own_macros], MAX_NAMED)
         fact.sentences.append(f"Lines that begin with {macros} may define tests, too, and don't count.")
+    elif own_macros:
+        fact.unread = sorted({*fact.unread, "C++"})
 
     if tests.local_functions:
         fact.sentences.append(

@@ -237,6 +237,10 @@ def _name_caller(work: Work, texts: FileTexts, row: dict[str, Any]) -> None:
     row["caller"] = enclosing_function(lines, row["line_number"], _language(work, texts, repository, path))
 
 
+_MEMBER_SIGNS = {"C++": "::", "Rust": "::", "PHP": "::", "Ruby": "#"}
+"""Signs between a class and its method, other than a dot."""
+
+
 def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]) -> None:
     """Add the class to the name of each caller that another one in its file has, too."""
     lines_by_caller: dict[tuple[str, str, str], set[int]] = {}
@@ -252,7 +256,8 @@ def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]
 
         definition = definition_at(texts, target, path, caller, row["caller_line"] or 0)
         if definition is not None and definition.container:
-            row["caller_in"] = f"{definition.container}.{caller}"
+            sign = _MEMBER_SIGNS.get(_language(work, texts, repository, path), ".")
+            row["caller_in"] = f"{definition.container}{sign}{caller}"
 
 
 def _caller(row: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.core.markup import code, join_words
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -61,8 +61,8 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
         if any(re.match(r"\s*#\s*if|\s*#\[cfg", line) for line in body):
             names += ", some of them under a condition,"
 
-        among = f"{len(members):,} members, including " if len(members) > len(visible) else ""
-        sentences.append(f"{among}{names} in {location_text}")
+        among = f"{count_of(len(members), 'member')}{', including' if len(members) > len(visible) else ':'}"
+        sentences.append(f"{among} {names} in {location_text}")
         line_numbers = sorted({location.definition.line, *(member.line for member in visible)})
         is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
         ranges = [(line_numbers[0], line_numbers[-1])] if is_short else [(line, line) for line in line_numbers]

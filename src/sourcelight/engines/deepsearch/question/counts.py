@@ -376,7 +376,7 @@ class CountReader:
             return
 
         if (
-            set(self.fields["symbol_kinds"]) & {"method", "field", "constructor"}
+            set(self.fields["symbol_kinds"]) & {"method", "field", "constructor", "constant"}
             and (match := MEMBER.search(self.marked_text.text)) is not None
         ):
             self.marked_text.remove(MEMBER)

@@ -245,6 +245,16 @@ def _location_sentence(texts: FileTexts, location: DefinitionLocation, *, with_r
 
     # A function within another one is none of its members.
     preposition = "of" if noun.partition(" ")[2] in _MEMBERS else "within"
-    container = f" {preposition} {code(definition.container)}" if definition.container else ""
-    kind = f", as {noun}{container}" if noun else f", within {code(definition.container)}" if container else ""
+    owner = _owner_at(texts, location)
+    container = f" {preposition} {code(owner)}" if owner else ""
+    kind = f", as {noun}{container}" if noun else f", within {code(owner)}" if container else ""
     return f"{code(location.path)}{repository}, line {definition.line:,}{kind}"
+
+
+def _owner_at(texts: FileTexts, location: DefinitionLocation) -> str:
+    """Return what has a definition; empty if its line names another owner, as where a macro confused a grammar."""
+    definition = location.definition
+    line = texts.lines(location.target, location.path)[definition.line - 1][:_MAX_LINE]
+    owner = re.search(rf"(?P<name>\w+)::~?{re.escape(definition.name)}(?!\w)", line)
+    is_other = owner is not None and owner["name"] not in re.findall(r"\w+", definition.container)
+    return "" if is_other else definition.container

@@ -258,6 +258,11 @@ _MEMBERS = _patterns(
         rf"(?:what|which) (?:possible )?{_MEMBER_NOUN} (?:does|do|are|is|can) (?:in )?{_SUBJECT}"
         "(?: (?:have|has|define|declare|contain|list|include|take|be))?"
     ),
+    # The sentence that lists them gives their number, too.
+    (
+        rf"how many (?:possible |different )?{_MEMBER_NOUN} (?:does|do|are|is) (?:there )?(?:(?:in|of) )?{_SUBJECT}"
+        "(?: (?:have|has|define|declare|contain|list|include|take))?"
+    ),
 )
 _TEST_VERB = r"(?:test|cover|exercise|check|use|call|invoke)s?"
 # "Which tests cover parse_url?", "Is parse_url tested?".
