@@ -101,7 +101,7 @@ CLAIMS: Sequence[Claim] = (
         "another definition, \"at least\" if a file with the name couldn't be parsed. It names the function around a "
         "call only if the lines before it leave no doubt.",
         "lines with the name",
-        ("callers._state", "callers._mentions", "callers.find_callers"),
+        ("callers._state", "callers.find_callers", "calls_by_form.state_calls_by_form"),
     ),
     Claim(
         ("No call of `…` is certain, but …",),

@@ -21,8 +21,8 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repo
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions
-from sourcelight.engines.deepsearch.lookups.callees import find_callees
-from sourcelight.engines.deepsearch.lookups.callers import find_callers
+from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
+from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
     find_difference,

@@ -21,26 +21,21 @@ from sourcelight.engines.deepsearch.facts.searches import (
     join_queries,
     make_queries,
     row_evidence,
-    rows_evidence,
     run_searches,
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
-    PROGRAMMING_LANGUAGES,
     UNPARSED_LANGUAGES,
-    WITHOUT_BRACKETS,
-    has_call,
     is_parsed,
     is_unread_code,
-    language_at,
     reader_of,
     whole_name,
 )
 from sourcelight.engines.deepsearch.lookups import recount
-from sourcelight.engines.deepsearch.lookups.callees import call_graph, is_call
+from sourcelight.engines.deepsearch.lookups.calls.callees import call_graph, is_call
+from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import language_in, state_calls_by_form
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
-from sourcelight.engines.deepsearch.lookups.uses import holder_of
-from sourcelight.engines.deepsearch.source.functions import enclosing_function, top_line
+from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT
 
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
@@ -119,15 +114,9 @@ def _other_lines(
 
 def _defines(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
     """Return whether the form of a line defines a name where no grammar does, such as a further clause in Elixir."""
-    language = _language(work, texts, row["repository"], row["path"])
+    language = language_in(work, texts, row["repository"], row["path"])
     define = reader_of(language, name) if language in UNPARSED_LANGUAGES else None
     return define is not None and define(row["line"] or "") is not None
-
-
-def _language(work: Work, texts: FileTexts, repository: str, path: str) -> str:
-    """Return the language of a file; a script without an ending has that of its first line."""
-    target = work.inquiry.pins.of(repository)
-    return "" if target is None else language_at(texts, target, path)
 
 
 def _state(
@@ -234,7 +223,7 @@ def _name_caller(work: Work, texts: FileTexts, row: dict[str, Any]) -> None:
         return
     repository, path = row["caller_repository"], row["caller_path"]
     lines = list(recount.code_lines(texts, work, repository, path))
-    row["caller"] = enclosing_function(lines, row["line_number"], _language(work, texts, repository, path))
+    row["caller"] = enclosing_function(lines, row["line_number"], language_in(work, texts, repository, path))
 
 
 _MEMBER_SIGNS = {"C++": "::", "Rust": "::", "PHP": "::", "Ruby": "#"}
@@ -256,7 +245,7 @@ def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]
 
         definition = definition_at(texts, target, path, caller, row["caller_line"] or 0)
         if definition is not None and definition.container:
-            sign = _MEMBER_SIGNS.get(_language(work, texts, repository, path), ".")
+            sign = _MEMBER_SIGNS.get(language_in(work, texts, repository, path), ".")
             row["caller_in"] = f"{definition.container}{sign}{caller}"
 
 
@@ -278,12 +267,6 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
     line = row["line_number"]
     symbols = (row["caller"],) if row["caller"] else ()
     return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
-
-
-_MAX_CALLS = 4
-"""Lines of one function with calls that a headline names."""
-_MAX_CALLERS = 6
-"""Functions that a headline names where lines tell the calls."""
 
 
 def _no_callers(
@@ -330,7 +313,7 @@ def _mentions(
     lines = [
         row
         for row in rows
-        if re.search(whole_name(name, _language(work, texts, row["repository"], row["path"])), row["line"] or "")
+        if re.search(whole_name(name, language_in(work, texts, row["repository"], row["path"])), row["line"] or "")
     ]
     lines = [row for row in lines if not COMMENT.match(row["line"] or "")]
     lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not _defines(work, texts, row, name)]
@@ -345,7 +328,7 @@ def _mentions(
         if evidence is not None:
             statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
 
-    headline = _state_unparsed(work, texts, name, main, len(lines))
+    headline = state_calls_by_form(work, texts, name, main, len(lines))
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
         finding.details = statements
@@ -369,87 +352,3 @@ def _mentions(
         )
 
     return finding
-
-
-def _state_unparsed(
-    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], line_count: int
-) -> Statement | None:
-    """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
-    calls = _calls_by_form(work, texts, name, rows)
-    if not calls:
-        return None
-
-    calls_by_holder: dict[tuple[str, str], list[_CallLine]] = {}
-    for call in calls:
-        calls_by_holder.setdefault((call.row["path"], call.holder), []).append(call)
-
-    visible_holders = list(calls_by_holder.items())[:_MAX_CALLERS]
-    visible = [call for _, calls_of_holder in visible_holders for call in calls_of_holder[:_MAX_CALLS]]
-    line_list = join_words(
-        [
-            _locations_in_words(path, holder, calls_of_holder[:_MAX_CALLS])
-            for (path, holder), calls_of_holder in visible_holders
-        ]
-    )
-    is_reference = any(call.language in WITHOUT_BRACKETS for call in calls)
-    verb = "called or referenced" if is_reference else "called"
-    # Without these words, a cut list would look like a whole one.
-    more_text = "" if len(visible) == len(calls) else ", and on more lines"
-    further = "" if line_count == len(calls) else "; other lines have the name"
-    visible_rows = [call.row for call in visible]
-    return Statement(
-        f"{code(name)} is {verb} by name in {line_list}{more_text}{further}",
-        rows_evidence(work, texts, visible_rows, (name,)),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _CallLine:
-    """A line that has the form of a call, its language, and the function around it; empty if that is uncertain."""
-
-    row: Mapping[str, Any]
-    language: str
-    holder: str
-
-
-def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> list[_CallLine]:
-    """Return the lines that have the form of a call of a name, outside of comments, imports and definitions."""
-    calls = []
-    lines_by_file: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for row in rows:
-        key, number = (row["repository"], row["path"]), row["line_number"]
-        language = _language(work, texts, *key)
-        if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
-            continue
-
-        if key not in lines_by_file:
-            lines_by_file[key] = list(recount.code_lines(texts, work, *key))
-
-        target = work.inquiry.pins.of(row["repository"])
-        # Another definition of the name looks like a call where no keyword precedes it.
-        is_definition = target is not None and (definition_at(texts, target, row["path"], name, number) is not None)
-        if is_definition or not is_call(row, name) or all(index != number for index, _ in lines_by_file[key]):
-            continue
-
-        is_exported = _EXPORTS.match(top_line(lines_by_file[key], number, language)) is not None
-        if is_exported or not has_call(row["line"] or "", name, language):
-            continue
-
-        holder = enclosing_function(lines_by_file[key], number, language)
-        if not holder and target is not None and is_parsed(texts, target, row["path"]):
-            holder = holder_of(work, texts, row)
-
-        calls.append(_CallLine(row, language, holder))
-
-    return calls
-
-
-_EXPORTS = re.compile(r"(?:module|import|infix[lr]?|foreign|port)\b")
-"""Beginnings of declarations that name functions without calling them."""
-
-
-def _locations_in_words(path: str, holder: str, calls: Sequence[_CallLine]) -> str:
-    """Write the function of some calls with their lines and file, or only the lines."""
-    numbers = join_words([f"line {call.row['line_number']:,}" for call in calls])
-    of_file = f"{numbers} of {code(path)}"
-    return f"{code(holder)} ({of_file})" if holder else of_file

@@ -1,0 +1,122 @@
+"""Calls that the form of a line tells, where no grammar reads them, with the functions around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.model import Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import rows_evidence
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
+    PROGRAMMING_LANGUAGES,
+    WITHOUT_BRACKETS,
+    has_call,
+    is_parsed,
+    language_at,
+)
+from sourcelight.engines.deepsearch.lookups import recount
+from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
+from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
+from sourcelight.engines.deepsearch.lookups.uses import holder_of
+from sourcelight.engines.deepsearch.source.functions import enclosing_function, top_line
+from sourcelight.engines.deepsearch.source.line_kinds import IMPORT
+
+_MAX_CALLS = 4
+"""Lines of one function with calls that a headline names."""
+_MAX_CALLERS = 6
+"""Functions that a headline names where lines tell the calls."""
+
+
+def state_calls_by_form(
+    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], line_count: int
+) -> Statement | None:
+    """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
+    calls = _calls_by_form(work, texts, name, rows)
+    if not calls:
+        return None
+
+    calls_by_holder: dict[tuple[str, str], list[_CallLine]] = {}
+    for call in calls:
+        calls_by_holder.setdefault((call.row["path"], call.holder), []).append(call)
+
+    visible_holders = list(calls_by_holder.items())[:_MAX_CALLERS]
+    visible = [call for _, calls_of_holder in visible_holders for call in calls_of_holder[:_MAX_CALLS]]
+    line_list = join_words(
+        [
+            _locations_in_words(path, holder, calls_of_holder[:_MAX_CALLS])
+            for (path, holder), calls_of_holder in visible_holders
+        ]
+    )
+    is_reference = any(call.language in WITHOUT_BRACKETS for call in calls)
+    verb = "called or referenced" if is_reference else "called"
+    # Without these words, a cut list would look like a whole one.
+    more_text = "" if len(visible) == len(calls) else ", and on more lines"
+    further = "" if line_count == len(calls) else "; other lines have the name"
+    visible_rows = [call.row for call in visible]
+    return Statement(
+        f"{code(name)} is {verb} by name in {line_list}{more_text}{further}",
+        rows_evidence(work, texts, visible_rows, (name,)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _CallLine:
+    """A line that has the form of a call, its language, and the function around it; empty if that is uncertain."""
+
+    row: Mapping[str, Any]
+    language: str
+    holder: str
+
+
+def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> list[_CallLine]:
+    """Return the lines that have the form of a call of a name, outside of comments, imports and definitions."""
+    calls = []
+    lines_by_file: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for row in rows:
+        key, number = (row["repository"], row["path"]), row["line_number"]
+        language = language_in(work, texts, *key)
+        if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
+            continue
+
+        if key not in lines_by_file:
+            lines_by_file[key] = list(recount.code_lines(texts, work, *key))
+
+        target = work.inquiry.pins.of(row["repository"])
+        # Another definition of the name looks like a call where no keyword precedes it.
+        is_definition = target is not None and (definition_at(texts, target, row["path"], name, number) is not None)
+        if is_definition or not is_call(row, name) or all(index != number for index, _ in lines_by_file[key]):
+            continue
+
+        is_exported = _EXPORTS.match(top_line(lines_by_file[key], number, language)) is not None
+        if is_exported or not has_call(row["line"] or "", name, language):
+            continue
+
+        holder = enclosing_function(lines_by_file[key], number, language)
+        if not holder and target is not None and is_parsed(texts, target, row["path"]):
+            holder = holder_of(work, texts, row)
+
+        calls.append(_CallLine(row, language, holder))
+
+    return calls
+
+
+_EXPORTS = re.compile(r"(?:module|import|infix[lr]?|foreign|port)\b")
+"""Beginnings of declarations that name functions without calling them."""
+
+
+def _locations_in_words(path: str, holder: str, calls: Sequence[_CallLine]) -> str:
+    """Write the function of some calls with their lines and file, or only the lines."""
+    numbers = join_words([f"line {call.row['line_number']:,}" for call in calls])
+    of_file = f"{numbers} of {code(path)}"
+    return f"{code(holder)} ({of_file})" if holder else of_file
+
+
+def language_in(work: Work, texts: FileTexts, repository: str, path: str) -> str:
+    """Return the language of a file; a script without an ending has that of its first line."""
+    target = work.inquiry.pins.of(repository)
+    return "" if target is None else language_at(texts, target, path)
