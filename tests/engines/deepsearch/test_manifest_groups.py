@@ -136,3 +136,21 @@ def test_hostile_manifests_are_read_in_linear_time(path: str, part: str) -> None
     start = time.process_time()
     read(path, text)
     assert time.process_time() - start < 5
+
+
+def test_a_gemfile_beside_a_gemspec_is_for_work_on_the_gem(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "oar")
+    gemspec = "Gem::Specification.new do |s|\n  s.name = 'oar'\n  s.add_dependency 'rack', '~> 3.0'\nend\n"
+    repo.commit({"oar.gemspec": gemspec, "Gemfile": "gemspec\ngem 'minitest', '~> 5.14'\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert research(engine, "Is minitest a dev dependency?").text.startswith("Yes: `Gemfile` lists `minitest`")
+    assert "not as a development dependency" in research(engine, "Is rack a dev dependency?").text
+
+
+def test_what_something_works_with_is_no_list_of_packages(tmp_path: Path) -> None:
+    """No manifest lists a platform, and a "No" would say that it doesn't work there."""
+    repo = RepositoryBuilder(tmp_path / "flag")
+    repo.commit({"Cargo.toml": '[package]\nname = "flag"\nversion = "1.0.0"\n', "src/lib.rs": "fn a() {}\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "Does it work with WebAssembly?").text
+    assert answer.startswith("No searched file has `WebAssembly`")

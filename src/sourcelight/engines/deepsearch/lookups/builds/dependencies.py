@@ -112,7 +112,12 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
 
     # What examples list decides nothing where the project itself lists the package.
     rank = max(1, matches[0].manifest.rank)
-    of_group = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, question.group)]
+    of_group = [
+        match
+        for match in matches
+        if match.manifest.rank <= rank
+        and (_is_of_group(match, question.group) or _is_for_work(match, question.group, manifests_of_all))
+    ]
     selected = of_group or matches
     first = _statement(work, texts, selected[0], matches_of_all, queries, notes)
     text = first.text
@@ -202,6 +207,15 @@ def _is_of_group(match: _Match, group: str) -> bool:
 
     text = f"{match.manifest.path.rpartition('/')[2]} {list_name}" if group in {"dev", "test", "doc"} else list_name
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
+
+
+def _is_for_work(match: _Match, group: str, manifests: Sequence[Manifest]) -> bool:
+    """Return whether a ``Gemfile`` beside a gemspec lists a package: what the gem needs is in the gemspec."""
+    if group != "dev" or match.manifest.path.rpartition("/")[2] != "Gemfile":
+        return False
+
+    directory = match.manifest.directory
+    return any(manifest.directory == directory and manifest.path.endswith(".gemspec") for manifest in manifests)
 
 
 def _may_say_yes(work: Work, question: PackageQuestion, match: _Match, manifests: Sequence[Manifest]) -> bool:

@@ -128,7 +128,7 @@ _USED = (
     # "Does it use the rand crate?": the code may use what no manifest lists, such as a module of the language.
     make_pattern(
         rf"(?:does|do)\s+(?:{SUBJECT}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
-        rf"(?:use|need|pull\s+in|build\s+on|work\s+with)\s+(?:(?:an?|the|any)\s+)?(?P<name>{PACKAGE})"
+        rf"(?:use|need|pull\s+in|build\s+on)\s+(?:(?:an?|the|any)\s+)?(?P<name>{PACKAGE})"
         rf"(?:\s+{NOUN})?{_CONDITION}"
     ),
     make_pattern(rf"(?:is|are)\s+(?:the\s+)?(?P<name>{PACKAGE})(?:\s+{NOUN})?\s+(?:used|needed){_CONDITION}"),
