@@ -127,6 +127,29 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "src/IgnoreFogAttribute.cs": (
         "class IgnoreFogAttribute\n{\n    public IgnoreFogAttribute(bool ignoreFog = true)\n    {\n    }\n}\n"
     ),
+    "src/Locks.scala": (
+        "/** @param gateTimeout how long a gate waits\n  * @param sluice the sluice to use\n"
+        "  *                before others */\n"
+        "case class Locks(gateTimeout: Int = 10 * 1000, sluice: String = null)\n"
+    ),
+    "src/Piers.java": (
+        "class Piers {\n    public static final int DEFAULT_MAX_SPARE = 8;\n"
+        "    public static final Duration DEFAULT_MAX_SPARE_TIME = Duration.ofMinutes(5);\n}\n"
+        "class Posts {\n    public static final int DEFAULT_MAX_OAKEN = 8;\n}\n"
+    ),
+    "features/steps/weather_steps.rb": "def blow(gusts = 9)\n  gusts\nend\n",
+    "src/knots.R": (
+        "tie_knot <- function(file, ...) {\n  file\n}\n\n"
+        "knot_empty <- function(file, loops_of = 3, strands = 2) {\n  file\n}\n"
+    ),
+    "lib/harbor/version.rb": "module Harbormaster\n  RELEASE = '0.24.2'\nend\n",
+    "src/Ebb.cs": "class Ebb\n{\n    public GetMarker GetMarker { get; set; } = EbbFunctions.GetMarker;\n}\n",
+    "src/flags.ex": 'raise ArgumentError, ":ensign or :jack can\'t be passed"\n',
+    "src/Hatch.cs": (
+        "class HatchSettings\n{\n    public virtual bool SealHatches { get; set; } = true;\n}\n"
+        "class Hatch\n{\n    private bool sealHatches;\n    void Start(HatchSettings s)\n    {\n"
+        "        sealHatches = HatchSettings.SealHatches;\n    }\n}\n"
+    ),
     "src/net.py": "def load_cargo(path, skip_empty_crates=True):\n    return path\n",
 }  # fmt: skip
 
@@ -187,6 +210,10 @@ def first_sentence(engine: LocalEngine, question: str) -> str:
         ("What's the default maximum of fathoms?", "`DEFAULT_MAX_FATHOMS` is set to `512`"),
         ("What does BOAT_MAXAGE default to?", "The default of `BOAT_MAXAGE` is `10_000.0`"),
         ("What's the default heft of the small ring?", "is `1`"),
+        ("What's the default gate timeout of the locks?", "`10 * 1000`"),
+        ("What's the default maximum spare time?", "`DEFAULT_MAX_SPARE_TIME` is set to `Duration.ofMinutes(5)`"),
+        ("What's the default of strands in knot_empty?", "is `2`"),
+        ("Does harbor seal hatches by default?", "`SealHatches` is set to `true`"),
         ("what happens if fetch_limit isn't set", "`True`"),
     ],
 )
@@ -219,6 +246,13 @@ def test_true_is_no_number_and_no_thing(engine: LocalEngine, question: str) -> N
         "What's the default heft of a castle?",  # no function has to do with castles
         "Is fog ignored by default?",  # an annotation says nothing of code without it
         "What is the default width of the sail?",  # the comment above it is of another member
+        "What is the default gate timeout of the sluice?",  # a word of the comment on another parameter
+        "What's the default max oaken time of a post?",  # a number of things
+        "What are the default gusts?",  # a step of a test
+        "What's the default of loops_of in tie_knot?",  # its neighbour has another one
+        "What's the default harbor release?",  # a word that only the name of the repository has
+        "What's the default marker?",  # a function
+        "What's the default ensign?",  # words of a text
         "What is the default motto character?",  # two characters
         "What colour does the hull of boats have by default?",  # code and its documentation differ
         "How many loops are allowed at most by default when knots are wet?",

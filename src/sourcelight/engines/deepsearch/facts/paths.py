@@ -43,7 +43,10 @@ def rank_of(path: str) -> int:
     """Return 0 for code; more for tests, examples, documents and vendored files."""
     if is_test(path):
         return 2
-    if re.search(r"(?i)(^|/)(examples?|samples?|snippets|benchmarks?|fuzz|fixtures?)/", path):
+    # Steps of Cucumber are tests whose directory says so in two words.
+    if re.search(
+        r"(?i)(^|/)(examples?|samples?|snippets|benchmarks?|fuzz|fixtures?|features/(?:steps|step_def\w+))/", path
+    ):
         return 2
     if re.match(r"(?:utils?|scripts?|tools?|contrib|hack|ci|\.github)/", path):
         return 1

@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.source.functions import swift_head
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "default"})
+_NULLS = frozenset({"none", "nil", "null", "undefined", "nullptr"})
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MAX_ROWS, _HEAD_LINES = 200, 40
 """Lines of a search, and lines above a parameter in which the head of its function begins."""
@@ -135,6 +136,9 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
 
     words = {part.lower() for part in parts_of(scope)}
     valued = [candidate for candidate in candidates.values() if _words_around(candidate) >= words]
+    # In a place that prose describes, "None" often means that something else there sets it.
+    if words and all(candidate.value.lower() in _NULLS for candidate in valued):
+        return None
     if not valued or len({candidate.value for candidate in valued}) > MAX_NAMED:
         return None
 

@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
     is_measure,
     read_bindings,
 )
+from sourcelight.engines.deepsearch.lookups.prose_values.comments import in_block_comment
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.names import (
@@ -43,7 +44,6 @@ from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQu
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     FUNCTIONS,
     BindingMatch,
-    in_block_comment,
     look_around,
 )
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
@@ -63,6 +63,14 @@ _ASKS_FOR_THING = re.compile(
     re.IGNORECASE,
 )
 """A question for a number or a thing, which neither "true" nor "false" answers."""
+_ENDS_WITH_TIME = re.compile(
+    r"(?<!at a )\btime(?=\s*(?:$|[?.,]|(?:of|for|in|by|before|between|after|until|per|to)\b))", re.IGNORECASE
+)
+_TIME = re.compile(
+    r"time|durat|delay|second|minute|hour|milli|period|interval|expir|ttl|(?<![a-z])(?:ms|secs?|age|wait|days?|until)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words of a name or a value that is a time."""
 _BOOLEANS = frozenset(
     ["true", "false", "yes", "no", "on", "off", "0", "1", "t", "nil", "none", "null", "undefined", "f"]
 )
@@ -104,9 +112,9 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
         # "None" in code often means that something else sets it.
         documented = find_stated(work, texts, question, queries, notes)
         value = documented[0].value if documented else ""
-        may_answer = _is_of_asked_kind(question, value, work.inquiry.question, is_named=bool(question.names))
-        # A document may be older than the code.
         subject = documented[0].subject if documented else ""
+        may_answer = _is_of_asked_kind(question, subject, value, work.inquiry.question, is_named=bool(question.names))
+        # A document may be older than the code.
         is_outdated = any(
             contradicts(value, item.binding.value)
             for item in matches
@@ -148,7 +156,7 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     if asked_name and binding.name.lstrip("@$").casefold() != asked_name.casefold():
         return False
 
-    if not _is_of_asked_kind(question, binding.value, text, is_named=item.is_named):
+    if not _is_of_asked_kind(question, binding.name, binding.value, text, is_named=item.is_named):
         return False
 
     if question.is_default or item.is_named or question.bound:
@@ -170,10 +178,14 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     return item.is_prepared
 
 
-def _is_of_asked_kind(question: ValueQuestion, value: str, text: str, *, is_named: bool) -> bool:
+def _is_of_asked_kind(question: ValueQuestion, name: str, value: str, text: str, *, is_named: bool) -> bool:
     """Return whether a value may answer: yes or no to "is it", a measure to "how many", a thing to "which mode"."""
     if _YES_OR_NO.match(text) is not None:
         return value.lower() in _BOOLEANS
+
+    # "The max idle time" isn't the number of idle things.
+    if _ENDS_WITH_TIME.search(text) is not None and _TIME.search(f"{name} {value}") is None:
+        return False
 
     # "How many" has no text without a number for an answer.
     if question.nouns and re.match(r"[\"'`](?!\d)", value) is not None:
@@ -289,7 +301,10 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
 
     # What another candidate is the value of is stated with its own value.
     binding_names = {item.binding.name for item in matches}
-    pool = [item for item in matches if item.binding.value not in binding_names] or list(matches)
+    origins = [
+        item for item in matches if item.binding.value not in binding_names and _last_name(item) not in binding_names
+    ]
+    pool = origins or list(matches)
     if question.is_default:
         pool = [item for item in pool if item.is_prepared]
 
@@ -318,6 +333,12 @@ def _best(question: ValueQuestion, matches: Sequence[BindingMatch]) -> list[Bind
             best_matches = [item for item in best_matches if tie_break(item) == best_score]
 
     return best_matches
+
+
+def _last_name(item: BindingMatch) -> str:
+    """Return the last part of a value that is a name with owners: ``Limit`` of ``Settings.Limit``; empty otherwise."""
+    value = item.binding.value
+    return last_part(value) if re.fullmatch(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+", value) is not None else ""
 
 
 def _count_written(question: ValueQuestion, item: BindingMatch) -> int:

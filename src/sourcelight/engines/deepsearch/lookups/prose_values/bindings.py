@@ -176,8 +176,10 @@ def _read_fallbacks(lines: Sequence[str], number: int, path: str) -> Iterator[Bi
         if value:
             yield Binding(match["name"], value, "fallback", match.start("name"), number)
 
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
     for fallback in read_fallbacks(text):
-        if fallback.name not in _KEYWORDS:
+        is_text = any(first < fallback.column < last for first, last in quoted)
+        if fallback.name not in _KEYWORDS and not is_text:
             yield Binding(fallback.name, fallback.value, "fallback", fallback.column, number)
 
     for option in read_option_defaults(lines, number, path):

@@ -90,6 +90,10 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
         if len(part) == 1 and part != "n" and not part.isdigit() and not number:
             continue  # as in `m_width` and `kLimit`
 
+        # `getLimit` is a function, unless the question gets something, too.
+        if number == 0 and part in {"get", "make", "create"} and part not in question.further:
+            return None
+
         matching = {word for word in (*question.words, *question.further) if is_same(word, part)}
         present |= matching
         if part in {"max", "maximum", "limit", "cap", "min", "minimum", "most", "least"}:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, without_texts
-from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written
+from sourcelight.engines.deepsearch.lookups.prose_values.comments import COMMENT_ABOVE, comments_about
+from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written, last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
@@ -50,9 +50,7 @@ _OWN = re.compile(
 )
 """Names whose members are the function's own: the object itself, and what someone may configure."""
 _PREPARED = re.compile(r"default|dflt|setting|initial", re.IGNORECASE)
-_COMMENT_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
-_TRAILING = re.compile(r"(?://|/\*|\s#|\s--\s|\s;;?\s)(.*)")
-_AROUND_LINES, _HEAD_LINES, _COMMENT_LINES, _BODY_LINES = 12, 40, 200, 400
+_HEAD_LINES, _BODY_LINES = 40, 400
 _OWNER = re.compile(r"(?:[@$]?[A-Za-z_]\w*(?:\(\))?(?:\??\.|->|::)){1,4}$")
 """Names before a name that say whose it is."""
 _WITHOUT_OWNER = re.compile(r"\.(?:java|cs|kts?|swift|scala|dart|cc|cpp|cxx|h|hh|hpp|hxx)$")
@@ -84,15 +82,6 @@ class BindingMatch:
     is_named: bool = False
 
 
-def in_block_comment(lines: Sequence[str], number: int) -> bool:
-    """Return whether a line is in a comment of C that began above it."""
-    for text in reversed(lines[max(0, number - 1 - _COMMENT_LINES) : number - 1]):
-        opening, closing = text.rfind("/*"), text.rfind("*/")
-        if opening != closing:
-            return opening > closing
-    return False
-
-
 def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -> bool:
     """Set where a binding is, and whether the code around it has the other words; return whether it may be meant."""
     lines = texts.lines(item.target, item.path)
@@ -118,6 +107,12 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     if item.parameter_of is not None and item.parameter_of.name.endswith("Attribute") and not question.names:
         return False
 
+    # A parameter of the function that is asked about, and not of its neighbour in the file.
+    functions = {last_part(name) for name in question.names} - {item.binding.name}
+    asked_functions = {name for name in functions if _is_defined(lines, name)}
+    if item.parameter_of is not None and asked_functions and not asked_functions & _names_around(item):
+        return False
+
     names = [item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)]
     if item.parameter_of is not None:
         names.append(item.parameter_of.name)
@@ -132,7 +127,9 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     # The literals that it stands in have names, too; a body has that of its function.
     names += [opening for opening in openings if not opening.endswith("){")]
     name_text = " ".join(names)
-    item.in_names_around = frozenset(word for word in question.words if has_word(name_text, word))
+    # The name of the repository, which may be in all of its names, tells no value apart.
+    own_text = re.sub(_repository_name(item), " ", name_text, flags=re.IGNORECASE)
+    item.in_names_around = frozenset(word for word in question.words if has_word(own_text, word))
     owners = [name for name in question.names if not _is_last(name, item.binding.name)]
     is_owner_asked = bool(owners or item.in_names_around)
     item.is_prepared = _is_prepared(lines, item, names, openings, is_owner_asked=is_owner_asked)
@@ -151,9 +148,34 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
 
     # A comment that lists platforms doesn't say that a value is that of one of them.
     is_conditional = item.is_named and any(word in question.conditions for word in missing)
-    comments = _comments_about(lines, item) if missing and not is_conditional else ""
+    comments = ""
+    if missing and not is_conditional:
+        is_parameter = item.parameter_of is not None
+        comments = comments_about(lines, item.binding, item.line, item.holders, is_parameter=is_parameter)
+
     item.is_whole = not is_conditional and all(has_word(comments, word) for word in missing)
     return True
+
+
+def _is_defined(lines: Sequence[str], name: str) -> bool:
+    """Return whether a line looks like the head of a function or a class of a name."""
+    head = re.compile(
+        rf"\b(?:def|defp|fn|func|fun|function|sub|proc|let|class|struct|interface|trait|object)\s+{re.escape(name)}(?!\w)"
+        rf"|(?<!\w){re.escape(name)}\s*(?:<-|=|:)\s*(?:async\s+)?function\b"
+    )
+    return any(name in line and head.search(line[:MAX_LINE]) is not None for line in lines)
+
+
+def _names_around(item: BindingMatch) -> set[str]:
+    """Return the names of the functions and classes around a binding."""
+    names = {name for holder in item.holders for name in (holder.name, *holder.container.split("."))}
+    return names | ({item.parameter_of.name} if item.parameter_of is not None else set())
+
+
+def _repository_name(item: BindingMatch) -> str:
+    """Return a pattern for the last part of the name of a repository."""
+    name = item.target.repository.name.rpartition("/")[2].removesuffix(".git")
+    return re.escape(name) if len(name) > 2 else r"(?!)"
 
 
 def _is_kind_of_value(word: str, value: str) -> bool:
@@ -341,7 +363,7 @@ def _opening_texts(lines: Sequence[str], item: BindingMatch) -> list[str]:
     depth = 0
     for number in range(item.line, max(0, item.line - _LITERAL_LINES), -1):
         text = without_texts(lines[number - 1][: item.binding.column if number == item.line else MAX_LINE])
-        if number != item.line and _COMMENT_ABOVE.match(text) is not None:
+        if number != item.line and COMMENT_ABOVE.match(text) is not None:
             continue
 
         text = _DASHES.sub("", text) if _SET_IN_BRACES.search(item.path) is not None else text
@@ -365,43 +387,3 @@ def _opening_texts(lines: Sequence[str], item: BindingMatch) -> list[str]:
             return openings
 
     return openings
-
-
-def _comments_about(lines: Sequence[str], item: BindingMatch) -> str:
-    """Return the comments at a binding and above it, those of its function, and its line in their documentation."""
-    parts = []
-    trailing = _TRAILING.search(lines[item.line - 1][item.binding.column :])
-    if trailing is not None:
-        parts.append(trailing[1])
-
-    number = item.line - 1
-    while number > 0 and item.line - number <= _AROUND_LINES and _COMMENT_ABOVE.match(lines[number - 1]):
-        parts.append(lines[number - 1])
-        number -= 1
-
-    for holder in item.holders[:2]:
-        start = comment_start(lines, holder.begin_line - 1)
-        parts += lines[max(start, holder.begin_line - 1 - _HEAD_LINES) : holder.begin_line - 1]
-        if holder.kind in FUNCTIONS or item.parameter_of is not None:
-            body = lines[holder.line : min(holder.end_line, holder.line + 3 * _HEAD_LINES)]
-            parts += _docstring(body)
-
-    return "\n".join(parts)
-
-
-def _docstring(body: Sequence[str]) -> list[str]:
-    """Return the lines of the first text in three quotation marks of a body."""
-    mark, text = "", []
-    for line in body:
-        opening = re.search(r"\"\"\"|'''", line)
-        if not mark and opening is not None:
-            mark = opening[0]
-            text.append(line)
-            if line.count(mark) > 1:
-                return text
-        elif mark:
-            text.append(line)
-            if mark in line:
-                return text
-
-    return text if mark else []
