@@ -12,7 +12,9 @@ from sourcelight.engines.deepsearch.evidence.claims import CLAIMS, UNREAD, claim
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 
 _FOLDER = Path(deepsearch.__file__).parent
-_MODULES = [path for room in ("analyses", "facts", "lookups") for path in sorted((_FOLDER / room).rglob("*.py"))]
+_MODULES = [
+    path for room in ("analyses", "facts", "lookups", "passages") for path in sorted((_FOLDER / room).rglob("*.py"))
+]
 _MAKERS = {maker for claim in CLAIMS for maker in claim.made_by}
 
 

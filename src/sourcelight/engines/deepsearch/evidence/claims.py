@@ -270,7 +270,16 @@ CLAIMS: Sequence[Claim] = (
         "The cited lines of a document have the text, without its markup. Its place or its title makes it an answer: "
         "the first paragraph of the README, or a section that has the words of the question as its title.",
         _PLACES,
-        ("sections.find_overview", "sections.find_section"),
+        ("sections.find_overview", "sections.find_section", "statement.state_passage"),
+    ),
+    Claim(
+        ("A comment in `…`, line …, says: “…”", "The documentation of `…` in `…`, line …, says: “…”"),
+        "lines",
+        "The cited lines have the sentence, without the marks of comments. It has the words of the question, some of "
+        "them in the name of its definition. It gives a reason, names a condition, or belongs to a definition of the "
+        "requested kind, as the question asks; it is negated if the question is. No other sentence has as much.",
+        _PLACES,
+        ("statement.state_passage",),
     ),
     Claim(
         ("No file at the top is called README", "No title in … is about …"),

@@ -1,5 +1,6 @@
 """Sentences and statements that answer a question for an explanation: why, how, what happens, which, what differs.
 
 `question` reads what is asked, `candidates` reads the sentences and statements of the best files, `choice` compares
-them with the question, and `excerpts` shows the best with the lines that they need. Start with `choice`.
+them with the question. `excerpts` shows the best with the lines that they need, and `statement` quotes one that answers
+by itself. Start with `choice`.
 """

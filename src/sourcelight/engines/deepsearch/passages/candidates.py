@@ -29,6 +29,12 @@ _MAX_ABOVE = 60
 """Lines above a statement in which those are looked for."""
 
 _DOCUMENTS = frozenset({"Markdown", "reStructuredText", "AsciiDoc", "Text", "Pod", ""})
+_SHEBANG = re.compile(r"#!\s*\S*?(?:\benv\s+)?\b([a-z]+)[\d.]*\s*$")
+_INTERPRETERS = {"python": "Python", "ruby": "Ruby", "perl": "Perl", "node": "JavaScript"}
+_SIGNS = re.compile(r"[{}()\[\];=<>|$\\]")
+_MAX_SIGNS = 0.09
+"""Share of signs in a sentence from which it is code: documentation has examples, too."""
+
 _STATEMENT = re.compile(
     r"\b(?:raise|throw|throws|return|exit|die|abort|panic|warn|warning|error|fail|assert|log|print|puts|reject|bail"
     r"|ensure|require|check|echo|stop|quit|fatal|notify|emit)\w*\b|=>|->",
@@ -93,8 +99,10 @@ class AskedFile:
 
     @property
     def language(self) -> str:
-        """The display name of its language."""
-        return language_of(self.path) or ""
+        """The display name of its language; of a script without an extension, by its first line."""
+        language = language_of(self.path) or ""
+        shebang = _SHEBANG.match(self.lines[0][:200]) if self.lines and not language else None
+        return language if shebang is None else _INTERPRETERS.get(shebang[1], "Shell")
 
     @property
     def is_document(self) -> bool:
@@ -156,6 +164,8 @@ def read_candidates(file: AskedFile, explanation: ExplanationQuestion) -> Iterat
         if not paragraph.is_trailing:
             prose.update(range(paragraph.begin_line, paragraph.end_line + 1))
         for index, sentence in enumerate(paragraph.sentences):
+            if len(_SIGNS.findall(sentence.text)) > _MAX_SIGNS * len(sentence.text) and explanation.kind != "example":
+                continue
             if _LICENSE.search(sentence.text) is not None or _PARAMETER_TAG.match(sentence.text) is not None:
                 continue
             candidate = _of_sentence(file, kind, paragraph, index, sentence)

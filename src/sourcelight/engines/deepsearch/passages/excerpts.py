@@ -72,10 +72,10 @@ def cite(texts: FileTexts, candidate: AnswerCandidate) -> FileEvidence:
     return texts.evidence(candidate.file.target, candidate.file.path, begin_line, end, "usage", 1.0, symbols)
 
 
-def quote_passage(texts: FileTexts, passage: RelevantPassage, candidate: AnswerCandidate) -> FileEvidence:
-    """Return a passage with the lines below it that a comment or a paragraph leads to."""
+def quote_candidate(texts: FileTexts, candidate: AnswerCandidate) -> FileEvidence:
+    """Return the lines of a candidate, and those below that a comment or a paragraph leads to."""
     lines = candidate.file.lines
-    evidence = passage.evidence
+    evidence = cite(texts, candidate)
     end = evidence.end_line
     for number in range(end + 1, min(end + _FOLLOWING_LINES, len(lines)) + 1):
         if not lines[number - 1].strip():

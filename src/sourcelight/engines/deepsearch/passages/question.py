@@ -83,9 +83,7 @@ _CONTRACTION = re.compile(
     r"\b(do|does|did|is|are|was|were|has|have|had|should|would|could|must|need|ca|wo)n['\u2019]t\b", re.IGNORECASE
 )
 _NEGATION = re.compile(
-    r"n['\u2019]t\b|\b(?:not|no|never|none|nothing|without|neither|nor|cannot|missing|absent|lacks?|lacking|unless"
-    r"|fails?|failed|invalid|unknown|unsupported|unset|disabled?|empty|isnt)\b",
-    re.IGNORECASE,
+    r"n['\u2019]t\b|\b(?:not|no|never|none|nothing|without|neither|nor|cannot|unless|isnt)\b", re.IGNORECASE
 )
 
 
@@ -104,15 +102,15 @@ class ExplanationQuestion:
         Names of code in it.
     noun
         What a ``which`` asks for, such as ``function``, in the singular.
-    is_negated
-        Whether it is about something that is not the case.
+    negations
+        How often it says that something is not the case.
     """
 
     kind: str
     subject: Subject
     names: tuple[str, ...] = ()
     noun: str = ""
-    is_negated: bool = False
+    negations: int = 0
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -148,14 +146,14 @@ def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion
 
         noun = (match.groupdict().get("noun") or "").lower()
         subject = Subject(text, weights)
-        return ExplanationQuestion(kind, subject, question.names, _singular(noun), _NEGATION.search(rest) is not None)
+        return ExplanationQuestion(kind, subject, question.names, _singular(noun), count_negations(rest))
 
     return None
 
 
-def is_negated(text: str) -> bool:
-    """Return whether a sentence says that something is not so, or fails."""
-    return _NEGATION.search(text) is not None
+def count_negations(text: str) -> int:
+    """Return how often a text says that something is not so."""
+    return len(_NEGATION.findall(text))
 
 
 def _spell_out(match: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.markup.counts import count_of
+from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
@@ -141,10 +142,14 @@ class ExtractiveResearcher:
         if result.is_whole and not _needs_code(result.request, inquiry):
             return result.draft
 
-        draft = result.draft
+        draft, is_whole = result.draft, result.is_whole
         findings = self.find(inquiry, budget, emit)
         unread = unread_words(result.request, inquiry)
-        lay_out(findings, inquiry, draft, lead=not result.is_whole, is_counted=result.is_whole, unread=unread)
+        stated = findings.stated
+        if stated is not None and not is_whole and not findings.absent and is_proven(stated):
+            draft, is_whole = write_finding(without_secrets(stated), inquiry), True
+
+        lay_out(findings, inquiry, draft, lead=not is_whole, is_counted=is_whole, unread=unread)
         draft.followups = followups(findings.ranking, findings.defined, findings.intents)
         return draft
 

@@ -119,6 +119,7 @@ class Findings:
     relevant: list[RelevantPassage] = field(default_factory=list)
     absent: tuple[str, ...] = ()
     spellings: Mapping[str, str] = field(default_factory=dict)
+    stated: Finding | None = None
 
 
 def lay_out(

@@ -12,15 +12,16 @@ from dataclasses import replace
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant, with_document
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
-from sourcelight.engines.deepsearch.passages.choice import choose_passages
+from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage, choose_passages
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, read_explanation
+from sourcelight.engines.deepsearch.passages.question import read_explanation
+from sourcelight.engines.deepsearch.passages.statement import state_passage
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -91,8 +92,14 @@ def select_evidence(
 
     # Lines that the question points at are an answer, whatever the ranking says.
     explanation = read_explanation(inquiry.question, ranking.idf)
-    passages = _find_passages(texts, explanation, ranking)
-    lines = [*passages, *find_places(work, texts, question, ranking.idf)]
+    answers: list[AnsweringPassage] = []
+    stated: Finding | None = None
+    if explanation is not None:
+        answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
+        stated = state_passage(texts, explanation, answers)
+
+    first_places = [] if explanation is None else show_passages(texts, answers, explanation)
+    lines = [*first_places, *find_places(work, texts, question, ranking.idf)]
     is_about_history = intents.history and past.is_about(question)
     findings = Findings(
         ranking,
@@ -103,6 +110,7 @@ def select_evidence(
         past=past,
         relevant=_put_first(lines, relevant) if lines else relevant,
         absent=absent,
+        stated=stated,
     )
     if findings.weak:
         return findings
@@ -121,17 +129,6 @@ def select_evidence(
         uses = _find_uses(defined[0], inquiry, texts, work.emit)
 
     return replace(findings, tests=tests, docs=docs, uses=uses)
-
-
-def _find_passages(
-    texts: FileTexts, explanation: ExplanationQuestion | None, ranking: Ranking
-) -> list[RelevantPassage]:
-    """Return the sentences and statements that come first for a question for an explanation; none for others."""
-    if explanation is None:
-        return []
-
-    passages = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
-    return show_passages(texts, passages, explanation)
 
 
 def _words_of(question: RankQuery) -> list[str]:

@@ -70,7 +70,15 @@ def comment_paragraphs(lines: Sequence[str], language: str) -> Iterator[ProsePar
     block: list[ProseLine] = []
     titles: tuple[str, ...] = ()
     last_number = 0
-    for line in prose_lines(lines, language):
+    is_fenced = False
+    for prose_line in prose_lines(lines, language):
+        line = prose_line
+        is_fence = _FENCE.match(line.text) is not None
+        is_fenced = is_fenced != is_fence if line.number == last_number + 1 else is_fence
+        if is_fenced or is_fence:
+            # Code within documentation is no prose.
+            line = ProseLine(line.number, "")
+
         # A title is one of its own comment.
         titles = titles if line.number == last_number + 1 else ()
         last_number = line.number
