@@ -19,9 +19,10 @@ from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatche
 from sourcelight.core.boolean import Not
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.execution.results.tally import Tally
+from sourcelight.engines.execution.results.tally import Tally, exclude_masks
 from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
+from sourcelight.engines.search.scan import corpus as corpus_module
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.scan.raw_batches import join_matches, record_batch
 from sourcelight.engines.search.searcher import search
@@ -79,15 +80,18 @@ def matches_of(batch: MatchBatch, **options: Any) -> list[Any]:
 
 
 @settings(max_examples=30, deadline=None)
-@given(corpora, st.sampled_from(trees), st.booleans())
+@given(corpora, st.sampled_from(trees), st.booleans(), st.booleans())
 def test_it_is_written_and_counted_like_its_columns(
     files: dict[bytes, bytes],
     tree: MatchTree | None,
     ordered: bool,  # noqa: FBT001 - drawn by hypothesis
+    listed: bool,  # noqa: FBT001 - as above
 ) -> None:
     memory = MemorySource()
     commit = memory.commit(files)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        # The paths of a corpus are lists from its fourth answer on.
+        patch.setattr(corpus_module, "LISTS_UNMADE", 0 if listed else 1_000)
         build_memory(Path(folder), memory, commit)
         for result in found_in(open_memory(Path(folder), commit), commit, tree, ordered=ordered):
             raw, columns = RawMatchBatch(result), MatchBatch(result.batch)
@@ -101,6 +105,12 @@ def test_it_is_written_and_counted_like_its_columns(
             assert as_found.repositories == as_columns.repositories
             of_both = [item.filters(exhaustive=True, forks=0, archived=0) for item in (as_found, as_columns)]
             assert of_both[0] == of_both[1]
+            assert result.file_numbers is not None
+            assert [sorted(files)[number] for number in result.file_numbers.tolist()] == list(result.paths)
+            assert (result.path_json is not None) == listed
+            by_mask = Tally()
+            by_mask.add_raw(result, exclude_masks(sorted(files)))
+            assert by_mask.filters(exhaustive=True, forks=0, archived=0) == of_both[1]
             of_arrays = record_batch(result)
             assert of_arrays.schema == result.batch.schema
             assert of_arrays.to_pylist() == result.batch.to_pylist()

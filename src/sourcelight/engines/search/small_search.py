@@ -28,7 +28,7 @@ from sourcelight.engines.search.model import (
     UnitNumbers,
 )
 from sourcelight.engines.search.open_index import OpenedTargets
-from sourcelight.engines.search.scan.batches import BatchSizer
+from sourcelight.engines.search.scan.batches import MAX_CACHED_SPANS, MAX_CACHED_UNITS, BatchSizer, PatternSpans
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import BatchSource
@@ -157,11 +157,11 @@ class SmallSearch:
         if in_paths and self.corpus.path_spans(pattern, never).has_matches:
             return self._search_tree()
 
-        units = self._candidates(term, pattern)
-        if units is None:
+        result = self._find(term, pattern)
+        if result is None:
             return None
 
-        spans = find_spans(self.corpus, pattern, units, never)
+        units, spans = result
         if len(spans):
             return self._collect(spans, self.corpus.documents_of(spans.start))
 
@@ -169,13 +169,36 @@ class SmallSearch:
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
         return _ABSENT if is_absent else _NOT_SO_SPELLED
 
-    def _candidates(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
-        """Return the candidates of a term, checked; None if there are too many to read."""
-        units = self._units_of(term, pattern)
-        if units is None or len(units) > self.limits.units:
+    def _find(self, term: FileTerm, pattern: CompiledPattern) -> tuple[UnitNumbers, Spans] | None:
+        """Return the units that were read for a term, and its spans; None if there are too many to read.
+
+        Both are cached: a search that is refused for its size is repeated with larger limits.
+        """
+        if not term.content:
+            return UnitNumbers(_EMPTY), NO_SPANS
+
+        query = self.prepared.query
+        cached = self.corpus.pattern_cache.remember((pattern, query.files, query.languages), PatternSpans)
+        if cached.spans is not None and len(cached.spans):
+            return cached.units if cached.units is not None else UnitNumbers(_EMPTY), cached.spans
+
+        # With spans, the units may be those with a span alone.
+        units = cached.units if cached.spans is None else None
+        if units is None:
+            units = self._units_of(term, pattern)
+            if units is None:
+                return None
+            if cached.spans is None and len(units) <= MAX_CACHED_UNITS:
+                cached.units = units
+
+        if len(units) > self.limits.units:
             return None
+
         self.corpus.check_content(units)
-        return units
+        spans = find_spans(self.corpus, pattern, units, never)
+        if len(units) <= MAX_CACHED_UNITS and len(spans) <= MAX_CACHED_SPANS:
+            cached.spans = spans
+        return units, spans
 
     def _units_of(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
         """Return the candidates of a term in selected documents; None: it may match anywhere."""
@@ -280,9 +303,32 @@ class SmallSearch:
 
         Each term is looked for only in documents that passed those before.
         """
+        corpus = self.corpus
+        if len(conjunction.required) == 1:
+            result = self._find(*conjunction.required[0])
+            if result is None:
+                return None
+            spans = result[1]
+            documents = DocumentNumbers(unique_sorted(corpus.documents_of(spans.start)))
+        else:
+            matching = self._with_all(conjunction.required)
+            if matching is None:
+                return None
+            documents, spans = matching
+
+        for term, pattern in conjunction.excluded:
+            remaining = self._without(documents, term, pattern)
+            if remaining is None:
+                return None
+            documents = remaining
+
+        return documents, spans
+
+    def _with_all(self, required: Sequence[tuple[FileTerm, CompiledPattern]]) -> tuple[DocumentNumbers, Spans] | None:
+        """Return the documents with all terms, and their spans; None if that takes much reading."""
         corpus, unread_units = self.corpus, self.limits.units
         candidates: list[tuple[CompiledPattern, UnitNumbers]] = []
-        for term, pattern in conjunction.required:
+        for term, pattern in required:
             term_units = self._units_of(term, pattern)
             if term_units is None:
                 return None
@@ -299,12 +345,6 @@ class SmallSearch:
             corpus.check_content(units)
             spans_by_term.append(find_spans(corpus, pattern, units, never))
             documents = DocumentNumbers(unique_sorted(corpus.documents_of(spans_by_term[-1].start)))
-
-        for term, pattern in conjunction.excluded:
-            remaining = self._without(documents, term, pattern)
-            if remaining is None:
-                return None
-            documents = remaining
 
         return documents, merge_spans(spans_by_term)
 

@@ -160,6 +160,7 @@ def _rows_from_plain(payload: Mapping[str, Any]) -> RawMatches:
         line_values={},
         data=payload["data"],
         make=lambda: record_batch(matches),
+        path_json=None,
         **dict(zip(_ARRAYS, arrays, strict=False)),
     )
     return matches

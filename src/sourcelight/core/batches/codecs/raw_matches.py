@@ -85,6 +85,10 @@ class RawMatches:
         The lines, each followed by a newline.
     make
         Function that makes the record batch.
+    path_json
+        JSON text of each path, without quotes; None if it isn't known yet.
+    file_numbers
+        Number of each file in the corpus of the search; None for files of several corpora, or of another service.
     """
 
     locations: Sequence[RepositoryRevision]
@@ -104,6 +108,8 @@ class RawMatches:
     ends: Int64Array
     data: bytes
     make: Callable[[], Any]
+    path_json: Sequence[bytes] | None = None
+    file_numbers: Int64Array | None = None
 
     @property
     def num_rows(self) -> int:
@@ -352,7 +358,7 @@ def _dump(values: Int64Array) -> bytes:
 
 def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """Return the JSON before and after the lines of each file."""
-    texts = json_paths(matches.paths)
+    texts = json_paths(matches.paths) if matches.path_json is None else matches.path_json
     # Only the locations of this result, which are few.
     location_texts = {
         index: _location_text(matches.locations[index], repositories) for index in set(matches.location_index.tolist())

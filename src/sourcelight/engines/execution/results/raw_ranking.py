@@ -88,6 +88,8 @@ def take_files(matches: RawMatches, order: Int64Array) -> RawMatches:
         ends=matches.ends[spans],
         data=b"".join([view[start:end] for start, end in (bounds[file] for file in files)]),
         make=make,
+        path_json=None if matches.path_json is None else [matches.path_json[file] for file in files],
+        file_numbers=None if matches.file_numbers is None else matches.file_numbers[order],
     )
 
 

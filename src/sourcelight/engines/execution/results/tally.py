@@ -13,7 +13,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import AnyArray, BoolArray, arrow_array, arrow_strings, to_filled, to_numpy
+from sourcelight.core.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    UInt8Array,
+    arrow_array,
+    arrow_strings,
+    to_filled,
+    to_numpy,
+)
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
@@ -187,8 +196,11 @@ class Tally:
         if "symbol_kind" in names:
             self._by_kind.update(_weigh(batch.column(names.index("symbol_kind")), counts))
 
-    def add_raw(self, raw: RawMatches) -> None:
-        """Count raw matches, which have no record batch yet."""
+    def add_raw(self, raw: RawMatches, excludes: UInt8Array | None = None) -> None:
+        """Count raw matches, which have no record batch yet.
+
+        `excludes` has the `exclude_masks` of all files by number, if they are known.
+        """
         counts = raw.file_matches
         total = int(counts.sum())
         self.matches += total
@@ -213,7 +225,10 @@ class Tally:
         for index in np.flatnonzero(sums_by_code).tolist():
             self._by_language[languages[index]] += int(sums_by_code[index])
 
-        self._raw_paths.append((raw.paths, counts))
+        if excludes is None or raw.file_numbers is None:
+            self._raw_paths.append((raw.paths, counts))
+        else:
+            self._by_exclude.update(_sums_by_mask(excludes[raw.file_numbers], counts))
 
     def _named_files(self, batch: Any) -> int:
         """Return files of a batch that match by their content and by their path."""
@@ -385,21 +400,46 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
         texts = arrow_strings([str(path, "utf-8", "replace") for path in paths])
         return _excludes(texts, counts)
 
-    sums_by_regexp = {}
+    excluded = _excluded_paths(paths, text)
+    return {regexp: int(counts[indices].sum()) for regexp, indices in excluded if indices}
+
+
+def _excluded_paths(paths: Sequence[bytes], text: bytes) -> Iterator[tuple[str, list[int]]]:
+    """Yield each of the usual excludes with the indices of the paths that it matches; `text` has all paths as lines."""
     sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
     starts = np.cumsum(sizes) - sizes
     for (_, regexp), (required_bytes, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
         if required_bytes not in text:
+            yield regexp, []
             continue
         # Searching for the bytes takes a tenth of the time of the expression, and few paths contain them.
         offsets = [match.start() for match in re.finditer(re.escape(required_bytes), text)]
         # The path of an offset is the last one that starts at or before it.
         candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
-        path_indices = [index for index in candidates if compiled.search(paths[index])]
-        if path_indices:
-            sums_by_regexp[regexp] = int(counts[path_indices].sum())
+        yield regexp, [index for index in candidates if compiled.search(paths[index])]
 
-    return sums_by_regexp
+
+def exclude_masks(paths: Sequence[bytes]) -> UInt8Array | None:
+    """Return a bit for each of the usual excludes, for each path; None if a path has a newline."""
+    text = b"\n".join(paths)
+    if text.count(b"\n") >= max(len(paths), 1):
+        return None
+
+    masks = np.zeros(len(paths), dtype=np.uint8)
+    for bit, (_, indices) in enumerate(_excluded_paths(paths, text)):
+        masks[indices] |= 1 << bit
+    return masks
+
+
+def _sums_by_mask(masks: UInt8Array, counts: Int64Array) -> dict[str, int]:
+    """Return sums over paths that each of the usual excludes would leave out, from their `exclude_masks`."""
+    files = masks.nonzero()[0]
+    if not len(files):
+        return {}
+
+    masks, counts = masks[files], counts[files]
+    sums = {regexp: int(counts[masks & (1 << bit) != 0].sum()) for bit, (_, regexp) in enumerate(_EXCLUDES)}
+    return {regexp: count for regexp, count in sums.items() if count}
 
 
 @functools.cache

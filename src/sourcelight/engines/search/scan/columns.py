@@ -249,9 +249,7 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
     """Make raw matches of files; those `in_content` have the `lines`, and `make` makes their columns on demand."""
     corpus, files = rows.source.corpus, rows.files
     members = corpus.member_of(files)
-    paths = corpus.paths
-    view = memoryview(corpus.raw_paths)
-    path_ranges = zip(paths.starts[files].tolist(), paths.ends[files].tolist(), strict=True)
+    paths, path_json = _paths_of(corpus, files)
     line_start, line_end = lines.line_start, lines.line_end
     documents = corpus.documents_of(line_start)
     return RawMatches(
@@ -259,7 +257,9 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
         in_content=in_content,
         location_index=members,
         file_values=file_values(corpus, files),
-        paths=[bytes(view[start:end]) for start, end in path_ranges],
+        paths=paths,
+        path_json=path_json,
+        file_numbers=files,
         names=_path_spans(rows),
         lengths=rows.row_counts,
         numbers=lines.line - corpus.doc_line[documents] + 1,
@@ -274,6 +274,17 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
         data=bytes(line_bytes(corpus, line_start, line_end + 1)),
         make=make,
     )
+
+
+def _paths_of(corpus: Corpus, files: FileNumbers) -> tuple[Sequence[bytes], Sequence[bytes] | None]:
+    """Return the paths of files, and their JSON texts if the corpus has them."""
+    listed = corpus.listed_paths
+    if listed is not None:
+        numbers = files.tolist()
+        return [listed.paths[number] for number in numbers], [listed.json[number] for number in numbers]
+
+    starts, ends, view = corpus.paths.starts[files], corpus.paths.ends[files], memoryview(corpus.raw_paths)
+    return [bytes(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)], None
 
 
 def _path_spans(rows: FileRows) -> dict[int, list[tuple[int, int]]]:

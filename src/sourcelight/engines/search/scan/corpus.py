@@ -35,7 +35,7 @@ from sourcelight.engines.search.model import (
     add_maximum,
 )
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit, apply_filter, languages_matching
-from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
+from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS, ListedPaths, PathSpans, PathTable, unique_sorted
 from sourcelight.engines.storage.sections import SectionFile
 
 _NO_FILE = np.iinfo(np.int64).max
@@ -64,6 +64,9 @@ LONG_LINE_BYTES = 1024
 
 LOOKUPS_UNFILTERED = 2
 """Texts looked up in a new corpus before its table of trigrams is made."""
+
+LISTS_UNMADE = 3
+"""Answers of a new corpus before its paths are listed."""
 
 _MAX_GROUP_NOTES = 4
 """Lists of names of repositories whose notes stay with a selection: one as a rule."""
@@ -228,7 +231,7 @@ class Corpus(Memo):
         self._files = _mapped_files(self.members, shards)
         self._sizes = [(file.map.size, file.size) for file in self._files]
         self._sizes_checked_s = -math.inf
-        self._lookups = 0
+        self._lookups = self._lists_asked = 0
 
         # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
@@ -385,6 +388,18 @@ class Corpus(Memo):
         if all(member.view.path_text_is_raw for member in self.members):
             return self.paths.text
         return b"\n" + b"".join([bytes(member.view.file.bytes_of("paths"))[1:] for member in self.members])
+
+    @property
+    def listed_paths(self) -> ListedPaths | None:
+        """All paths as objects; None for a large corpus, or a new one, whose first searches don't wait for them."""
+        if self.files > MAX_LISTED_PATHS or self._lists_asked < LISTS_UNMADE:
+            self._lists_asked += 1
+            return None
+        return self._listed_paths
+
+    @functools.cached_property
+    def _listed_paths(self) -> ListedPaths:
+        return ListedPaths.of(self.raw_paths, self.paths.starts, self.paths.ends)
 
     @functools.cached_property
     def _path_offsets(self) -> Int64Array:

@@ -81,6 +81,8 @@ def join_matches(parts: Sequence[RawMatches]) -> RawMatches:
         data=b"".join([part.data for part in parts]),
         # Not from the parts: their batches would have to be made, concatenated and given common dictionaries.
         make=lambda: record_batch(union),
+        path_json=None,
+        file_numbers=None,
     )
     return union
 
