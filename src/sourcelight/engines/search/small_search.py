@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import BatchSource
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
-from sourcelight.engines.search.scan.paths import runs, unique_sorted
+from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
 from sourcelight.engines.search.scan.spans import (
     NO_SPANS,
     Spans,
@@ -152,18 +152,19 @@ class SmallSearch:
         if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
             return self._search_tree()
 
-        # A file whose path matches is a result even without a match in its text, so paths need the whole tree.
         in_paths = term.path and self.corpus.paths.may_match(pattern)
-        if in_paths and self.corpus.path_spans(pattern, never).has_matches:
-            return self._search_tree()
+        path_spans = self.corpus.path_spans(pattern, never) if in_paths else None
+        if path_spans is not None and len(path_spans.file) > self.limits.matches:
+            return None
 
         result = self._find(term, pattern)
         if result is None:
             return None
 
         units, spans = result
-        if len(spans):
-            return self._collect(spans, self.corpus.documents_of(spans.start))
+        named = path_spans if path_spans is not None and path_spans.has_matches else None
+        if len(spans) or named is not None:
+            return self._collect(spans, self.corpus.documents_of(spans.start), named)
 
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
@@ -210,16 +211,35 @@ class SmallSearch:
             units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
         return units
 
-    def _collect(self, spans: Spans, documents: DocumentNumbers) -> SmallResult | None:
-        """Return the matches of spans, whose documents are given; None if there are too many."""
+    def _collect(
+        self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans | None = None
+    ) -> SmallResult | None:
+        """Return the matches of spans, whose documents are given, and in paths; None if there are too many."""
         copies = self._copies(documents)
-        if int(copies.sum()) > self.limits.matches:
+        matches = self._search_term(spans, documents)
+        in_paths = None
+        if path_spans is not None:
+            matches = replace(matches, path_files=self._files_by_path(path_spans, matches.content_files))
+            in_paths = path_spans.file, path_spans.start, path_spans.end
+
+        if int(copies.sum()) + len(matches.path_files) > self.limits.matches:
             return None
 
-        source = BatchSource(self.corpus, None, self.group.targets, self.group.commits, self.group.locations)
+        targets, commits, locations = self.group.targets, self.group.commits, self.group.locations
+        source = BatchSource(self.corpus, None, targets, commits, locations, in_paths)
         collector = MatchCollector(source, _OPTIONS)
-        collector.add(self._search_term(spans, documents))
-        return self._result(collector, int(copies.max()))
+        collector.add(matches)
+        if collector.has_batch:
+            return self._result(collector, int(copies.max(initial=1)))
+        return _ABSENT if self._ignores_case else _NOT_SO_SPELLED
+
+    def _files_by_path(self, spans: PathSpans, content_files: FileNumbers) -> FileNumbers:
+        """Return the selected files that match by their path and aren't among those with matches in their content."""
+        files = unique_sorted(spans.file)
+        mask = self.selection.mask
+        if mask is not None:
+            files = files[mask[files]]
+        return FileNumbers(files[~np.isin(files, content_files, assume_unique=True)])
 
     def _is_absent(self, pattern: CompiledPattern, units: UnitNumbers) -> bool:
         """Return whether units without a match have none in another case either."""

@@ -44,7 +44,7 @@ NO_BATCHES = CollectedBatches()
 class BatchSource:
     """Source of rows: a corpus, the targets and commits of its members, and a search of it.
 
-    Without a search, none of the rows matches by its path.
+    Without a search, rows match by their paths only in `term_spans`, which are as `path_spans`.
     """
 
     corpus: Corpus
@@ -52,13 +52,16 @@ class BatchSource:
     targets: Sequence[Target]
     commits: Sequence[str]
     locations: Sequence[raw_matches.RepositoryRevision]
+    term_spans: tuple[Int64Array, Int64Array, Int64Array] | None = None
     _path_spans: tuple[Int64Array, Int64Array, Int64Array] | None = field(init=False, default=None)
     _has_path_spans: bool = field(init=False, default=False)
 
     @property
     def path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:
         """All spans in paths, sorted, without overlaps: rows of file, start and end in bytes; None without any."""
-        if not self._has_path_spans and self.search is not None:
+        if self.search is None:
+            return self.term_spans
+        if not self._has_path_spans:
             self._path_spans, self._has_path_spans = self._find_path_spans(self.search), True
         return self._path_spans
 
