@@ -19,7 +19,8 @@ from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatche
 from sourcelight.core.boolean import Not
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.execution.results.tally import Tally, exclude_masks
+from sourcelight.engines.execution.results.excludes import exclude_masks
+from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan import corpus as corpus_module
@@ -85,13 +86,13 @@ def test_it_is_written_and_counted_like_its_columns(
     files: dict[bytes, bytes],
     tree: MatchTree | None,
     ordered: bool,  # noqa: FBT001 - drawn by hypothesis
-    listed: bool,  # noqa: FBT001 - as above
+    has_lists: bool,  # noqa: FBT001 - as above
 ) -> None:
     memory = MemorySource()
     commit = memory.commit(files)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         # The paths of a corpus are lists from its fourth answer on.
-        patch.setattr(corpus_module, "LISTS_UNMADE", 0 if listed else 1_000)
+        patch.setattr(corpus_module, "LISTS_UNMADE", 0 if has_lists else 1_000)
         build_memory(Path(folder), memory, commit)
         for result in found_in(open_memory(Path(folder), commit), commit, tree, ordered=ordered):
             raw, columns = RawMatchBatch(result), MatchBatch(result.batch)
@@ -107,7 +108,7 @@ def test_it_is_written_and_counted_like_its_columns(
             assert of_both[0] == of_both[1]
             assert result.file_numbers is not None
             assert [sorted(files)[number] for number in result.file_numbers.tolist()] == list(result.paths)
-            assert (result.path_json is not None) == listed
+            assert (result.path_json is not None) == has_lists
             by_mask = Tally()
             by_mask.add_raw(result, exclude_masks(sorted(files)))
             assert by_mask.filters(exhaustive=True, forks=0, archived=0) == of_both[1]

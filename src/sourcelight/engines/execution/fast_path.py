@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from sourcelight.core.arrays import UInt8Array
 from sourcelight.core.batches import Event, RepositoryInfo
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.caching import LruCache
@@ -39,9 +38,10 @@ from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, can_vary, finds_repositories, is_brief, vary
+from sourcelight.engines.execution.results.excludes import corpus_masks
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.raw_ranking import rank_raw
-from sourcelight.engines.execution.results.tally import Tally, exclude_masks
+from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.cells.rows import have_notebooks
 from sourcelight.engines.search.definition_lookup import RankedDefinitions
@@ -242,7 +242,7 @@ class FastPath:
         tally = Tally()
         events: list[Event] = []
         if matches is not None:
-            tally.add_raw(matches, _exclude_masks(shape.corpus()))
+            tally.add_raw(matches, corpus_masks(shape.corpus()))
             infos = [shape.infos[name] for name in matches.repositories if name in shape.infos]
             events.append(RawMatchBatch(matches, tuple(infos)))
 
@@ -335,20 +335,10 @@ class FastPath:
         return self._repositories.catalog.skipped, self._repositories.report
 
 
-def _exclude_masks(corpus: Corpus | None) -> UInt8Array | None:
-    """Return which of the usual excludes match each path of a corpus; None while its paths aren't listed."""
-    listed = None if corpus is None else corpus.listed_paths
-    if corpus is None or listed is None:
-        return None
-    return corpus.remember("excludes", lambda: exclude_masks(listed.paths))
-
-
 def _split(request: SearchRequest) -> tuple[str, list[str]] | None:
     """Return the shape of a query and its words, or None if the fast path doesn't support the request."""
     asks_for_lines = not request.chunk_matches and not request.trace and request.timeout_s is None
-    if not asks_for_lines or len(request.query) > _MAX_CHARACTERS:
-        return None
-    return split_query(request.query)
+    return split_query(request.query) if asks_for_lines and len(request.query) <= _MAX_CHARACTERS else None
 
 
 def _is_alternation(plan: Plan, words: Sequence[str]) -> bool:

@@ -8,14 +8,12 @@ more to read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
-from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import find_lowered
@@ -32,23 +30,24 @@ from sourcelight.engines.search.scan.batches import MAX_CACHED_SPANS, MAX_CACHED
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import BatchSource
+from sourcelight.engines.search.scan.conjunctions import (
+    Conjunction,
+    ConjunctionSearch,
+    conjunction_of,
+    document_mask,
+)
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
 from sourcelight.engines.search.scan.spans import (
     NO_SPANS,
     Spans,
-    documents_holding,
     find_spans,
-    merge_spans,
     unit_ranges,
 )
 
 _OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)
 """Options for all matches, shown as lines without surroundings."""
-
-_MAX_UNPROBED_UNITS = 1024
-"""Units of documents up to which a search for an excluded text costs less than reading its posting lists."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_FILES = FileNumbers(_EMPTY)
@@ -84,37 +83,6 @@ class SmallResult:
     absent_in_any_case: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Conjunction:
-    """Terms that a file must have, and terms that it must not have; each with its pattern."""
-
-    required: Sequence[tuple[FileTerm, CompiledPattern]]
-    excluded: Sequence[tuple[FileTerm, CompiledPattern]]
-
-
-def _conjunction_of(prepared: PreparedQuery) -> _Conjunction | None:
-    """Return the terms of a query of the form ``A AND B AND NOT C``, or None for another one."""
-    tree = prepared.tree
-    if not isinstance(tree, And):
-        return None
-
-    required = [node for node in tree.args if isinstance(node, int)]
-    excluded = [node.arg for node in tree.args if isinstance(node, Not) and isinstance(node.arg, int)]
-    if not required or len(required) + len(excluded) < len(tree.args) or not prepared.visible.issuperset(required):
-        return None
-
-    terms = [(term, term.pattern) for term in prepared.terms if isinstance(term.pattern, CompiledPattern)]
-    if len(terms) < len(prepared.terms):
-        return None
-    return _Conjunction([terms[number] for number in required], [terms[number] for number in excluded])
-
-
-def _mask(documents: DocumentNumbers, size: int) -> BoolArray:
-    mask = np.zeros(size, dtype=np.bool_)
-    mask[documents] = True
-    return mask
-
-
 _ABSENT, _NOT_SO_SPELLED = SmallResult(None, absent_in_any_case=True), SmallResult(None)
 
 
@@ -145,8 +113,8 @@ class SmallSearch:
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
-        conjunction = _conjunction_of(self.prepared)
-        if conjunction is not None and self._is_of_contents(conjunction):
+        conjunction = conjunction_of(self.prepared)
+        if conjunction is not None and conjunction.is_of_contents(self.corpus):
             return self._search_conjunction(conjunction)
 
         if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
@@ -162,9 +130,9 @@ class SmallSearch:
             return None
 
         units, spans = result
-        named = path_spans if path_spans is not None and path_spans.has_matches else None
-        if len(spans) or named is not None:
-            return self._collect(spans, self.corpus.documents_of(spans.start), named)
+        path_matches = path_spans if path_spans is not None and path_spans.has_matches else None
+        if len(spans) or path_matches is not None:
+            return self._collect(spans, self.corpus.documents_of(spans.start), path_matches)
 
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
@@ -286,109 +254,19 @@ class SmallSearch:
         first_positions = self.selection.first_position
         return first_positions[documents + 1] - first_positions[documents]
 
-    def _is_of_contents(self, conjunction: _Conjunction) -> bool:
-        """Return whether only contents decide: no path matches a term, and no match crosses a line."""
-        return all(
-            not pattern.multi_line and not (term.path and self.corpus.path_spans(pattern, never).has_matches)
-            for term, pattern in (*conjunction.required, *conjunction.excluded)
-        )
-
-    def _search_conjunction(self, conjunction: _Conjunction) -> SmallResult | None:
-        """Search for contents with some texts and without others.
-
-        The machinery of large searches reads the posting lists of all terms, and keeps masks of all files.
-        """
-        result = self._matching(conjunction)
+    def _search_conjunction(self, conjunction: Conjunction) -> SmallResult | None:
+        search = ConjunctionSearch(self.corpus, self.limits.units, self._units_of, self._find)
+        result = search.run(conjunction)
         if result is None:
             return None
 
         documents, spans = result
         if not len(documents):
-            return _ABSENT if self._ignores_case or self._is_absent_in_any_case(conjunction) else _NOT_SO_SPELLED
+            return _ABSENT if self._ignores_case or search.is_absent_in_any_case(conjunction) else _NOT_SO_SPELLED
 
         span_documents = self.corpus.documents_of(spans.start)
-        is_visible = _mask(documents, self.corpus.documents)[span_documents]
+        is_visible = document_mask(documents, self.corpus.documents)[span_documents]
         return self._collect(spans.filter(is_visible), DocumentNumbers(span_documents[is_visible]))
-
-    def _is_absent_in_any_case(self, conjunction: _Conjunction) -> bool:
-        insensitive = _Conjunction(
-            [(term, pattern.in_any_case) for term, pattern in conjunction.required],
-            [(term, pattern.in_any_case) for term, pattern in conjunction.excluded],
-        )
-        result = self._matching(insensitive) if self._is_of_contents(insensitive) else None
-        return result is not None and not len(result[0])
-
-    def _matching(self, conjunction: _Conjunction) -> tuple[DocumentNumbers, Spans] | None:
-        """Return the matching documents, and spans of their terms and of others; None if that takes much reading.
-
-        Each term is looked for only in documents that passed those before.
-        """
-        corpus = self.corpus
-        if len(conjunction.required) == 1:
-            result = self._find(*conjunction.required[0])
-            if result is None:
-                return None
-            spans = result[1]
-            documents = DocumentNumbers(unique_sorted(corpus.documents_of(spans.start)))
-        else:
-            matching = self._with_all(conjunction.required)
-            if matching is None:
-                return None
-            documents, spans = matching
-
-        for term, pattern in conjunction.excluded:
-            remaining = self._without(documents, term, pattern)
-            if remaining is None:
-                return None
-            documents = remaining
-
-        return documents, spans
-
-    def _with_all(self, required: Sequence[tuple[FileTerm, CompiledPattern]]) -> tuple[DocumentNumbers, Spans] | None:
-        """Return the documents with all terms, and their spans; None if that takes much reading."""
-        corpus, unread_units = self.corpus, self.limits.units
-        candidates: list[tuple[CompiledPattern, UnitNumbers]] = []
-        for term, pattern in required:
-            term_units = self._units_of(term, pattern)
-            if term_units is None:
-                return None
-            candidates.append((pattern, term_units))
-
-        documents = DocumentNumbers(_EMPTY)
-        spans_by_term: list[Spans] = []
-        # The term with the fewest units leaves the fewest documents to the others.
-        for pattern, term_units in sorted(candidates, key=lambda item: len(item[1])):
-            units = self._units_in(term_units, documents) if spans_by_term else term_units
-            unread_units -= len(units)
-            if unread_units < 0:
-                return None
-            corpus.check_content(units)
-            spans_by_term.append(find_spans(corpus, pattern, units, never))
-            documents = DocumentNumbers(unique_sorted(corpus.documents_of(spans_by_term[-1].start)))
-
-        return documents, merge_spans(spans_by_term)
-
-    def _units_in(self, units: UnitNumbers, documents: DocumentNumbers) -> UnitNumbers:
-        """Return the units that belong to documents."""
-        return UnitNumbers(units[_mask(documents, self.corpus.documents)[self.corpus.unit_doc[units]]])
-
-    def _without(self, documents: DocumentNumbers, term: FileTerm, pattern: CompiledPattern) -> DocumentNumbers | None:
-        """Return the documents without a term; None if that takes much reading."""
-        if not len(documents) or not term.content:
-            return documents
-
-        first_units = self.corpus.unit_doc.searchsorted(documents)
-        unit_counts = self.corpus.unit_doc.searchsorted(documents, side="right") - first_units
-        units = UnitNumbers(runs(first_units, unit_counts))
-        if len(units) > _MAX_UNPROBED_UNITS:
-            candidates = self._units_of(term, pattern)
-            units = units if candidates is None else self._units_in(candidates, documents)
-            if len(units) > self.limits.units:
-                return None
-
-        is_without = np.ones(len(documents), dtype=np.bool_)
-        is_without[documents.searchsorted(documents_holding(self.corpus, pattern, units, never))] = False
-        return DocumentNumbers(documents[is_without])
 
     @property
     def _ignores_case(self) -> bool:

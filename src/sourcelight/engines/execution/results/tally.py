@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -15,8 +14,6 @@ import pyarrow.compute as pc
 
 from sourcelight.core.arrays import (
     AnyArray,
-    BoolArray,
-    Int64Array,
     UInt8Array,
     arrow_array,
     arrow_strings,
@@ -31,6 +28,7 @@ from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.regexps import escape_regexp, exact_name
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.events import SuggestedFilter
+from sourcelight.engines.execution.results.excludes import EXCLUDES, sums_by_mask, sums_of_raw, sums_of_texts
 
 _AGES = (
     ("after", "yesterday", "Last 24 hours"),
@@ -50,19 +48,6 @@ _TYPES = {
     "diff": ("type:diff", "Diffs"),
 }
 
-_EXCLUDES = (
-    ("Exclude _test.*", r"_test\.\w+$"),
-    ("Exclude .test.*", r"\.test\.\w+$"),
-    ("Exclude Ruby tests", r"_spec\.rb$"),
-    ("Exclude vendor", r"(^|/)vendor/"),
-    ("Exclude third party", r"(^|/)third[_\-]?party/"),
-    ("Exclude node_modules", r"(^|/)node_modules/"),
-    ("Exclude minified JavaScript", r"\.min\.js$"),
-    ("Exclude JavaScript maps", r"\.js\.map$"),
-)
-
-_ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
-_REQUIRED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
 _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
@@ -228,7 +213,7 @@ class Tally:
         if excludes is None or raw.file_numbers is None:
             self._raw_paths.append((raw.paths, counts))
         else:
-            self._by_exclude.update(_sums_by_mask(excludes[raw.file_numbers], counts))
+            self._by_exclude.update(sums_by_mask(excludes[raw.file_numbers], counts))
 
     def _named_files(self, batch: Any) -> int:
         """Return files of a batch that match by their content and by their path."""
@@ -255,12 +240,12 @@ class Tally:
         """Return suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
         if self._paths:
             paths, sums = zip(*self._paths, strict=True)
-            self._by_exclude.update(_excludes(pa.concat_arrays(paths), np.concatenate(sums)))
+            self._by_exclude.update(sums_of_texts(pa.concat_arrays(paths), np.concatenate(sums)))
             self._paths.clear()
 
         # Paths are tested only here, once per search: `add` runs for each batch while results stream.
         for raw, counts in self._raw_paths:
-            self._by_exclude.update(_excluded_raw(raw, counts))
+            self._by_exclude.update(sums_of_raw(raw, counts))
 
         self._raw_paths.clear()
         first = []
@@ -303,7 +288,7 @@ class Tally:
             SuggestedFilter(
                 value=f"-file:{regexp}", label=label, count=self._by_exclude[regexp], exhaustive=exhaustive, kind="file"
             )
-            for label, regexp in _EXCLUDES
+            for label, regexp in EXCLUDES
             if self._by_exclude[regexp]
         ]
         remaining += [
@@ -370,85 +355,6 @@ def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
 def _codes(column: Any) -> AnyArray:
     """Return the number of each value of a dictionary column, or -1 for null."""
     return to_filled(column.indices, -1)
-
-
-def _excludes(paths: Any, sums: Any) -> dict[str, int]:
-    """Return sums over the paths that each of the usual excludes would leave out."""
-    is_excluded = _matches(paths, _ANY_EXCLUDE)
-    if not is_excluded.any():
-        return {}
-
-    sums, paths = sums[is_excluded], paths.filter(arrow_array(is_excluded))
-    sums_by_regexp = {}
-    for _, regexp in _EXCLUDES:
-        is_excluded = _matches(paths, regexp)
-        if is_excluded.any():
-            sums_by_regexp[regexp] = int(sums[is_excluded].sum())
-
-    return sums_by_regexp
-
-
-def _matches(paths: Any, regexp: str) -> BoolArray:
-    mask: BoolArray = to_numpy(pc.match_substring_regex(paths, regexp))
-    return mask
-
-
-def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
-    """Return sums over paths, in bytes, that each of the usual excludes would leave out."""
-    text = b"\n".join(paths)
-    if text.count(b"\n") >= len(paths):  # a path has a newline in it, so newlines don't separate paths
-        texts = arrow_strings([str(path, "utf-8", "replace") for path in paths])
-        return _excludes(texts, counts)
-
-    excluded = _excluded_paths(paths, text)
-    return {regexp: int(counts[indices].sum()) for regexp, indices in excluded if indices}
-
-
-def _excluded_paths(paths: Sequence[bytes], text: bytes) -> Iterator[tuple[str, list[int]]]:
-    """Yield each of the usual excludes with the indices of the paths that it matches; `text` has all paths as lines."""
-    sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
-    starts = np.cumsum(sizes) - sizes
-    for (_, regexp), (required_bytes, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
-        if required_bytes not in text:
-            yield regexp, []
-            continue
-        # Searching for the bytes takes a tenth of the time of the expression, and few paths contain them.
-        offsets = [match.start() for match in re.finditer(re.escape(required_bytes), text)]
-        # The path of an offset is the last one that starts at or before it.
-        candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
-        yield regexp, [index for index in candidates if compiled.search(paths[index])]
-
-
-def exclude_masks(paths: Sequence[bytes]) -> UInt8Array | None:
-    """Return a bit for each of the usual excludes, for each path; None if a path has a newline."""
-    text = b"\n".join(paths)
-    if text.count(b"\n") >= max(len(paths), 1):
-        return None
-
-    masks = np.zeros(len(paths), dtype=np.uint8)
-    for bit, (_, indices) in enumerate(_excluded_paths(paths, text)):
-        masks[indices] |= 1 << bit
-    return masks
-
-
-def _sums_by_mask(masks: UInt8Array, counts: Int64Array) -> dict[str, int]:
-    """Return sums over paths that each of the usual excludes would leave out, from their `exclude_masks`."""
-    files = masks.nonzero()[0]
-    if not len(files):
-        return {}
-
-    masks, counts = masks[files], counts[files]
-    sums = {regexp: int(counts[masks & (1 << bit) != 0].sum()) for bit, (_, regexp) in enumerate(_EXCLUDES)}
-    return {regexp: count for regexp, count in sums.items() if count}
-
-
-@functools.cache
-def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
-    """Return each of the usual excludes, with bytes that every match contains."""
-    return [
-        (required_bytes, re.compile(regexp.encode(), re.MULTILINE))
-        for required_bytes, (_, regexp) in zip(_REQUIRED, _EXCLUDES, strict=True)
-    ]
 
 
 def _by_count(item: SuggestedFilter) -> tuple[int, str]:

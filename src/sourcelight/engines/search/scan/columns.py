@@ -281,10 +281,11 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
 
 def _paths_of(corpus: Corpus, files: FileNumbers) -> tuple[Sequence[bytes], Sequence[bytes] | None]:
     """Return the paths of files, and their JSON texts if the corpus has them."""
-    listed = corpus.listed_paths
-    if listed is not None:
+    # Lists first: `raw_paths` of several members is a copy of all their paths, which is made on first use.
+    lists = corpus.path_lists
+    if lists is not None:
         numbers = files.tolist()
-        return [listed.paths[number] for number in numbers], [listed.json[number] for number in numbers]
+        return [lists.paths[number] for number in numbers], [lists.json[number] for number in numbers]
 
     starts, ends, view = corpus.paths.starts[files], corpus.paths.ends[files], memoryview(corpus.raw_paths)
     return [bytes(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)], None

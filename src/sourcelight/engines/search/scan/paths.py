@@ -50,7 +50,7 @@ class PathSpans:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedPaths:
+class PathLists:
     """The paths of a corpus as objects: their bytes, and their JSON texts without quotes.
 
     A common word is in thousands of files. Cutting their paths out of one text takes longer.
@@ -60,7 +60,7 @@ class ListedPaths:
     json: Sequence[bytes]
 
     @classmethod
-    def of(cls, text: Any, starts: Int64Array, ends: Int64Array) -> ListedPaths:
+    def of(cls, text: Any, starts: Int64Array, ends: Int64Array) -> PathLists:
         """Return the paths ``text[start:end]``."""
         view = memoryview(text)
         paths = [bytes(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
