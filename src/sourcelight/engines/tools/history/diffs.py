@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,16 @@ from sourcelight.engines.tools.rows import author_heading, stamp
 from sourcelight.repos.handles import UnusableRepository, open_handle
 
 DEFAULT_COUNT = 20
+"""Commits of an answer without a limit."""
+
 _SLICE_ROWS = 500_000
+"""Rows of the table that are made at once: their texts take about 100 bytes each."""
+
 _MAX_FILES, _MAX_HUNKS, _MAX_LINES = 5, 3, 40
+"""Files of a commit, hunks of a file and lines of a hunk in a served answer, which a model reads."""
+
+_DERIVED_HUNK_KEYS = frozenset({"oldLines", "newLines"})
+_SIGNS = {"added": "+", "removed": "-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,15 @@ class _DiffMatches:
     results: list[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _SearchedHistory:
+    """A history, its matches, and the matching commits of the requested revisions, newest first."""
+
+    snapshot: OpenedHistory
+    matches: DiffMatches
+    commits: CommitNumbers
+
+
 def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> PartialResult:
     after, before, echoed = dates_of(DIFF_SEARCH.name, arguments.after, arguments.before)
     pattern = pattern_of(
@@ -69,41 +87,47 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
     )
     query = _query(arguments, pattern, after, before)
     histories = open_histories(DIFF_SEARCH.name, context, arguments.repos, *revisions_of(arguments.revisions))
-    matches: list[tuple[OpenedHistory, DiffMatches, CommitNumbers]] = []
-    for snapshot in histories.selections:
-        try:
-            diff_matches = find_diffs(snapshot.history, query, lambda: context.cancellation.cancelled)
-        except ScanStopped:
-            context.cancellation.check()
-            raise
-        matches.append(
-            (snapshot, diff_matches, CommitNumbers(diff_matches.commits[snapshot.mask[diff_matches.commits]]))
-        )
-
+    searched = [_search(snapshot, query, context) for snapshot in histories.selections]
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
-    counts = newest([snapshot.history.commits.commit_time[commits[:limit]] for snapshot, _, commits in matches], limit)
-    of_each: dict[str, _DiffMatches] = {}
-    for (snapshot, diff_matches, all_commits), count in zip(matches, counts, strict=True):
-        commits = CommitNumbers(all_commits[:count])
-        rows, changes = _rows_of_commits(snapshot, diff_matches, commits)
-        of_each[snapshot.name] = _DiffMatches(
-            rows=_diff_lines(snapshot, rows, changes, diff_matches.patterns),
+    times = [history.snapshot.history.commits.commit_time[history.commits[:limit]] for history in searched]
+    results: dict[str, _DiffMatches] = {}
+    for history, count in zip(searched, newest(times, limit), strict=True):
+        snapshot = history.snapshot
+        commits = CommitNumbers(history.commits[:count])
+        rows, changes = _rows_of_commits(snapshot, history.matches, commits)
+        results[snapshot.name] = _DiffMatches(
+            rows=_diff_lines(snapshot, rows, changes, history.matches.patterns),
             commits=[] if limit is None else columns.oids(snapshot.history, commits),
             stamps=snapshot.history.commits.commit_time[commits],
-            total=len(all_commits),
+            total=len(history.commits),
             results=list(_results(snapshot, changes, pattern, query.sides)) if context.served else [],
         )
 
-    return histories.to_partial_result(of_each, echoed)
+    return histories.to_partial_result(results, echoed)
+
+
+def _search(snapshot: OpenedHistory, query: DiffQuery, context: ToolContext) -> _SearchedHistory:
+    try:
+        matches = find_diffs(snapshot.history, query, lambda: context.cancellation.cancelled)
+    except ScanStopped:
+        context.cancellation.check()
+        raise
+    return _SearchedHistory(snapshot, matches, CommitNumbers(matches.commits[snapshot.mask[matches.commits]]))
 
 
 def _query(
     arguments: DiffSearchArguments, pattern: CompiledPattern, after: int | None, before: int | None
 ) -> DiffQuery:
     regexp = bool(arguments.use_regex)
-    added, removed = bool(arguments.added), bool(arguments.removed)
-    sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
-    authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
+    # Both or neither asks for all changed lines.
+    sides: tuple[Side, ...] = ("added", "removed")
+    if bool(arguments.added) != bool(arguments.removed):
+        sides = ("added",) if arguments.added else ("removed",)
+
+    authors = list(arguments.authors or ())
+    if arguments.author:
+        authors.append(arguments.author)
+
     return DiffQuery(
         commits=CommitFilter(
             authors=any_of(DIFF_SEARCH.name, "authors", authors, regexp=regexp, one_line=True),
@@ -143,7 +167,8 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
     counts = newest([match.stamps for match in matches], limit_of(arguments.limit, context, DEFAULT_COUNT))
     newest_matches = [_first(match, count) for match, count in zip(matches, counts, strict=True)]
     table = columns.join("diff_lines", [match.rows for match in newest_matches])
-    notices, shown_count, total = part.notices, sum(counts), sum(match.total for match in matches)
+    shown_count, total = sum(counts), sum(match.total for match in matches)
+    notices = list(part.notices)
     if shown_count < total:
         notices.append(
             f"Only the newest {shown_count:,} of {total:,} commits are shown; ask for more or narrow the search."
@@ -156,7 +181,7 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
         **part.dates,
     }
     if context.served:
-        attributes["results"] = [result for match in newest_matches for result in match.results]
+        attributes["results"] = list(chain.from_iterable(match.results for match in newest_matches))
 
     return ToolResult(
         columns="diff_lines",
@@ -199,7 +224,7 @@ def _results(
         # Rows come from the index: without the repository, an answer lacks its patches alone.
         return
 
-    signs = tuple({"added": "+", "removed": "-"}[side] for side in sides)
+    signs = tuple(_SIGNS[side] for side in sides)
     by_commit: dict[int, list[int]] = {}
 
     # A change has a number for each of its rows; the first ones keep the order.
@@ -209,14 +234,11 @@ def _results(
     for commit, commit_changes in by_commit.items():
         author, email, _ = columns.people(history, history.commits.author[[commit]])
         (oid,) = columns.oids(history, [commit])
-        files = []
+        files: list[dict[str, Any]] = []
         for change in commit_changes[:_MAX_FILES]:
-            parts = change_parts(file_change(history, change))
-            of_change = [_file(part, make_patch(handle, part), pattern, signs) for part in parts]
-            # Of a file that became a link, one part alone may have matches.
-            files += of_change if len(parts) == 1 else [file for file in of_change if file["hunks"]]
+            files += _files_of_change(file_change(history, change), handle, pattern, signs)
 
-        yield {
+        result = {
             "repo": snapshot.name,
             "oid": oid,
             "authorName": author[0].as_py(),
@@ -224,10 +246,22 @@ def _results(
             "authorDate": stamp(columns.times(history.commits.author_time[[commit]])[0].as_py()),
             "committerDate": stamp(columns.times(history.commits.commit_time[[commit]])[0].as_py()),
             "subject": history.subject(commit),
-            **_unless_empty("agent", agent_column(history, [commit])[0].as_py()),
-            "files": files,
-            **_unless_zero("filesLeftOut", len(commit_changes) - _MAX_FILES),
         }
+        agent = agent_column(history, [commit])[0].as_py()
+        if agent:
+            result["agent"] = agent
+
+        yield {**result, "files": files, **_unless_zero("filesLeftOut", len(commit_changes) - _MAX_FILES)}
+
+
+def _files_of_change(
+    change: FileChange, handle: Any, pattern: CompiledPattern, signs: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Return a changed file, or both parts of one that became a link."""
+    parts = change_parts(change)
+    files = [_file(part, make_patch(handle, part), pattern, signs) for part in parts]
+    # Of a file that became a link, one part alone may have matches.
+    return files if len(parts) == 1 else [file for file in files if file["hunks"]]
 
 
 def _file(change: FileChange, diff: FileDiff, pattern: CompiledPattern, signs: tuple[str, ...]) -> dict[str, Any]:
@@ -245,10 +279,6 @@ def _file(change: FileChange, diff: FileDiff, pattern: CompiledPattern, signs: t
     }
 
 
-def _unless_empty(key: str, text: str) -> dict[str, str]:
-    return {key: text} if text else {}
-
-
 def _unless_zero(key: str, count: int) -> dict[str, int]:
     return {key: count} if count > 0 else {}
 
@@ -262,16 +292,21 @@ def _header(patch: str) -> list[str]:
 def _payload(hunk: Hunk) -> dict[str, Any]:
     # git's note on a missing newline belongs to the line above it.
     end = _MAX_LINES + any(line.startswith("\\") for line in hunk.lines[_MAX_LINES : _MAX_LINES + 1])
-    visible = hunk if len(hunk.lines) <= end else hunk.part(0, end - 1)
-    return {
+    is_truncated = len(hunk.lines) > end
+    visible = hunk.part(0, end - 1) if is_truncated else hunk
+    payload: dict[str, Any] = {
         "oldStart": visible.old_start,
         "oldLines": visible.old_lines,
         "newStart": visible.new_start,
         "newLines": visible.new_lines,
-        **({"section": visible.section} if visible.section else {}),
-        "lines": list(visible.lines),
-        **({} if visible is hunk else {"truncated": True}),
     }
+    if visible.section:
+        payload["section"] = visible.section
+
+    payload["lines"] = list(visible.lines)
+    if is_truncated:
+        payload["truncated"] = True
+    return payload
 
 
 def _has_match(hunk: Hunk, pattern: CompiledPattern, signs: tuple[str, ...]) -> bool:
@@ -280,50 +315,71 @@ def _has_match(hunk: Hunk, pattern: CompiledPattern, signs: tuple[str, ...]) -> 
 
 def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
     """Return commits with their hunks as objects, and as fenced diffs."""
-    results, text = [], []
+    results, texts = [], []
+    cut_count = 0
     for result in answer.attributes.get("results", []):
         url = context.link(f"{repository_url('', result['repo'])}/-/commit/{result['oid']}")
-        results.append({**result, "files": [_without_derived(file) for file in result["files"]], "url": url})
-        row = {
-            "author": result["authorName"],
-            "author_email": result["authorEmail"],
-            "repository": result["repo"],
-            "commit": result["oid"],
-            "subject": result["subject"],
-        }
-        lines = [author_heading(row, result["authorDate"]).rstrip("\n")]
-        is_open = False
-        for file in result["files"]:
-            # One block for all files of a commit, as git prints them; a note about a file ends it.
-            lines += [] if is_open else ["```diff"]
-            lines += [abbreviate_object_ids("\n".join(file["header"]))]
-            for hunk in file["hunks"]:
-                head = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
-                lines += [f"{head} {hunk.get('section', '')}".rstrip(), *hunk["lines"]]
-            notes = [f"({note})" for note in _cuts(file)]
-            lines += ["```", *notes] if notes else []
-            is_open = not notes
+        files = [_without_derived(file) for file in result["files"]]
+        results.append({**result, "files": files, "url": url})
+        texts.append("\n".join(_commit_lines(result)) + "\n")
+        cut_count += result.get("filesLeftOut", 0) + sum(map(_is_cut, files))
 
-        lines += ["```"] if is_open else []
-        lines += [f"({result['filesLeftOut']} more files match)"] if result.get("filesLeftOut") else []
-        text.append("\n".join(lines) + "\n")
-
-    files = [file for result in results for file in result["files"]]
-    cut_count = sum(result.get("filesLeftOut", 0) for result in results) + sum(map(_is_cut, files))
     if cut_count:
         notice = f"The diffs of {count_of(cut_count, 'file')} are cut; {WHOLE_PATCHES}."
         answer = replace(answer, notices=(*answer.notices, notice))
 
     total = total_beside(answer, "totalCount", answer.attributes["total"], len(results))
     payload = {"results": results, **total, **NAMES_AGENTS, **echo(answer), **tail(answer)}
-    return payload, with_notices("\n".join(text) or NOTHING, answer)
+    return payload, with_notices("\n".join(texts) or NOTHING, answer)
+
+
+def _commit_lines(result: Mapping[str, Any]) -> list[str]:
+    """Return a commit as lines of text: its heading, and its files in fenced diffs."""
+    row = {
+        "author": result["authorName"],
+        "author_email": result["authorEmail"],
+        "repository": result["repo"],
+        "commit": result["oid"],
+        "subject": result["subject"],
+    }
+    lines = [author_heading(row, result["authorDate"]).rstrip("\n")]
+    is_open = False
+    for file in result["files"]:
+        # One block for all files of a commit, as git prints them; a note about a file ends it.
+        if not is_open:
+            lines.append("```diff")
+        lines += _diff_text_lines(file)
+        notes = [f"({note})" for note in _cuts(file)]
+        if notes:
+            lines += ["```", *notes]
+        is_open = not notes
+
+    if is_open:
+        lines.append("```")
+    if result.get("filesLeftOut"):
+        lines.append(f"({result['filesLeftOut']} more files match)")
+    return lines
+
+
+def _diff_text_lines(file: Mapping[str, Any]) -> list[str]:
+    lines = [abbreviate_object_ids("\n".join(file["header"]))]
+    for hunk in file["hunks"]:
+        head = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
+        lines += [f"{head} {hunk.get('section', '')}".rstrip(), *hunk["lines"]]
+    return lines
 
 
 def _without_derived(file: Mapping[str, Any]) -> dict[str, Any]:
     """Return a file without a name that did not change, and its hunks without counts of their own lines."""
-    same = {"oldPath"} if file["oldPath"] == file["newPath"] else set()
-    hunks = [{key: hunk[key] for key in hunk if key not in {"oldLines", "newLines"}} for hunk in file["hunks"]]
-    return {**{key: file[key] for key in file if key not in same}, "hunks": hunks}
+    result = dict(file)
+    if file["oldPath"] == file["newPath"]:
+        del result["oldPath"]
+    result["hunks"] = list(map(_without_line_counts, file["hunks"]))
+    return result
+
+
+def _without_line_counts(hunk: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in hunk.items() if key not in _DERIVED_HUNK_KEYS}
 
 
 def _is_cut(file: Mapping[str, Any]) -> bool:
@@ -341,7 +397,7 @@ def _cuts(file: Mapping[str, Any]) -> Iterator[str]:
     if "hunksWithoutMatch" in file:
         yield f"{count_of(file['hunksWithoutMatch'], 'hunk')} without a match left out"
 
-    if any("\ufffd" in line for hunk in file["hunks"] for line in hunk["lines"]):
+    if any("\ufffd" in line for line in chain.from_iterable(hunk["lines"] for hunk in file["hunks"])):
         yield REPLACED_BYTES
 
 

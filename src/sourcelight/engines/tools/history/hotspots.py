@@ -6,9 +6,9 @@ A path isn't enough to select these commits: a file has earlier paths, and other
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from sourcelight.core.tools.analyses import (
     HotspotsArguments,
 )
 from sourcelight.core.tools.tool import Arguments
-from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
 from sourcelight.engines.history.file_history import FileChanges, follow_files
 from sourcelight.engines.history.model import CommitNumbers
@@ -50,9 +49,19 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import CommitTree, ObjectReader
 
-_LARGE = 30
+_MAX_PAIRED_FILES = 30
+"""Default for the files of a commit that counts for pairs: a larger one reformats or moves files, and pairs all."""
+
+_MIN_COMMITS, _MIN_DEGREE = 5, 0.3
+"""Defaults for the commits that change both files of a pair, and for their degree."""
+
 _NARROWING = ("files", "revisions", "fileKinds", "maxFiles")
-_NEVER = -(1 << 62)
+"""Arguments that select commits: those behind a row are selected by the same."""
+
+_ID_BYTES = 20
+"""Bytes of an object id of git."""
+
+_ALL_DATES: Dates = (None, None)
 
 
 def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> PartialResult:
@@ -83,23 +92,24 @@ def _hot_files(
     limit: int | None = arguments.limit
     history = snapshot.history
     changes = history.changes
-    change_rows, file_of, tree = _countable_changes(snapshot, file_filter, dates, arguments.file_kinds, context)
-    distinct, codes = np.unique(file_of, return_inverse=True)
-    count = len(distinct)
+    countable = _countable_changes(snapshot, file_filter, dates, arguments.file_kinds, context)
+    files, codes = np.unique(countable.files, return_inverse=True)
+    count = len(files)
+    change_rows = countable.changes
     commit = changes.commit[change_rows].astype(np.int64)
     commits = count_distinct(codes, commit, count)
     persons = PersonNumbers(HOTSPOTS.name, join_addresses=arguments.join_addresses).of_identities(snapshot)
     people = persons[history.commits.author[commit]]
-    lines = _lines(snapshot, tree, distinct, context)
+    lines = _lines(snapshot, countable.tree, files, context)
 
     # The logarithm, because a file of twice the lines isn't twice as hot; binary files (-1 lines) score 0.
     scores = commits * np.log1p(np.maximum(lines, 0))
-    first, last = _times(history, codes, commit, count)
+    first, last = bounds(codes, history.commits.commit_time[commit], count)
     rows = tables.table(
         "hotspots",
         {
             "repository": snapshot.name,
-            "path": [tree.paths[index].decode("utf-8", "replace") for index in distinct.tolist()],
+            "path": countable.names_of(files),
             "commits": pa.array(commits),
             "authors": pa.array(count_distinct(codes, people, count)),
             "additions": pa.array(total(codes, np.maximum(changes.additions[change_rows], 0), count)),
@@ -112,12 +122,33 @@ def _hot_files(
         },
         count,
     )
-    if limit and limit < count:
-        # Sorted back into row order: the coordinator ranks rows again, by scores of all repositories.
-        best = np.sort(group_order((-scores,), columns_of(rows))[:limit].to_numpy())
-        return _Hotspots(scores[best], tables.compact(rows.take(pa.array(best))), count)
+    if not limit or limit >= count:
+        return _Hotspots(scores, rows, count)
 
-    return _Hotspots(scores, rows, count)
+    # Sorted back into row order: the coordinator ranks rows again, by scores of all repositories.
+    best = np.sort(group_order((-scores,), columns_of(rows))[:limit].to_numpy())
+    return _Hotspots(scores[best], tables.compact(rows.take(pa.array(best))), count)
+
+
+@dataclass(frozen=True, slots=True)
+class _CountableChanges:
+    """Changes that count, and the index of each one's file in the current tree.
+
+    A change may belong to two files: a renamed file, and a later file with its former path.
+    """
+
+    changes: Int64Array
+    files: Int64Array
+    tree: CommitTree
+
+    def names_of(self, files: Int64Array) -> list[str]:
+        """Return the paths of some files, as they are displayed."""
+        return [self.tree.paths[file].decode("utf-8", "replace") for file in files.tolist()]
+
+    def of_path(self, path: str | None) -> Int64Array:
+        """Return the changes of the files that are displayed with a path."""
+        files = [file for file, name in enumerate(self.tree.paths) if name.decode("utf-8", "replace") == path]
+        return self.changes[np.isin(self.files, files)]
 
 
 def _countable_changes(
@@ -126,20 +157,18 @@ def _countable_changes(
     dates: Dates,
     file_kinds: Sequence[str] | None,
     context: ToolContext,
-) -> tuple[Int64Array, Int64Array, CommitTree]:
-    """Return the changes that count, the index of each change's file in the current tree, and that tree.
-
-    A change may belong to two files: a renamed file, and a later file with its former path.
-    """
+) -> _CountableChanges:
     layout = snapshot.layout(context)
-    tree, file_changes = _today(snapshot, layout, context)
-    file_of, change_rows = file_changes.file, file_changes.change
-    mask = commit_mask(snapshot, *dates)[snapshot.history.changes.commit[change_rows]]
+    tree, file_changes = _follow_current_files(snapshot, layout, context)
+    files, changes = file_changes.file, file_changes.change
+    mask = commit_mask(snapshot, *dates)[snapshot.history.changes.commit[changes]]
     passing = filter_changes(snapshot.history, file_filter, layout=layout)
-    mask = mask if passing is None else mask & passing[change_rows]
-    file_of, change_rows = file_of[mask], change_rows[mask]
-    kinds_mask = are_of_kinds(snapshot, tree.paths, file_of, file_kinds, context)
-    return change_rows[kinds_mask], file_of[kinds_mask], tree
+    if passing is not None:
+        mask = mask & passing[changes]
+
+    files, changes = files[mask], changes[mask]
+    kinds_mask = are_of_kinds(snapshot, tree.paths, files, file_kinds, context)
+    return _CountableChanges(changes[kinds_mask], files[kinds_mask], tree)
 
 
 def hot_commits(
@@ -147,33 +176,36 @@ def hot_commits(
 ) -> Int64Array:
     """Return numbers of the commits that the row of today's file `path` counts."""
     file_filter = files_of(HOTSPOTS.name, arguments.files, regexp=False)
-    change_rows, file_of, tree = _countable_changes(selection, file_filter, dates, arguments.file_kinds, context)
-    return np.unique(
-        selection.history.changes.commit[change_rows[np.isin(file_of, _files_named(tree, arguments.path))]]
-    )
+    countable = _countable_changes(selection, file_filter, dates, arguments.file_kinds, context)
+    return np.unique(selection.history.changes.commit[countable.of_path(arguments.path)])
 
 
 def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str, int]:
     """Return how many commits changed each file of the commit under any of its names, as `hotspots` counts them."""
-    change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
-    distinct, codes = np.unique(file_of, return_inverse=True)
-    counts = count_distinct(codes, selection.history.changes.commit[change_rows].astype(np.int64), len(distinct))
-    names = (tree.paths[index].decode("utf-8", "replace") for index in distinct.tolist())
-    return dict(zip(names, counts.tolist(), strict=True))
+    countable = _all_changes(selection, context)
+    files, codes = np.unique(countable.files, return_inverse=True)
+    commits = selection.history.changes.commit[countable.changes].astype(np.int64)
+    counts = count_distinct(codes, commits, len(files))
+    return dict(zip(countable.names_of(files), counts.tolist(), strict=True))
+
+
+def _all_changes(selection: OpenedHistory, context: ToolContext) -> _CountableChanges:
+    return _countable_changes(selection, ChangedFileFilter(), _ALL_DATES, file_kinds=None, context=context)
 
 
 def commits_beside(
     selection: OpenedHistory, path: str, other_paths: Sequence[str], context: ToolContext
 ) -> dict[str, tuple[int, int]]:
     """Return, for each of `other_paths`, how many commits changed both it and `path`, and how many changed it."""
-    change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
+    countable = _all_changes(selection, context)
     changed_in = selection.history.changes.commit
-    of_path = change_rows[np.isin(file_of, _files_named(tree, path))]
-    position_of = {name.decode("utf-8", "replace"): index for index, name in enumerate(tree.paths)}
+    changes = countable.of_path(path)
+    file_of_name = {name.decode("utf-8", "replace"): file for file, name in enumerate(countable.tree.paths)}
     counts = {}
-    for other in other_paths:
-        of_other = change_rows[file_of == position_of.get(other, -1)]
-        counts[other] = (len(_common_commits(changed_in, of_path, of_other)), len(np.unique(changed_in[of_other])))
+    for other_path in other_paths:
+        other_changes = countable.changes[countable.files == file_of_name.get(other_path, -1)]
+        common = _common_commits(changed_in, changes, other_changes)
+        counts[other_path] = (len(common), len(np.unique(changed_in[other_changes])))
 
     return counts
 
@@ -191,22 +223,13 @@ def paired_commits(
     selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
     """Return numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
-    change_rows, file_of, tree = _countable_changes(
-        selection, ChangedFileFilter(), dates, arguments.file_kinds, context
-    )
-    changes, other_changes = (
-        change_rows[np.isin(file_of, _files_named(tree, path))] for path in (arguments.path, arguments.other_path)
-    )
+    countable = _countable_changes(selection, ChangedFileFilter(), dates, arguments.file_kinds, context)
+    changes, other_changes = countable.of_path(arguments.path), countable.of_path(arguments.other_path)
     common = _common_commits(selection.history.changes.commit, changes, other_changes)
 
     # `change_starts` has one entry more than there are commits, so differences are changes per commit.
     sizes = np.diff(selection.history.commits.change_starts)[common]
-    return common[sizes <= (arguments.max_files or _LARGE)]
-
-
-def _files_named(tree: CommitTree, path: str | None) -> list[int]:
-    """Return the indices of the files that are displayed with a path."""
-    return [index for index, raw_name in enumerate(tree.paths) if raw_name.decode("utf-8", "replace") == path]
+    return common[sizes <= (arguments.max_files or _MAX_PAIRED_FILES)]
 
 
 def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
@@ -235,85 +258,129 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
 
 
 def _gather_coupling(arguments: CouplingArguments, context: ToolContext) -> PartialResult:
-    return gather_dated(
-        COUPLING.name, arguments, context, lambda snapshot, dates: _pairs(snapshot, arguments, dates, context)
-    )
+    def find(snapshot: OpenedHistory, dates: Dates) -> _Coupling:
+        return _find_pairs(snapshot, arguments, dates, context)
+
+    return gather_dated(COUPLING.name, arguments, context, find)
 
 
-def _pairs(
-    snapshot: OpenedHistory, arguments: CouplingArguments, dates: Dates, context: ToolContext
-) -> tuple[list[tuple[Any, ...]], int]:
-    """Return pairs of files of one repository, and how many commits have too many files to count."""
-    min_commits, degree = _thresholds(arguments)
-    max_files = arguments.max_files or _LARGE
-    history = snapshot.history
-    starts = history.commits.change_starts
-    shared_counts: Counter[tuple[int, int]] = Counter()
-    single_counts: Counter[int] = Counter()
-    latest: dict[tuple[int, int], int] = {}
-    times = history.commits.commit_time
-    change_rows, file_of, tree = _countable_changes(snapshot, ChangedFileFilter(), dates, arguments.file_kinds, context)
-    sizes = np.diff(starts)
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two files of a repository that commits changed together; `last_time` is in seconds since 1970."""
+
+    repository: str
+    path: str
+    other_path: str
+    shared_commits: int
+    commits: int
+    other_commits: int
+    degree: float
+    last_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Coupling:
+    """Pairs of files of one repository, and how many commits have too many files to count."""
+
+    pairs: list[_Pair]
+    skipped: int
+
+
+def _find_pairs(snapshot: OpenedHistory, arguments: CouplingArguments, dates: Dates, context: ToolContext) -> _Coupling:
+    min_commits, min_degree = _thresholds(arguments)
+    max_files = arguments.max_files or _MAX_PAIRED_FILES
+    countable = _countable_changes(snapshot, ChangedFileFilter(), dates, arguments.file_kinds, context)
+    sizes = np.diff(snapshot.history.commits.change_starts)
     skipped = int((commit_mask(snapshot, *dates) & (sizes > max_files)).sum())
-
-    # Changes are numbered by commit, so this order has the changes of each commit together.
-    order = np.lexsort((file_of, change_rows))
-    change_rows, file_of = change_rows[order], file_of[order]
-    numbers, first_rows = np.unique(history.changes.commit[change_rows], return_index=True)
-    bounds = pairwise([*first_rows.tolist(), len(change_rows)])
-    files, changes = file_of.tolist(), change_rows.tolist()
-    for number, (start, end) in zip(numbers.tolist(), bounds, strict=True):
+    times = snapshot.history.commits.commit_time
+    commits_of_pair: Counter[tuple[int, int]] = Counter()
+    commits_of_file: Counter[int] = Counter()
+    last_time: dict[tuple[int, int], int] = {}
+    for commit, entries in _files_by_commit(snapshot, countable):
         # A large commit counts for each of its files, but not for pairs: it would pair all of them.
-        single_counts.update(set(files[start:end]))
-        if sizes[number] > max_files:
+        commits_of_file.update({file for file, _ in entries})
+        if sizes[commit] > max_files:
             continue
-        entries = sorted(zip(files[start:end], changes[start:end], strict=True))
-        pairs = {(file, other) for (file, change), (other, other_change) in combinations(entries, 2)
-                 if file != other and change != other_change}  # fmt: skip
-        shared_counts.update(pairs)
+
+        time = int(times[commit])
+        pairs = _pairs_of(entries)
+        commits_of_pair.update(pairs)
         for pair in pairs:
-            latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
+            last_time[pair] = max(last_time.get(pair, time), time)
 
-    rows: list[tuple[Any, ...]] = []
-    for (first, other), count in shared_counts.items():
+    coupled: list[_Pair] = []
+    for (file, other), count in commits_of_pair.items():
         # The Dice coefficient: 1 if no commit changes one file without the other.
-        share = 2 * count / (single_counts[first] + single_counts[other])
-        if count >= min_commits and share >= degree:
-            pair_names = [tree.paths[position].decode("utf-8", "replace") for position in (first, other)]
-            row = (
-                snapshot.name,
-                *pair_names,
-                count,
-                single_counts[first],
-                single_counts[other],
-                share,
-                latest[first, other],
+        degree = 2 * count / (commits_of_file[file] + commits_of_file[other])
+        if count >= min_commits and degree >= min_degree:
+            path, other_path = countable.names_of(np.array([file, other]))
+            coupled_pair = _Pair(
+                repository=snapshot.name,
+                path=path,
+                other_path=other_path,
+                shared_commits=count,
+                commits=commits_of_file[file],
+                other_commits=commits_of_file[other],
+                degree=degree,
+                last_time=last_time[file, other],
             )
-            rows.append(row)
+            coupled.append(coupled_pair)
 
-    return rows, skipped
+    return _Coupling(coupled, skipped)
+
+
+def _files_by_commit(
+    snapshot: OpenedHistory, countable: _CountableChanges
+) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Yield each commit with the files that it changed, and the change of each."""
+    # Changes are numbered by commit, so this order has the changes of each commit together.
+    order = np.lexsort((countable.files, countable.changes))
+    changes, files = countable.changes[order], countable.files[order]
+    commits, first_rows = np.unique(snapshot.history.changes.commit[changes], return_index=True)
+    entries = list(zip(files.tolist(), changes.tolist(), strict=True))
+    row_bounds = pairwise([*first_rows.tolist(), len(entries)])
+    for commit, (start, end) in zip(commits.tolist(), row_bounds, strict=True):
+        yield commit, entries[start:end]
+
+
+def _pairs_of(entries: list[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return the pairs of files that a commit changed, each by its own change."""
+    pairs = set()
+    for (file, change), (other_file, other_change) in combinations(sorted(entries), 2):
+        # A renamed file and a later one with its former path share a change, and aren't coupled by it.
+        if file != other_file and change != other_change:
+            pairs.add((file, other_file))
+    return pairs
 
 
 def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
-    rows = [row for pairs, _ in part.results.values() for row in pairs]
-    skipped = sum(count for _, count in part.results.values())
-    rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
-    total_rows = len(rows)
-    rows = rows[: arguments.limit or total_rows]
-    names = ("repository", "path", "other_path", "shared_commits", "commits", "other_commits", "degree")
-    table: dict[str, Any] = {name: [row[index] for row in rows] for index, name in enumerate(names)}
-    table["last_date"] = tables.times([row[7] for row in rows])
+    partials: list[_Coupling] = list(part.results.values())
+    all_pairs = list(chain.from_iterable(partial.pairs for partial in partials))
+    skipped = sum(partial.skipped for partial in partials)
+    all_pairs.sort(key=lambda pair: (-pair.shared_commits * pair.degree, pair.repository, pair.path, pair.other_path))
+    pairs = all_pairs[: arguments.limit or len(all_pairs)]
+    columns = {
+        "repository": [pair.repository for pair in pairs],
+        "path": [pair.path for pair in pairs],
+        "other_path": [pair.other_path for pair in pairs],
+        "shared_commits": [pair.shared_commits for pair in pairs],
+        "commits": [pair.commits for pair in pairs],
+        "other_commits": [pair.other_commits for pair in pairs],
+        "degree": [pair.degree for pair in pairs],
+        "last_date": tables.times([pair.last_time for pair in pairs]),
+    }
     min_commits, degree = _thresholds(arguments)
+    max_files = arguments.max_files or _MAX_PAIRED_FILES
     notices = [
         *part.notices,
         Rule(f"Pairs need {min_commits} commits together and a degree of {degree}; merges are left out.", "coupling"),
-        f"Pairs leave out {count_of(skipped, 'commit')} with more than {arguments.max_files or _LARGE} files.",
+        f"Pairs leave out {count_of(skipped, 'commit')} with more than {max_files} files.",
     ]
     notices += kind_notices(arguments.file_kinds)
-    attributes = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING.name, arguments, part)}
+    attributes = {**part.dates, "total": len(all_pairs), "drill_down": _drill(COUPLING.name, arguments, part)}
     return ToolResult(
         columns="coupling",
-        table=tables.table("coupling", table, len(rows)),
+        table=tables.table("coupling", columns, len(pairs)),
         attributes=attributes,
         complete=part.complete,
         notices=tuple(notices),
@@ -322,14 +389,16 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
 
 def _thresholds(arguments: CouplingArguments) -> tuple[int, float]:
     """Return the fewest commits together and the least degree of a pair."""
-    return arguments.min_commits or 5, 0.3 if arguments.min_degree is None else arguments.min_degree
+    min_degree = _MIN_DEGREE if arguments.min_degree is None else arguments.min_degree
+    return arguments.min_commits or _MIN_COMMITS, min_degree
 
 
 def _drill(tool: str, arguments: Arguments, part: PartialResult) -> dict[str, Any]:
     wire_arguments = arguments.to_wire()
     fixed = {name: wire_arguments[name] for name in _NARROWING if wire_arguments.get(name)}
     columns_by_argument = {"repos": "repository", "path": "path"}
-    columns_by_argument |= {"otherPath": "other_path"} if tool == COUPLING.name else {}
+    if tool == COUPLING.name:
+        columns_by_argument["otherPath"] = "other_path"
     return {
         "call": "commits_behind",
         "arguments": {"of": tool, **fixed, **part.dates},
@@ -337,7 +406,9 @@ def _drill(tool: str, arguments: Arguments, part: PartialResult) -> dict[str, An
     }
 
 
-def _today(snapshot: OpenedHistory, layout: Layout, context: ToolContext) -> tuple[CommitTree, FileChanges]:
+def _follow_current_files(
+    snapshot: OpenedHistory, layout: Layout, context: ToolContext
+) -> tuple[CommitTree, FileChanges]:
     """Return the files of the commit, and the changes of each under any of its names."""
     with ObjectReader(snapshot.repository) as reader:
         tree = reader.tree(snapshot.commits[0])
@@ -355,18 +426,14 @@ def _lines(snapshot: OpenedHistory, tree: CommitTree, files: Int64Array, context
     with ObjectReader(snapshot.repository) as reader:
         for index, file in enumerate(files.tolist()):
             context.cancellation.check()
-            data = reader.read(tree.blob_ids[file * 20 : file * 20 + 20])
+            data = reader.read(tree.blob_ids[file * _ID_BYTES : (file + 1) * _ID_BYTES])
             if data is not None and not is_binary_text(data):
                 line_counts[index] = line_count(data)
 
     return line_counts
 
 
-def _times(history: History, codes: Int64Array, commits: Int64Array, count: int) -> tuple[Int64Array, Int64Array]:
-    return bounds(codes, history.commits.commit_time[commits], count)
-
-
-_ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}
+_COMMITS_OF_ROW = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}
 
 
 def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> PartialResult:
@@ -379,7 +446,7 @@ def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> P
     for snapshot in histories.selections:
         context.cancellation.check()
         mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
-        mask[_ROWS[arguments.of](snapshot, arguments, (after, before), context)] = True
+        mask[_COMMITS_OF_ROW[arguments.of](snapshot, arguments, (after, before), context)] = True
 
         try:
             mask &= filter_commits(snapshot.history, commit_filter, lambda: context.cancellation.cancelled)
