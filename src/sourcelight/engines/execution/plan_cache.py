@@ -169,12 +169,16 @@ def _shape(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
 
 def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
     """Return whether plans depend only on the list of repositories, not on a ref, context, date, file or history."""
+    if any(plan.commits is not None or plan.history_commits for plan in plans):
+        return False
+    return all(map(_names_no_state, scoped))
+
+
+def _names_no_state(item: ScopedAlternative) -> bool:
+    """Return whether an alternative asks for nothing that changes while the list of repositories stays."""
+    if item.revisions_by_name is not None or item.context:
+        return False
     return all(
-        item.revisions_by_name is None
-        and not item.context
-        and all(
-            isinstance(predicate, Filter) and predicate.name != "rev" and predicate.revs is None
-            for predicate in item.alternative.filters
-        )
-        for item in scoped
-    ) and all(plan.commits is None and not plan.history_commits for plan in plans)
+        isinstance(predicate, Filter) and predicate.name != "rev" and predicate.revs is None
+        for predicate in item.alternative.filters
+    )

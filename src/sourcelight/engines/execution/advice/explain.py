@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from sourcelight.core.boolean import fold
@@ -25,11 +26,10 @@ from sourcelight.engines.search.model import prepare as numbered
 from sourcelight.engines.search.open_index import Opener
 
 MAX_NAMES = 20
+"""Repositories that an explanation names; it counts all of them."""
+
 LOOK_S = 3.0
-_ADDED = (
-    *("repositories", "repository_hits", "files", "passing", "read_units", "units"),
-    *("read_bytes", "text_bytes", "looked_at"),
-)
+"""Seconds in which an explanation looks at indexes; later ones aren't counted."""
 
 
 def explain(
@@ -43,7 +43,6 @@ def explain(
     """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
     # An explanation must be quick. After the time limit, its numbers cover the repositories so far.
     cancellation.limit(LOOK_S)
-    warnings = [*advise(query), *(advice for plan in plans for advice in _plan_advice(plan))]
     return Explanation(
         query=query.text,
         pattern_type=query.pattern_type,
@@ -51,7 +50,7 @@ def explain(
         tree=canonical(query.root),
         tree_text=tree_text(query.root),
         alternatives=tuple(_alternative(open_target, limits, request, plan, cancellation) for plan in plans),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=_warnings(query, plans),
     )
 
 
@@ -62,24 +61,33 @@ def combine_explanations(
 
     `plans` select the repositories, without their indexes. `parts` has at least one item.
     """
-    warnings = [*advise(query), *(advice for plan in plans for advice in _plan_advice(plan))]
-    alternatives = []
-
     # Each part has the same alternatives in the same order, as all come from the same query.
-    for plan, same_alternative in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
-        bounds = _bounds(limits, request, plan.alternative)
-        left_out = len(plan.selection.forks_left_out), len(plan.selection.archived_left_out)
+    meanings = zip(*(part.alternatives for part in parts), strict=True)
+    alternatives = []
+    for plan, same_alternative in zip(plans, meanings, strict=True):
         alternatives.append(
-            replace(_add_up(same_alternative), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds)
+            replace(
+                _add_up(same_alternative),
+                forks_left_out=len(plan.selection.forks_left_out),
+                archived_left_out=len(plan.selection.archived_left_out),
+                **_bounds(limits, request, plan.alternative),
+            )
         )
 
-    source = _source(query, request)
     return replace(
         parts[0],
-        pattern_type_source=source,
+        pattern_type_source=_source(query, request),
         alternatives=tuple(alternatives),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=_warnings(query, plans),
     )
+
+
+def _warnings(query: Query, plans: Sequence[Plan]) -> tuple[Advice, ...]:
+    """Return likely mistakes, each once."""
+    warnings = list(advise(query))
+    for plan in plans:
+        warnings += _plan_advice(plan)
+    return tuple(dict.fromkeys(warnings))
 
 
 def _bounds(limits: Limits, request: SearchRequest, alternative: Alternative) -> dict[str, Any]:
@@ -94,47 +102,53 @@ def _add_up(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
     """Add up the numbers of one alternative over several sets of repositories."""
     # A worker without a repository of this query has compiled no pattern, so its lists are shorter.
     nonempty = [part for part in parts if part.repositories] or [parts[0]]
-    first = nonempty[0]
-    sums = {name: sum(getattr(part, name) for part in parts) for name in _ADDED}
-    filters = tuple(
-        replace(
-            meaning,
-            files=_sum(same_pattern.files for same_pattern in same),
-            repositories=_sum(same_pattern.repositories for same_pattern in same),
-        )
-        for same in zip(*(part.filters for part in nonempty), strict=True)
-        for meaning in same[:1]
-    )
-    patterns = []
-    for same_patterns in zip(*(part.patterns for part in nonempty), strict=True):
-        # `from_index` isn't summed: the index helps if it rules out any unit in all parts together.
-        units, candidates = (
-            sum(getattr(same_pattern, name) for same_pattern in same_patterns) for name in ("units", "candidate_units")
-        )
-        size = sum(same_pattern.candidate_bytes for same_pattern in same_patterns)
-        patterns.append(
-            replace(
-                same_patterns[0],
-                from_index=candidates < units,
-                candidate_units=candidates,
-                candidate_bytes=size,
-                units=units,
-            )
-        )
-
+    names = sorted(chain.from_iterable(part.names for part in parts))
+    without_index = chain.from_iterable(part.without_index for part in parts)
     return replace(
-        first,
-        **sums,
-        names=tuple(sorted(name for part in parts for name in part.names)[:MAX_NAMES]),
-        filters=filters,
-        patterns=tuple(patterns),
-        without_index=tuple(dict.fromkeys(name for part in parts for name in part.without_index)),
+        nonempty[0],
+        repositories=sum(part.repositories for part in parts),
+        repository_hits=sum(part.repository_hits for part in parts),
+        files=sum(part.files for part in parts),
+        passing=sum(part.passing for part in parts),
+        read_units=sum(part.read_units for part in parts),
+        units=sum(part.units for part in parts),
+        read_bytes=sum(part.read_bytes for part in parts),
+        text_bytes=sum(part.text_bytes for part in parts),
+        looked_at=sum(part.looked_at for part in parts),
+        names=tuple(names[:MAX_NAMES]),
+        filters=tuple(map(_add_up_filter, *(part.filters for part in nonempty))),
+        patterns=tuple(map(_add_up_pattern, *(part.patterns for part in nonempty))),
+        without_index=tuple(dict.fromkeys(without_index)),
+    )
+
+
+def _add_up_filter(*meanings: FilterMeaning) -> FilterMeaning:
+    """Add up the numbers of one filter."""
+    return replace(
+        meanings[0],
+        files=_sum(meaning.files for meaning in meanings),
+        repositories=_sum(meaning.repositories for meaning in meanings),
+    )
+
+
+def _add_up_pattern(*meanings: PatternMeaning) -> PatternMeaning:
+    """Add up the numbers of one pattern."""
+    units = sum(meaning.units for meaning in meanings)
+    candidate_units = sum(meaning.candidate_units for meaning in meanings)
+    return replace(
+        meanings[0],
+        # Not a sum: the index helps if it rules out any unit in all parts together.
+        from_index=candidate_units < units,
+        candidate_units=candidate_units,
+        candidate_bytes=sum(meaning.candidate_bytes for meaning in meanings),
+        units=units,
     )
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
-    given_numbers = [number for number in numbers if number is not None]
-    return sum(given_numbers) if given_numbers else None
+    """Add up the numbers that are known; None without any."""
+    known_numbers = [number for number in numbers if number is not None]
+    return sum(known_numbers) if known_numbers else None
 
 
 def _source(query: Query, request: SearchRequest) -> str:
@@ -167,21 +181,19 @@ def _alternative(
 
     sums = Estimate() if query is None else estimate(open_target, plan.targets, query, cancellation)
     atoms = () if query is None else numbered(query).terms
-    patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
+    patterns = [_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False)]
     if plan.symbols is not None:
-        terms_of_names = numbered(plan.symbols).terms
-        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), fields=("symbol",)) for atom in terms_of_names)
+        patterns += [_pattern_of_field(atom, "symbol") for atom in numbered(plan.symbols).terms]
 
     if plan.commits is not None:
-        commit_terms, of_commits = plan.commits.terms()
-        terms = map(FileTerm, of_commits)
-        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), fields=(commit_terms,)) for atom in terms)
+        field, commit_patterns = plan.commits.terms()
+        patterns += [_pattern_of_field(FileTerm(pattern), field) for pattern in commit_patterns]
 
     names = sorted({target.repository.info.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,
         filters=tuple(_filters(alternative, sums, len(names))),
-        patterns=patterns,
+        patterns=tuple(patterns),
         repositories=len(names),
         names=tuple(names[:MAX_NAMES]),
         forks_left_out=len(plan.selection.forks_left_out),
@@ -210,14 +222,15 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
         if isinstance(item, Predicate):
             meanings.append(FilterMeaning(text, _predicate_text(item)))
         elif item.name == "file" and item.value:
-            meaning = f"paths that do {sign}match /{item.value}/".replace("do match", "match")
+            verb = "do not match" if item.negated else "match"
+            meaning = f"paths that {verb} /{item.value}/"
             meanings.append(FilterMeaning(text, meaning, next(files, None)))
         elif item.name in PATH_REGEXPS and item.value:
             meanings.append(FilterMeaning(text, f"{sign}{FIELDS[item.name].meaning}", next(files, None)))
         elif item.name == "lang" and item.value:
             meanings.append(FilterMeaning(text, f"files {sign}in {item.value}", next(languages, None)))
         elif item.name == "repo":
-            revisions = ", ".join(alternative.revisions(item)) if not item.negated else ""
+            revisions = "" if item.negated else ", ".join(alternative.revisions(item))
             suffix = f" at {revisions}" if revisions else ""
             meaning = f"repositories {sign}named /{item.value}/{suffix}"
             meanings.append(FilterMeaning(text, meaning, repositories=repositories))
@@ -237,14 +250,22 @@ def _predicate_text(item: Predicate) -> str:
     return f"{kind} {'without' if item.negated else 'with'} {subject}: {value}"
 
 
+def _pattern_of_field(atom: FileTerm, field: str) -> PatternMeaning:
+    """Return a pattern that another field than contents and paths is searched for, for which no unit is read."""
+    return replace(_pattern(atom, PatternShare(), 0), fields=(field,))
+
+
 def _pattern(atom: FileTerm, share: PatternShare, units: int) -> PatternMeaning:
     pattern = atom.pattern
-    required = formula_text(pattern.required)
+    fields = ("content",) if atom.content else ()
+    if atom.path:
+        fields = (*fields, "path")
+
     return PatternMeaning(
         text=pattern.text,
         kind=pattern.kind,
-        fields=tuple(name for name, there in (("content", atom.content), ("path", atom.path)) if there),
-        required=required,
+        fields=fields,
+        required=formula_text(pattern.required),
         evaluated="document" if pattern.multi_line else "line",
         from_index=share.units < units,
         candidate_units=share.units,
@@ -264,4 +285,8 @@ def formula_text(tree: RequiredTree) -> str:
 
 
 def _join(texts: Iterable[str], word: str) -> str:
-    return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in texts)
+    return word.join(map(_in_parentheses, texts))
+
+
+def _in_parentheses(text: str) -> str:
+    return f"({text})" if " AND " in text or " OR " in text else text

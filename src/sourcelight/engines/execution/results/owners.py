@@ -7,7 +7,7 @@ the CODEOWNERS file, which shows the owner and the rule; each owner in the line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -28,6 +28,29 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.scan.chunks import truncate_line
 
 _FILES = frozenset({"content", "path", "symbol"})
+"""Types of rows that are of a file."""
+
+_REPOSITORY_COLUMNS = ("repository", "repository_id", "revision", "commit")
+_COLUMN_TYPES = {
+    "type": "dict8",
+    "path": "dict32",
+    "language": "dict32",
+    "line_number": "int32",
+    "line": "string",
+    "start": "list",
+    "end": "list",
+    "byte_start": "list",
+    "byte_end": "list",
+    "line_offset": "int64",
+    "match_count": "int32",
+    "name_start": "list",
+    "name_end": "list",
+    "chunk": "dict32",
+    "chunk_start_line": "int32",
+    "chunk_offset": "int64",
+    "truncated": "bool",
+}
+"""Types of the columns that a line of CODEOWNERS has, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +147,20 @@ class OwnerPredicate:
 
         # Decided once per distinct path, then spread over the rows by code.
         passes = np.zeros(len(column.dictionary), dtype=np.bool_)
-        for code, path in zip(
-            distinct_codes.tolist(), column.dictionary.take(pa.array(distinct_codes)).to_pylist(), strict=True
-        ):
+        paths = column.dictionary.take(pa.array(distinct_codes)).to_pylist()
+        for code, path in zip(distinct_codes.tolist(), paths, strict=True):
             owners = rules.owners(path) if rules is not None else ()
-            passes[code] = all(
-                owned_by(owners, predicate.args["owner"]) is not predicate.negated for predicate in predicates
-            )
+            passes[code] = _pass_all(owners, predicates)
 
         return batch.filter(pa.array(passes[codes]))
 
     def alert(self, searched: int) -> Alert | None:
         """Return the alert for repositories without an owners file; `searched` counts all searched ones."""
         return ownership_alert(searched, unknown=self.unknown, unowned_files=self.unowned.total(), later=self.later)
+
+
+def _pass_all(owners: tuple[str, ...], predicates: Iterable[Predicate]) -> bool:
+    return all(owned_by(owners, predicate.args["owner"]) is not predicate.negated for predicate in predicates)
 
 
 def ownership_alert(
@@ -221,66 +245,92 @@ class OwnerSelector:
             return self._batch(batch, owners_file, sorted(new, key=lambda owner: (owner.line, owner.start)))
         return None
 
-    def _batch(self, batch: Any, rules: FileOwners, owners: Sequence[Owner]) -> Any:
-        by_line = [(line, list(line_owners)) for line, line_owners in groupby(owners, key=lambda owner: owner.line)]
-        raw = rules.content.split(b"\n")
-        lines = [raw[line] for line, _ in by_line]
+    def _batch(self, batch: Any, file: FileOwners, owners: Sequence[Owner]) -> Any:
+        """Return the lines of some owners, who are sorted by line, in the repository of `batch`."""
+        raw = file.content.split(b"\n")
         offsets = _offsets(raw)
-        bytes_of = [_byte_spans(text, line_owners) for text, (_, line_owners) in zip(lines, by_line, strict=True)]
-        size = len(by_line)
-        columns: dict[str, tuple[list[Any], str]] = {
-            "type": (["content"] * size, "dict8"),
-            "path": ([rules.path] * size, "dict32"),
-            "language": ([language_of(rules.path) or None] * size, "dict32"),
-            "line_number": ([line + 1 for line, _ in by_line], "int32"),
-            "line": ([text.decode(errors="replace") for text in lines], "string"),
-            "start": ([[owner.start for owner in line_owners] for _, line_owners in by_line], "list"),
-            "end": ([[owner.end for owner in line_owners] for _, line_owners in by_line], "list"),
-            "byte_start": ([[start for start, _ in spans] for spans in bytes_of], "list"),
-            "byte_end": ([[end for _, end in spans] for spans in bytes_of], "list"),
-            "line_offset": ([offsets[line] for line, _ in by_line], "int64"),
-            "match_count": ([len(line_owners) for _, line_owners in by_line], "int32"),
-            "name_start": ([[]] * size, "list"),
-            "name_end": ([[]] * size, "list"),
-        }
-        if self.request.chunk_matches:
-            columns |= self._chunks(raw, offsets, [line for line, _ in by_line])
+        language = language_of(file.path) or None
+        rows: list[dict[str, Any]] = []
+        for index, line_owners in groupby(owners, key=lambda owner: owner.line):
+            row = {"type": "content", "path": file.path, "language": language, "line_offset": offsets[index]}
+            rows.append(row | _line_values(index, raw[index], list(line_owners)))
 
-        arrays = {name: pa.array(values, type=arrow_type(kind)) for name, (values, kind) in columns.items()}
-        for name in ("repository", "repository_id", "revision", "commit"):
+        if self.request.chunk_matches:
+            chunks = self._chunks(raw, [row["line_number"] - 1 for row in rows])
+            for row, chunk in zip(rows, chunks, strict=True):
+                row.update(chunk.columns(offsets))
+
+        arrays = {}
+        for name, kind in _COLUMN_TYPES.items():
+            if name in rows[0]:
+                arrays[name] = pa.array([row[name] for row in rows], type=arrow_type(kind))
+
+        for name in _REPOSITORY_COLUMNS:
             index = batch.schema.get_field_index(name)
             if index >= 0:
-                arrays[name] = batch.column(index).take(pa.array([0] * size, pa.int32()))
+                arrays[name] = batch.column(index).take(pa.array([0] * len(rows), pa.int32()))
 
         return pa.record_batch(arrays)
 
-    def _chunks(self, raw: Sequence[bytes], offsets: Sequence[int], lines: Sequence[int]) -> dict[str, Any]:
-        """Return the chunk columns: matched lines with their context; chunks that touch are joined."""
-        context_lines, max_line_bytes = self.request.context_lines, self.request.max_line_len
+    def _chunks(self, raw: Sequence[bytes], lines: Sequence[int]) -> list[_OwnerChunk]:
+        """Return the chunk of each line, by index: matched lines with their context; chunks that touch are joined."""
         # Text that ends with a newline splits into an empty last element, which isn't a line.
-        last = len(raw) - (2 if raw[-1:] == [b""] and len(raw) > 1 else 1)
-        bounds: list[tuple[int, int]] = []
-        number = []
+        has_empty_end = raw[-1] == b"" and len(raw) > 1
+        last = len(raw) - (2 if has_empty_end else 1)
+        context_lines, max_line_bytes = self.request.context_lines, self.request.max_line_len
+        chunks: list[_OwnerChunk] = []
+        chunk_of_line = []
         for line in lines:
             start, end = max(line - context_lines, 0), min(line + context_lines, last)
-            if bounds and start <= bounds[-1][1] + 1:
-                bounds[-1] = (bounds[-1][0], end)
+            if chunks and start <= chunks[-1].end + 1:
+                chunks[-1].end = end
             else:
-                bounds.append((start, end))
-            number.append(len(bounds) - 1)
+                chunks.append(_OwnerChunk(start, end))
+            chunk_of_line.append(chunks[-1])
 
-        is_truncated = [
-            max_line_bytes > 0 and any(len(text) > max_line_bytes for text in raw[start : end + 1])
-            for start, end in bounds
-        ]
-        displayed = [truncate_line(text, max_line_bytes) for text in raw] if max_line_bytes > 0 else raw
-        texts = [b"\n".join(displayed[start : end + 1]).decode(errors="replace") for start, end in bounds]
+        for chunk in chunks:
+            chunk_lines = raw[chunk.start : chunk.end + 1]
+            if max_line_bytes > 0:
+                chunk.is_truncated = any(len(text) > max_line_bytes for text in chunk_lines)
+                chunk_lines = [truncate_line(text, max_line_bytes) for text in chunk_lines]
+            chunk.text = b"\n".join(chunk_lines).decode(errors="replace")
+
+        return chunk_of_line
+
+
+@dataclass(slots=True)
+class _OwnerChunk:
+    """Lines of a CODEOWNERS file from `start` to `end`, both by index and both included."""
+
+    start: int
+    end: int
+    text: str = ""
+    is_truncated: bool = False
+
+    def columns(self, offsets: Sequence[int]) -> dict[str, Any]:
+        """Return the values of the columns of chunks; `offsets` has the first byte of each line of the file."""
         return {
-            "chunk": ([texts[position] for position in number], "dict32"),
-            "chunk_start_line": ([bounds[position][0] + 1 for position in number], "int32"),
-            "chunk_offset": ([offsets[bounds[position][0]] for position in number], "int64"),
-            "truncated": ([is_truncated[position] for position in number], "bool"),
+            "chunk": self.text,
+            "chunk_start_line": self.start + 1,
+            "chunk_offset": offsets[self.start],
+            "truncated": self.is_truncated,
         }
+
+
+def _line_values(index: int, text: bytes, owners: Sequence[Owner]) -> dict[str, Any]:
+    """Return the values of a line, whose matches are its owners."""
+    byte_spans = _byte_spans(text, owners)
+    return {
+        "line_number": index + 1,
+        "line": text.decode(errors="replace"),
+        "start": [owner.start for owner in owners],
+        "end": [owner.end for owner in owners],
+        "byte_start": [start for start, _ in byte_spans],
+        "byte_end": [end for _, end in byte_spans],
+        "match_count": len(owners),
+        "name_start": [],
+        "name_end": [],
+    }
 
 
 def _offsets(raw: Sequence[bytes]) -> list[int]:
