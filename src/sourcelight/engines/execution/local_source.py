@@ -12,7 +12,7 @@ from typing import Any
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_in_thread, run_with_deadline
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled, QueryError
-from sourcelight.core.query import Filter
+from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.commits.search import CommitSearch
@@ -25,7 +25,10 @@ from sourcelight.engines.execution.plan import (
     histories_of,
     is_brief,
     make_plan,
+    names_of_histories,
+    names_of_targets,
     takes_a_moment,
+    targets_of,
     unmade_plan,
     vary,
 )
@@ -40,6 +43,10 @@ from sourcelight.engines.search.model import add_maxima, add_maximum
 from sourcelight.repos import Repository
 
 INDEXING_EVERY_S = 0.1
+"""Seconds between two events about indexing, so that its progress moves without filling the stream."""
+
+_OF_PEOPLE = frozenset({"has.owner", "has.contributor"})
+"""Predicates of files that read more than the text of a file."""
 
 
 @dataclass(slots=True)
@@ -113,7 +120,7 @@ class LocalSource:
             self.cached_plan, self.plans, self.summary = cached, cached.plans, cached.summary
 
         # Taken once, before the search: whether the result is complete depends on what was missing when it began.
-        self._pending = frozenset(self.repositories.pending([target for plan in self.plans for target in plan.targets]))
+        self._pending = frozenset(self.repositories.pending(targets_of(self.plans)))
 
     def _plan_from_cache(self, repositories: tuple[Repository, ...]) -> CachedPlan | None:
         """Return the plan of this query, or the plan of a similar query with this pattern."""
@@ -136,10 +143,12 @@ class LocalSource:
 
         # Raw matches can't be cut at a number of matches without making a record batch, so only complete results use
         # them.
-        pipeline = self.make_pipeline(limit, self.note, raw_rows=sys.maxsize if self.task.request.display < 0 else 0)
+        raw_rows = sys.maxsize if self.task.request.display < 0 else 0
+        pipeline = self.make_pipeline(limit, self.note, raw_rows=raw_rows)
         yield from self.under_way()
         yield from self.read_histories(pipeline.newest_commits)
-        if defining := [target for plan in self.plans if plan.symbols is not None for target in plan.targets]:
+        defining = targets_of(plan for plan in self.plans if plan.symbols is not None)
+        if defining:
             # With a limit too: the first that are there are not those that it would keep later.
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
@@ -151,11 +160,9 @@ class LocalSource:
         with_changes, commits_alone = histories_of(self.plans)
         if with_changes:
             # Contributors of files come from all commits.
-            predicates = [predicate.name for plan in self.plans for predicate in plan.alternative.predicates("file")]
-            if "has.contributor" not in predicates:
-                self.commits.take_parts(
-                    with_changes, [(plan.commits, plan.history_commits) for plan in self.plans if plan.commits]
-                )
+            if not any(_asks_for_contributors(plan.alternative) for plan in self.plans):
+                searches = [(plan.commits, plan.history_commits) for plan in self.plans if plan.commits]
+                self.commits.take_parts(with_changes, searches)
             yield from newest()
 
         yield from self.commits.histories.wait(with_changes, commits_alone)
@@ -181,6 +188,7 @@ class LocalSource:
 
         `ranked`: whether it matters which matches a limit keeps.
         """
+        reads_repositories = self._reads_unindexed and self.repositories.indexing.is_running
         self.pipeline = ResultPipeline(
             self.repositories.store,
             self.commits,
@@ -192,9 +200,7 @@ class LocalSource:
             order=order,
             counts=counts,
             raw_rows=raw_rows,
-            direct=self.repositories.direct
-            if self._reads_unindexed and self.repositories.indexing.is_running
-            else None,
+            direct=self.repositories.direct if reads_repositories else None,
             request_definitions=self.repositories.definitions.start if ranked else None,
         )
         return self.pipeline
@@ -216,8 +222,8 @@ class LocalSource:
         # Checked first: a notice about the first indexing replaces the notice of a failure.
         is_complete = not self._pending.intersection(self.failed)
         skipped = list(self.missing_work())
+        cached = self.cached_plan
         if not self.repositories.worktree:
-            cached = self.cached_plan
             at_head = self.scoper.at_head(self.summary.searched.values()) if cached is None else cached.worktrees
             skipped += skipped_items.changed_worktrees(self.repositories.changes.count(at_head))
 
@@ -229,7 +235,7 @@ class LocalSource:
             is_complete=is_complete,
             owners_alert=None if pipeline is None else pipeline.ownership.alert(len(self.summary.searched)),
             scope_alert=scope_alert(self.scoper),
-            advice=None if self.cached_plan is None else self.cached_plan.advice,
+            advice=None if cached is None else cached.advice,
         )
 
     def finds(self) -> bool:
@@ -266,11 +272,10 @@ class LocalSource:
             if not _is_plain(plan) or predicates_of(alternative):
                 return True
 
-            filters = tuple(
-                item for item in alternative.filters if not (isinstance(item, Filter) and item.name == "case")
-            )
+            filters = tuple(item for item in alternative.filters if not _is_case(item))
+            scope = Scope(replace(alternative, filters=filters), plan.selection, plan.targets)
             try:
-                insensitive_plan = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
+                insensitive_plan = make_plan(scope)
             except QueryError:
                 return True
 
@@ -305,19 +310,23 @@ class LocalSource:
 
     def late_repositories(self) -> list[str]:
         """Return repositories with a revision that was not completely searched."""
-        plans, undecided = self.plans, self.scoper.undecided
+        undecided = self.scoper.undecided
         if self.late_to_plan:
-            return sorted({target.repository.info.name for plan in plans for target in plan.targets} | undecided)
+            return sorted(names_of_targets(self.plans) | undecided)
 
-        sources = [
-            targets
-            for plan in plans
-            for targets in [plan.targets] * ((plan.text is not None) + (plan.symbols is not None))
-        ]
-        target_counts = Counter(target.repository.info.name for targets in sources for target in targets)
-        timed_out = {name for name, count in target_counts.items() if self.finished[name] < count} | undecided
-        histories = {history_commit.repository.name for plan in plans for history_commit in plan.history_commits}
-        return sorted(timed_out | histories.difference(self.commits.done, self.commits.failed))
+        unfinished = {name for name, count in self._searches_of_names().items() if self.finished[name] < count}
+        histories = names_of_histories(self.plans).difference(self.commits.done, self.commits.failed)
+        return sorted(unfinished | undecided | histories)
+
+    def _searches_of_names(self) -> Counter[str]:
+        """Return how many searches each repository takes: those of text and of definitions are two."""
+        counts: Counter[str] = Counter()
+        for plan in self.plans:
+            # Text and definitions report their targets separately, and a target is finished with both.
+            search_count = (plan.text is not None) + (plan.symbols is not None)
+            for target in plan.targets:
+                counts[target.repository.info.name] += search_count
+        return counts
 
     def missing_names(self) -> dict[str, tuple[str, ...]]:
         """Return some of the files that the query asks to look into and whose content is not there, by repository."""
@@ -330,8 +339,11 @@ class LocalSource:
         counts_by_name = dict(self.name_only) if _reads_any(self.plans) else {}
         for name, count in self.scoper.missing.items():
             add_maximum(counts_by_name, name, {"missing": count})
-        for name in set() if self.pipeline is None else self.pipeline.ownership.missing:
-            add_maximum(counts_by_name, name, {"missing": 1})
+
+        if self.pipeline is not None:
+            for name in self.pipeline.ownership.missing:
+                add_maximum(counts_by_name, name, {"missing": 1})
+
         return counts_by_name
 
     def _index(self, scopes: Sequence[Scope]) -> Iterator[Skipped]:
@@ -339,11 +351,11 @@ class LocalSource:
         targets = self.scoper.unindexed_targets(scopes)
         if targets:
             notice = skipped_items.IndexingNotice(targets)
-            for _ in run_in_thread(
-                lambda cancellation: self.scoper.index(targets, progress=notice.note, cancellation=cancellation),
-                self.task.cancellation,
-                INDEXING_EVERY_S,
-            ):
+
+            def index(cancellation: Cancellation) -> None:
+                self.scoper.index(targets, progress=notice.note, cancellation=cancellation)
+
+            for _ in run_in_thread(index, self.task.cancellation, INDEXING_EVERY_S):
                 yield notice.item()
 
         self.task.cancellation.check()
@@ -380,13 +392,13 @@ class LocalSource:
         """Yield what was not searched, and why; work trees that differ from HEAD are not among it."""
         repositories, targets = self.repositories, self.summary.searched
         failures = {} if repositories.report is None else dict(repositories.report.failures)
-        if unread := self._pending.intersection(self.failed):
+        unread = self._pending.intersection(self.failed)
+        if unread:
             yield repositories.indexing.missing(sorted(unread))
             self.failed = {name: reason for name, reason in self.failed.items() if name not in unread}
 
-        yield from skipped_items.not_indexed(
-            {n: reason for n, reason in (self.failed | failures).items() if n in targets}
-        )
+        all_failures = self.failed | failures
+        yield from skipped_items.not_indexed({name: all_failures[name] for name in all_failures if name in targets})
         commits = self.commits
         yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
         if self.task.viewer.sees_private:
@@ -405,8 +417,16 @@ def _is_plain(plan: Plan) -> bool:
         and plan.symbols is None
         and plan.commits is None
         and not alternative.select()
-        and not any(predicate.name in {"has.owner", "has.contributor"} for predicate in alternative.predicates("file"))
+        and not any(predicate.name in _OF_PEOPLE for predicate in alternative.predicates("file"))
     )
+
+
+def _is_case(item: Filter | Predicate) -> bool:
+    return isinstance(item, Filter) and item.name == "case"
+
+
+def _asks_for_contributors(alternative: Alternative) -> bool:
+    return any(predicate.name == "has.contributor" for predicate in alternative.predicates("file"))
 
 
 def _reads_any(plans: Sequence[Plan]) -> bool:

@@ -18,17 +18,20 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.contents import in_files_with_content, parts_with_cells
-from sourcelight.engines.execution.plan import Plan, is_brief
+from sourcelight.engines.execution.plan import Plan, is_brief, names_of_histories, targets_of
 from sourcelight.engines.execution.results.alternatives import CountLimits, CountPolicy
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
-from sourcelight.engines.execution.results.select import FileKey, Selector, by_file, repository_batch
+from sourcelight.engines.execution.results.select import FileKey, Selector, by_file, file_key, repository_batch
 from sourcelight.engines.execution.results.union import unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import RankedDefinitions, is_missing
 from sourcelight.engines.search.direct import DirectSearch
 
 OWNERS = ("file", "owners")
+"""The parts of ``select:file.owners``."""
+
+_OF_PEOPLE = frozenset({"has.owner", "has.contributor"})
 
 
 @dataclass(slots=True)
@@ -123,12 +126,10 @@ class ResultPipeline:
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
 
-        target_of_file = {
-            (target.repository.info.name, target.revision): target for plan in searching for target in plan.targets
-        }
+        targets = targets_of(searching)
         definitions = RankedDefinitions(
             store=self.store,
-            targets=target_of_file,
+            targets={file_key(target): target for target in targets},
             request=self.request_definitions,
             cancellation=self.cancellation,
             note=self.note,
@@ -136,11 +137,7 @@ class ResultPipeline:
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
-            stars={
-                target.repository.info.name: target.repository.info.stars
-                for plan in searching
-                for target in plan.targets
-            },
+            stars={target.repository.info.name: target.repository.info.stars for target in targets},
             limit=self.limit if self.request.display < 0 else min(self.limit, self.request.display),
             definitions=definitions.positions,
             complete=definitions.complete,
@@ -155,12 +152,10 @@ class ResultPipeline:
                 continue
 
             name_matches = [
-                (target, s)
-                for target, s in plan.repository_hits
-                if (target.repository.info.name, target.revision) not in self._yielded_files
+                (target, spans) for target, spans in plan.repository_hits if file_key(target) not in self._yielded_files
             ]
             if not self._counts.is_separate:
-                self._yielded_files.update((target.repository.info.name, target.revision) for target, _ in name_matches)
+                self._yielded_files.update(file_key(target) for target, _ in name_matches)
 
             if name_matches:
                 yield from self._counts.within(plan.alternative, [repository_batch(name_matches)])
@@ -168,16 +163,10 @@ class ResultPipeline:
     def _commits(self) -> Iterator[Any]:
         plans = [plan for plan in self.plans if plan.commits is not None]
         if self._counts.is_separate:
-            for name in sorted(
-                {history_commit.repository.name for plan in plans for history_commit in plan.history_commits}
-            ):
+            # Repository by repository, as a coordinator merges the rows of its workers by name.
+            for name in sorted(names_of_histories(plans)):
                 for plan in plans:
-                    of_repository = tuple(
-                        history_commit
-                        for history_commit in plan.history_commits
-                        if history_commit.repository.name == name
-                    )
-                    commit_batches = self._commits_of([replace(plan, history_commits=of_repository)])
+                    commit_batches = self._commits_of([_narrow_histories(plan, name)])
                     yield from self._counts.within(plan.alternative, commit_batches)
         elif self._counts.has_limits and len(plans) > 1:
             # Each alternative stops at its own count, so they run one by one. A commit of several alternatives is
@@ -187,9 +176,10 @@ class ResultPipeline:
                 for batch in self._counts.within(plan.alternative, _not_in(yielded_keys, self._commits_of([plan]))):
                     yielded_keys.update(_commits_in(batch))
                     yield batch
+        elif len(plans) == 1:
+            yield from self._counts.within(plans[0].alternative, self._commits_of(plans))
         else:
-            commit_batches = self._commits_of(plans)
-            yield from self._counts.within(plans[0].alternative, commit_batches) if len(plans) == 1 else commit_batches
+            yield from self._commits_of(plans)
 
     def _commits_of(self, plans: Sequence[Plan]) -> Iterator[Any]:
         pairs = [(plan.commits, plan.history_commits) for plan in plans if plan.commits is not None]
@@ -198,29 +188,21 @@ class ResultPipeline:
                 yield batch
                 continue
 
-            # Two revisions of a query may resolve to one commit, which is one repository result.
-            targets_by_key = {
-                (target.repository.key, target.commit): target for plan in plans for target in plan.targets
-            }
-            targets = [
-                target for target in targets_by_key.values() if target.repository.key == history_commit.repository.key
-            ]
-            matching_targets = [
-                target
-                for target in targets
-                if (target.repository.info.name, target.revision) not in self._yielded_files
-            ]
+            new_targets = self._new_targets(plans, history_commit.repository.key)
             if not self._counts.is_separate:
-                self._yielded_files.update(
-                    (matching_target.repository.info.name, matching_target.revision)
-                    for matching_target in matching_targets
-                )
+                self._yielded_files.update(map(file_key, new_targets))
 
-            if matching_targets:
-                yield repository_batch([(target, ()) for target in matching_targets])
+            if new_targets:
+                yield repository_batch([(target, ()) for target in new_targets])
 
         self.ownership.later.update(self.histories.without_owners)
         self.ownership.missing.update(self.histories.unread_owners)
+
+    def _new_targets(self, plans: Sequence[Plan], repository_key: str) -> list[Target]:
+        """Return the targets of a repository that were not yielded yet, one for each commit."""
+        # Two revisions of a query may resolve to one commit, which is one repository result.
+        targets = {target.commit: target for target in targets_of(plans) if target.repository.key == repository_key}
+        return [target for target in targets.values() if file_key(target) not in self._yielded_files]
 
     def _search_plan(self, plan: Plan) -> Iterable[Any]:
         selector = self._selector(plan)
@@ -239,23 +221,20 @@ class ResultPipeline:
 
     def _unite(self, plans: Sequence[Plan]) -> Iterator[Any]:
         """Yield batches of several plans, repository after repository, so that duplicate files merge."""
-        targets = {
-            (target.repository.key, target.revision, target.commit): target for plan in plans for target in plan.targets
-        }
+        targets = {(target.repository.key, target.revision, target.commit): target for target in targets_of(plans)}
         selectors = [self._selector(plan) for plan in plans]
 
         # One target at a time, because the batches of all alternatives for a target are in memory together.
-        for target in sorted(targets.values(), key=lambda target: (target.repository.info.name, target.revision)):
-            file_batches = [
-                list(self._select(plan, (target,), selector))
-                for plan, selector in zip(plans, selectors, strict=True)
-                if target in plan.targets
-            ]
-            yield from (
-                (batch for batches in file_batches for batch in batches)
-                if self._counts.is_separate
-                else unite(file_batches)
-            )
+        for target in sorted(targets.values(), key=file_key):
+            file_batches = []
+            for plan, selector in zip(plans, selectors, strict=True):
+                if target in plan.targets:
+                    file_batches.append(list(self._select(plan, (target,), selector)))
+
+            if self._counts.is_separate:
+                yield from chain.from_iterable(file_batches)
+            else:
+                yield from unite(file_batches)
             if self.cancellation.stopped:
                 return
 
@@ -263,18 +242,12 @@ class ResultPipeline:
         return Selector(plan.alternative.select(), self._yielded_files, once=plan.text is None or plan.symbols is None)
 
     def _select(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterable[Any]:
-        batches = self._parts(plan, targets, selector)
-        parts = steps_with_deadline(
-            parts_with_cells(self.direct or self.store, targets, batches) if self.request.cells else batches,
-            self.cancellation,
-            self._worker,
-            brief=is_brief(plan),
-        )
-        by_people = [
-            predicate
-            for predicate in plan.alternative.predicates("file")
-            if predicate.name in {"has.owner", "has.contributor"}
-        ]
+        found_parts = self._parts(plan, targets, selector)
+        if self.request.cells:
+            found_parts = parts_with_cells(self.direct or self.store, targets, found_parts)
+
+        parts = steps_with_deadline(found_parts, self.cancellation, self._worker, brief=is_brief(plan))
+        by_people = [predicate for predicate in plan.alternative.predicates("file") if predicate.name in _OF_PEOPLE]
         if selector.path or by_people:
             return self._counts.within(plan.alternative, self._choose(plan, parts, targets, selector, by_people))
 
@@ -300,9 +273,7 @@ class ResultPipeline:
 
         # Looked up only when needed: building the table costs more than the whole search of a small query.
         needs_target = bool(owners or writers or owning)
-        target_of_file = (
-            {(target.repository.info.name, target.revision): target for target in targets} if needs_target else {}
-        )
+        target_of_file = {file_key(target): target for target in targets} if needs_target else {}
         for part in parts:
             self.note(part)
             for batch in chain.from_iterable(map(by_file, part.batches)):
@@ -402,6 +373,12 @@ def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
         return sys.maxsize
     total = sum(count or 0 for node, count in counts.items() if node != id(None))
     return max(total, default if id(None) in counts or not counts else 0)
+
+
+def _narrow_histories(plan: Plan, name: str) -> Plan:
+    """Return a plan that searches only the history of one repository."""
+    commits = tuple(history_commit for history_commit in plan.history_commits if history_commit.repository.name == name)
+    return replace(plan, history_commits=commits)
 
 
 def _target(batch: Any, target_of_file: Mapping[FileKey, Target]) -> Target:

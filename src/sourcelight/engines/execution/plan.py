@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from sourcelight.core.boolean import And as All
 from sourcelight.core.boolean import Not, leaves
@@ -80,6 +81,22 @@ class Plan:
     def ranked(self) -> bool:
         """Whether its results are in order of rank; ``select:`` replaces them and loses it."""
         return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
+
+
+def targets_of(plans: Iterable[Plan]) -> list[Target]:
+    """Return the targets of all plans; one of several plans comes for each."""
+    return list(chain.from_iterable(plan.targets for plan in plans))
+
+
+def names_of_targets(plans: Iterable[Plan]) -> set[str]:
+    """Return the names of the repositories whose files the plans search."""
+    return {target.repository.info.name for target in targets_of(plans)}
+
+
+def names_of_histories(plans: Iterable[Plan]) -> set[str]:
+    """Return the names of the repositories whose histories the plans search."""
+    commits = chain.from_iterable(plan.history_commits for plan in plans)
+    return {history_commit.repository.name for history_commit in commits}
 
 
 def takes_a_moment(scopes: Sequence[Scope]) -> bool:

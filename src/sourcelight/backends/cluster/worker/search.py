@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -20,7 +21,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.local_source import LocalSource
-from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.plan import Plan, names_of_targets, targets_of
 from sourcelight.engines.execution.results.alternatives import numbers_or_limits, own_counts
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.source import SearchTask
@@ -33,6 +34,8 @@ REPOSITORIES, COMMITS, SYMBOLS, FILES = range(4)
 
 Definitions have one of their own where they come before the files of all repositories, and not with each file.
 """
+
+_PHASES_OF_KINDS = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}
 
 
 @dataclass(slots=True)
@@ -82,9 +85,8 @@ class ShardSearch:
         for _ in source.resolve():
             pass
 
-        self._target_counts = Counter(
-            target.repository.info.name for plan in source.plans if plan.searches for target in plan.targets
-        )
+        searched = targets_of(plan for plan in source.plans if plan.searches)
+        self._target_counts = Counter(target.repository.info.name for target in searched)
         if not source.late_to_plan:
             yield from self._search(source.plans, limit)
 
@@ -109,7 +111,8 @@ class ShardSearch:
 
             # Sent before the rows that follow: the coordinator may still give the repository to another worker, as none
             # of its rows has been shown.
-            if failures := {name: reason for name, reason in source.failed.items() if name not in failed_names}:
+            failures = {name: reason for name, reason in source.failed.items() if name not in failed_names}
+            if failures:
                 yield RepositoriesFailed(failures)
                 failed_names.update(failures)
 
@@ -145,7 +148,7 @@ class ShardSearch:
         for _ in source.read_histories():
             pass
 
-        defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
+        defining = targets_of(plan for plan in plans if plan.symbols is not None)
         for _ in self._engine.definitions.wait(defining, self._task.cancellation, None):
             pass
 
@@ -182,12 +185,9 @@ class ShardSearch:
             outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
             outcome.unowned = dict(owners.unowned)
 
-        outcome.targets = len(
-            {target.repository.info.name for plan in plans for target in plan.targets if plan.searches}
-        )
+        outcome.targets = len(names_of_targets(plan for plan in plans if plan.searches))
         visible = {repository.info.name for repository in self._engine.catalog.visible(self._task.viewer)}
-        searched = {target.repository.info.name for plan in plans for target in plan.targets}
-        outcome.excluded = sorted(visible - searched - scoper.undecided)
+        outcome.excluded = sorted(visible - names_of_targets(plans) - scoper.undecided)
 
 
 @dataclass(slots=True)
@@ -217,7 +217,7 @@ class Phases:
         rows = MatchRows(batch)
         runs = boundaries(len(rows), [rows.codes("repository"), rows.codes("type")])
         heads = [start for start, _ in runs]
-        names, kinds = (_values(batch, name, heads) for name in ("repository", "type"))
+        names, kinds = _values(batch, "repository", heads), _values(batch, "type", heads)
         phases = [self._phase(kind, name) for kind, name in zip(kinds, names, strict=True)]
         first = 0
         for index in range(1, len(runs) + 1):
@@ -240,10 +240,12 @@ class Phases:
         runs = boundaries(len(ends), [matches.location_index])
 
         # A repository at two revisions has two runs, of which the later one ends it.
-        locations = [
-            matches.locations[index] for index in matches.location_index[[start for start, _ in runs]].tolist()
-        ]
-        ends_by_name = {location.repository: ends[end - 1] for location, (_, end) in zip(locations, runs, strict=True)}
+        # Later runs of a name overwrite earlier ones.
+        ends_by_name: dict[str, int] = {}
+        for start, end in runs:
+            location = matches.locations[int(matches.location_index[start])]
+            ends_by_name[location.repository] = ends[end - 1]
+
         names = tuple(ends_by_name)
         return ResultBatch(
             phase=self._phase("content", names[-1]),
@@ -258,20 +260,22 @@ class Phases:
         elif kind == "symbol" and self.symbols_first:
             phase = SYMBOLS
         else:
-            phase = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}.get(kind, FILES)
+            phase = _PHASES_OF_KINDS.get(kind, FILES)
 
         # Repositories found by commits, and then by files, are rows of the same type.
         # Phases only ever rise, as the merge requires.
         last, previous_name = self._last
-        phase = max(phase, FILES if phase == last == COMMITS and name < previous_name else last)
+        starts_again = phase == last == COMMITS and name < previous_name
+        phase = max(phase, FILES if starts_again else last)
         self._last = phase, name
         return phase
 
 
 def _phases_of(plans: Sequence[Plan]) -> Phases:
     searching = [plan for plan in plans if plan.searches]
+    name_matches = chain.from_iterable(plan.repository_hits for plan in plans)
     return Phases(
-        frozenset(target.repository.name for plan in plans for target, _ in plan.repository_hits),
+        matching_names=frozenset(target.repository.name for target, _ in name_matches),
         with_commits=any(plan.commits is not None for plan in plans),
         symbols_first=len(searching) == 1 and _has_two_runs(searching[0]) and not searching[0].alternative.select(),
     )

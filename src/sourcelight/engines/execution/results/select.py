@@ -30,6 +30,11 @@ FileKey = tuple[str, str]
 _NAME_SPANS = ("name_start", "name_end")
 
 
+def file_key(target: Target) -> FileKey:
+    """Return the key of a target."""
+    return target.repository.info.name, target.revision
+
+
 class Selector:
     """Converts batches of one alternative's results to the kind of its ``select:``.
 
@@ -152,6 +157,7 @@ def _rows(batch: Any, row_indices: Int64Array, kind: str, paths: Any | None) -> 
 def _columns_of_kind(kind: str) -> list[str]:
     """Return the columns that rows of a kind have in common with the rows that they are made of."""
     if kind == "repo":
+        # The row is of a name, which is the same at each commit.
         return [name for name in _LOCATION_COLUMNS if name != "commit"]
     if kind == "path":
         return [*_LOCATION_COLUMNS, *(column.name for column, _ in FILE_KEYS)]

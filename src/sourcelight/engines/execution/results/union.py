@@ -171,6 +171,7 @@ def _line_key(row: _Row) -> _LineKey:
 
 
 def _file_line_key(row: _Row) -> _LineKey:
+    # Cells count from 1, so 0 sorts a line of the file before the cells on it.
     return (row["line_number"], 0, 0, "")
 
 
