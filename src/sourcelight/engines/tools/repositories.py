@@ -17,6 +17,9 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, tail, total_beside
 from sourcelight.engines.tools.pages.items import ItemMark, TableItems
 
+_MAY_LACK = frozenset({"description", "stars", "topics", "lastFetched", "commit", "codeHostUrl"})
+"""Fields that a repository lacks if they are empty; of the others, null or false says something."""
+
 
 def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
     fragment = arguments.query.strip().casefold()
@@ -34,7 +37,10 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     limit = arguments.limit or (DEFAULT_PAGE if context.served else None)
     if limit is not None and end - start > limit:
         # Without `after`, `before` asks for the page that ends there.
-        start, end = (end - limit, end) if before is not None and after is None else (start, start + limit)
+        if before is not None and after is None:
+            start = end - limit
+        else:
+            end = start + limit
 
     page = [repository.info for repository in matches[start:end]]
     table = table_of(
@@ -111,23 +117,7 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
         "hasNextPage": attributes["has_next_page"],
     }
     payload = {
-        "repos": [
-            {
-                "name": row["repository"],
-                **({"description": row["description"]} if row["description"] else {}),
-                **({"stars": row["stars"]} if row["stars"] else {}),
-                "url": context.link(repository_url("", row["repository"])),
-                "private": row["private"],
-                "fork": row["fork"],
-                "archived": row["archived"],
-                "id": row["repository_id"],
-                **({"topics": row["topics"]} if row["topics"] else {}),
-                **({"lastFetched": time_text(row["last_fetched"])} if row["last_fetched"] else {}),
-                **({"commit": row["commit"]} if row["commit"] else {}),
-                **({"codeHostUrl": row["url"]} if row["url"] else {}),
-            }
-            for row in rows
-        ],
+        "repos": [_repository_payload(row, context) for row in rows],
         "pageInfo": page,
         **total_beside(answer, "total", attributes["total"], len(rows)),
         **tail(answer),
@@ -139,10 +129,30 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, lines
 
 
+def _repository_payload(row: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
+    """Return a repository as an object, without fields that are empty."""
+    payload = {
+        "name": row["repository"],
+        "description": row["description"],
+        "stars": row["stars"],
+        "url": context.link(repository_url("", row["repository"])),
+        "private": row["private"],
+        "fork": row["fork"],
+        "archived": row["archived"],
+        "id": row["repository_id"],
+        "topics": row["topics"],
+        "lastFetched": time_text(row["last_fetched"]) if row["last_fetched"] else "",
+        "commit": row["commit"],
+        "codeHostUrl": row["url"],
+    }
+    return {key: value for key, value in payload.items() if value or key not in _MAY_LACK}
+
+
 def _repository_line(row: Mapping[str, Any]) -> str:
     stars = f" [★{row['stars']}]" if row["stars"] else ""
     description = " ".join(row["description"].split())
-    return f"{row['repository']}{stars}{' - ' if description else ''}{description}"
+    separator = " - " if description else ""
+    return f"{row['repository']}{stars}{separator}{description}"
 
 
 def _correct_cursors(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:

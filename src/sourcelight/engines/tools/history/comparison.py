@@ -250,28 +250,9 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
     attributes = answer.attributes
     rows = answer.table.to_pylist()
     has_patches = any(row["patch"] is not None for row in rows)
-    files, text = [], []
+    texts: list[str] = []
     for row in rows:
-        file = {
-            **({} if row["old_path"] == row["path"] else {"oldPath": row["old_path"]}),
-            "newPath": row["path"],
-            "status": row["status"],
-            **({} if row["patch"] is None else {"patch": row["patch"]}),
-            **_beside_patch(row),
-        }
-        file |= {"truncated": True} if row["truncated"] else {}
-        files.append(file)
-        name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
-        counts = "" if row["additions"] is None else f"+{row['additions']} -{row['deletions']}"
-        if has_patches:
-            text.append(f"{name} ({', '.join(filter(None, (row['status'], counts)))})")
-        else:
-            text.append(join_parts([name, "" if row["status"] == "modified" else f"({row['status']})", counts]))
-
-        if row["patch"]:
-            notes = "".join(f"({note})\n" for note in _patch_notes(row))
-            patch = abbreviate_object_ids(row["patch"]).removesuffix("\n")
-            text.append(f"```diff\n{patch}\n```\n{notes}")
+        texts += _file_texts(row, has_patches=has_patches)
 
     totals = {
         "files": attributes["total_files"],
@@ -283,7 +264,7 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         "base": {"rev": attributes["base_revision"], "oid": attributes["base"]},
         "head": {"rev": attributes["head_revision"], "oid": attributes["head"]},
         "relation": attributes["relation"],
-        "fileDiffs": files,
+        "fileDiffs": [_file_payload(row) for row in rows],
         **_page_keys(answer, totals),
         **tail(answer),
     }
@@ -293,7 +274,35 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         f"({count_of(totals['files'], 'file')}{line_totals})"
     )
     cursor_lines = [f"endCursor: {attributes['end_cursor']}"] if attributes["end_cursor"] else []
-    return payload, with_notices("\n".join([title, "", *text, *cursor_lines]) + "\n", answer)
+    return payload, with_notices("\n".join([title, "", *texts, *cursor_lines]) + "\n", answer)
+
+
+def _file_payload(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file as an object, without an old path that is the same and without a missing patch."""
+    payload = {} if row["old_path"] == row["path"] else {"oldPath": row["old_path"]}
+    payload |= {"newPath": row["path"], "status": row["status"]}
+    if row["patch"] is not None:
+        payload["patch"] = row["patch"]
+
+    payload |= _beside_patch(row)
+    if row["truncated"]:
+        payload["truncated"] = True
+    return payload
+
+
+def _file_texts(row: Mapping[str, Any], *, has_patches: bool) -> Iterator[str]:
+    """Yield the heading of a file, and its patch as a fenced diff."""
+    name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
+    counts = "" if row["additions"] is None else f"+{row['additions']} -{row['deletions']}"
+    if has_patches:
+        yield f"{name} ({', '.join(filter(None, (row['status'], counts)))})"
+    else:
+        yield join_parts([name, "" if row["status"] == "modified" else f"({row['status']})", counts])
+
+    if row["patch"]:
+        notes = "".join(f"({note})\n" for note in _patch_notes(row))
+        patch = abbreviate_object_ids(row["patch"]).removesuffix("\n")
+        yield f"```diff\n{patch}\n```\n{notes}"
 
 
 def _beside_patch(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -319,7 +328,8 @@ def _page_keys(answer: ToolResult, totals: Mapping[str, Any]) -> dict[str, Any]:
     if attributes["end_cursor"] is not None:
         page = {"endCursor": attributes["end_cursor"], "hasNextPage": True}
 
-    return {**({"offset": offset} if offset else {}), "totals": totals, "pageInfo": page}
+    keys = {"totals": totals, "pageInfo": page}
+    return {"offset": offset, **keys} if offset else keys
 
 
 def _patch_notes(row: Mapping[str, Any]) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.persons import BOT_RULE
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup.counts import count_of
@@ -20,16 +21,18 @@ from sourcelight.core.tools.blame import (
     OwnershipArguments,
     SurvivalArguments,
 )
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, selected_kinds
-from sourcelight.engines.tools.history.histories import OpenedHistories, open_history
+from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_history
 from sourcelight.engines.tools.history.people.owned_lines import OwnedLines, SelectedFiles, is_below, owned_lines
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices, text_of
 from sourcelight.engines.tools.history.tables import bounds, directories, group, total
 
-_YEAR_S = 1970
+_EPOCH_YEAR = 1970
+"""The year that numpy counts years from."""
 
 
 def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
@@ -132,30 +135,34 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     # A bot can't leave the team, so its lines say nothing about the risk that this number measures.
     human_rows = np.flatnonzero(~bots)
     ranks = _ranks(people)
-    rows = [
-        _factor_row(selection.name, directory, owned, directory_rows, people, ranks)
-        for number, selection in enumerate(histories.selections)
-        for directory, directory_rows in _rows_by_directory(
-            owned, human_rows[owned.history[human_rows] == number], arguments.depth or 1, top
-        ).items()
-    ]
+    rows = []
+    for number, selection in enumerate(histories.selections):
+        repository_rows = human_rows[owned.history[human_rows] == number]
+        rows_by_directory = _rows_by_directory(owned, repository_rows, arguments.depth or 1, top)
+        for directory, directory_rows in rows_by_directory.items():
+            rows.append(_factor_row(selection.name, directory, owned, directory_rows, people, ranks))
+
     rows.sort(key=lambda row: (row["repository"], row["path"] != top, row["bus_factor"], -row["lines"], row["path"]))
-    table = tables.table(
-        "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
-    )
     attributes = _answer_attributes(histories, people)
     attributes["drill_down"]["columns"].pop("authors")
-    bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
-    bot_rule = Rule(f"{count_of(bot_lines, 'line')} of bots left out; {BOT_RULE}.", "bots")
-    notices = (
+    notices = [
         *histories.notices,
         *kind_notices(arguments.file_kinds),
         *people.join_notices(owned.person[human_rows].tolist()),
-        *((bot_rule,) if bot_lines else ()),
-        *agent_notices(lines=int(owned.agent_lines[human_rows].sum()) if len(human_rows) else 0),
-        *_notices(owned),
+    ]
+    bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
+    if bot_lines:
+        notices.append(Rule(f"{count_of(bot_lines, 'line')} of bots left out; {BOT_RULE}.", "bots"))
+
+    agent_lines = int(owned.agent_lines[human_rows].sum()) if len(human_rows) else 0
+    notices += [*agent_notices(lines=agent_lines), *_notices(owned)]
+    return ToolResult(
+        columns="bus_factor",
+        table=table_of_rows("bus_factor", rows),
+        attributes=attributes,
+        complete=histories.complete,
+        notices=tuple(notices),
     )
-    return ToolResult("bus_factor", table, attributes, histories.complete, notices)
 
 
 def _rows_by_directory(owned: OwnedLines, rows: Int64Array, depth: int, top: str) -> dict[str, Int64Array]:
@@ -201,32 +208,10 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     people = PersonNumbers(call)
     top = clean_path(arguments.path or "")
     owned = owned_lines(call, SelectedFiles(top, exact=bool(arguments.exact)), context, histories, people)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for number, selection in enumerate(histories.selections):
-        own_rows = owned.history == number
-        # Committer times in both sums, in UTC; a year of additions and one of living lines are then comparable.
-        years = _years(owned.time[own_rows])
-        history = selection.history
-        inside = np.array([is_below(raw, top) for raw in history.paths] or [False], np.bool_)
-        mask = selection.mask[history.changes.commit] & inside[history.changes.path]
-        born = _years(history.commits.commit_time[history.changes.commit[mask]])
+        rows += _survival_rows(selection, owned, owned.history == number, top)
 
-        # -1 means unknown, as for binary files.
-        added = np.maximum(history.changes.additions[mask], 0)
-        alive = owned.lines[own_rows]
-        total = max(1, int(alive.sum()))
-        for year in np.union1d(years, born).tolist():
-            living = int(alive[years == year].sum())
-            proven = bool(owned.exact[own_rows][years == year].all())
-            by_agents = int(owned.agent_lines[own_rows][years == year].sum())
-            rows.append(
-                (selection.name, year, int(added[born == year].sum()), living, living / total, proven, by_agents)
-            )
-
-    names = ("repository", "year", "added", "surviving_lines", "share", "exact", "agent_lines")
-    table = tables.table(
-        "survival", {name: [row[index] for row in rows] for index, name in enumerate(names)}, len(rows)
-    )
     attributes = _answer_attributes(histories, people)
     attributes["drill_down"] = {
         "call": "ownership",
@@ -235,11 +220,46 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     }
     of_merges = Rule("Lines that merges alone brought count as alive, not as added.", "merges")
     notices = (*histories.notices, of_merges, *_notices(owned))
-    return ToolResult("survival", table, attributes, histories.complete, notices)
+    return ToolResult(
+        columns="survival",
+        table=table_of_rows("survival", rows),
+        attributes=attributes,
+        complete=histories.complete,
+        notices=notices,
+    )
+
+
+def _survival_rows(
+    selection: OpenedHistory, owned: OwnedLines, is_of_repository: BoolArray, top: str
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each year in which lines of a repository were added."""
+    history = selection.history
+    is_inside = np.array([is_below(raw, top) for raw in history.paths] or [False], np.bool_)
+    mask = selection.mask[history.changes.commit] & is_inside[history.changes.path]
+    # -1 means unknown, as for binary files.
+    added = np.maximum(history.changes.additions[mask], 0)
+
+    # Committer times in both sums, in UTC; a year of additions and one of living lines are then comparable.
+    added_years = _years(history.commits.commit_time[history.changes.commit[mask]])
+    living_years = _years(owned.time[is_of_repository])
+    living_lines = owned.lines[is_of_repository]
+    living_total = max(1, int(living_lines.sum()))
+    for year in np.union1d(living_years, added_years).tolist():
+        is_of_year = living_years == year
+        living = int(living_lines[is_of_year].sum())
+        yield {
+            "repository": selection.name,
+            "year": year,
+            "added": int(added[added_years == year].sum()),
+            "surviving_lines": living,
+            "share": living / living_total,
+            "exact": bool(owned.exact[is_of_repository][is_of_year].all()),
+            "agent_lines": int(owned.agent_lines[is_of_repository][is_of_year].sum()),
+        }
 
 
 def _years(seconds: Any) -> Int64Array:
-    return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _YEAR_S
+    return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _EPOCH_YEAR
 
 
 def _answer_attributes(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
@@ -250,8 +270,9 @@ def _answer_attributes(histories: OpenedHistories, people: PersonNumbers) -> dic
         "columns": {"repos": "repository", "authors": "author", "files": "path"},
     }
     attributes: dict[str, Any] = {"commits": commits, "drill_down": drill}
-    aliases = people.aliases
-    return attributes | ({"aliases": aliases} if aliases else {})
+    if people.aliases:
+        attributes["aliases"] = people.aliases
+    return attributes
 
 
 def _notices(owned: OwnedLines) -> list[str]:
