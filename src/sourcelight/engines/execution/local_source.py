@@ -391,14 +391,13 @@ class LocalSource:
     def missing_work(self) -> Iterator[Skipped]:
         """Yield what was not searched, and why; work trees that differ from HEAD are not among it."""
         repositories, targets = self.repositories, self.summary.searched
-        failures = {} if repositories.report is None else dict(repositories.report.failures)
         unread = self._pending.intersection(self.failed)
         if unread:
             yield repositories.indexing.missing(sorted(unread))
             self.failed = {name: reason for name, reason in self.failed.items() if name not in unread}
 
-        all_failures = self.failed | failures
-        yield from skipped_items.not_indexed({name: all_failures[name] for name in all_failures if name in targets})
+        failures = self.failed if repositories.report is None else {**self.failed, **repositories.report.failures}
+        yield from skipped_items.not_indexed({name: failures[name] for name in failures if name in targets})
         commits = self.commits
         yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
         if self.task.viewer.sees_private:

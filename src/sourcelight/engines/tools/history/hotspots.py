@@ -1,4 +1,4 @@
-"""Handlers of `hotspots` and `coupling`, files that change often or together, and of `commits_behind`.
+"""Handlers of `hotspots` and `coupling`: files that change often, or together.
 
 A path isn't enough to select these commits: a file has earlier paths, and other files may have had them too.
 """
@@ -14,42 +14,36 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.core.batches.results import ToolResult, columns_of, group_order
-from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.notices import Rule
 from sourcelight.core.tools.analyses import (
-    COMMITS_BEHIND,
     COUPLING,
     HOTSPOTS,
-    CommitsBehindArguments,
     CouplingArguments,
     HotspotsArguments,
 )
 from sourcelight.core.tools.tool import Arguments
 from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
 from sourcelight.engines.history.file_history import FileChanges, follow_files
-from sourcelight.engines.history.model import CommitNumbers
-from sourcelight.engines.history.search.find import filter_changes, filter_commits, newest_first
-from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter
+from sourcelight.engines.history.search.find import filter_changes
+from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
-from sourcelight.engines.tools.history.filters import Dates, any_of, dates_of, files_of
-from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated, open_histories, revisions_of
-from sourcelight.engines.tools.history.newest_commits import commits_answer, newest_commits
+from sourcelight.engines.tools.history.filters import Dates, files_of
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people.change_groups import agent_commits, commit_mask
-from sourcelight.engines.tools.history.people.churn import changes_of_row
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import CommitTree, ObjectReader
 
-_MAX_PAIRED_FILES = 30
+MAX_PAIRED_FILES = 30
 """Default for the files of a commit that counts for pairs: a larger one reformats or moves files, and pairs all."""
 
 _MIN_COMMITS, _MIN_DEGREE = 5, 0.3
@@ -92,7 +86,7 @@ def _hot_files(
     limit: int | None = arguments.limit
     history = snapshot.history
     changes = history.changes
-    countable = _countable_changes(snapshot, file_filter, dates, arguments.file_kinds, context)
+    countable = countable_changes(snapshot, file_filter, dates, arguments.file_kinds, context)
     files, codes = np.unique(countable.files, return_inverse=True)
     count = len(files)
     change_rows = countable.changes
@@ -131,7 +125,7 @@ def _hot_files(
 
 
 @dataclass(frozen=True, slots=True)
-class _CountableChanges:
+class CountableChanges:
     """Changes that count, and the index of each one's file in the current tree.
 
     A change may belong to two files: a renamed file, and a later file with its former path.
@@ -151,13 +145,14 @@ class _CountableChanges:
         return self.changes[np.isin(self.files, files)]
 
 
-def _countable_changes(
+def countable_changes(
     snapshot: OpenedHistory,
     file_filter: ChangedFileFilter,
     dates: Dates,
     file_kinds: Sequence[str] | None,
     context: ToolContext,
-) -> _CountableChanges:
+) -> CountableChanges:
+    """Return the changes that pass the filters, of files that the current commit has under any name."""
     layout = snapshot.layout(context)
     tree, file_changes = _follow_current_files(snapshot, layout, context)
     files, changes = file_changes.file, file_changes.change
@@ -168,16 +163,7 @@ def _countable_changes(
 
     files, changes = files[mask], changes[mask]
     kinds_mask = are_of_kinds(snapshot, tree.paths, files, file_kinds, context)
-    return _CountableChanges(changes[kinds_mask], files[kinds_mask], tree)
-
-
-def hot_commits(
-    selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
-) -> Int64Array:
-    """Return numbers of the commits that the row of today's file `path` counts."""
-    file_filter = files_of(HOTSPOTS.name, arguments.files, regexp=False)
-    countable = _countable_changes(selection, file_filter, dates, arguments.file_kinds, context)
-    return np.unique(selection.history.changes.commit[countable.of_path(arguments.path)])
+    return CountableChanges(changes[kinds_mask], files[kinds_mask], tree)
 
 
 def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str, int]:
@@ -189,8 +175,8 @@ def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str
     return dict(zip(countable.names_of(files), counts.tolist(), strict=True))
 
 
-def _all_changes(selection: OpenedHistory, context: ToolContext) -> _CountableChanges:
-    return _countable_changes(selection, ChangedFileFilter(), _ALL_DATES, file_kinds=None, context=context)
+def _all_changes(selection: OpenedHistory, context: ToolContext) -> CountableChanges:
+    return countable_changes(selection, ChangedFileFilter(), _ALL_DATES, file_kinds=None, context=context)
 
 
 def commits_beside(
@@ -204,32 +190,19 @@ def commits_beside(
     counts = {}
     for other_path in other_paths:
         other_changes = countable.changes[countable.files == file_of_name.get(other_path, -1)]
-        common = _common_commits(changed_in, changes, other_changes)
+        common = common_commits(changed_in, changes, other_changes)
         counts[other_path] = (len(common), len(np.unique(changed_in[other_changes])))
 
     return counts
 
 
-def _common_commits(changed_in: AnyArray, changes: Int64Array, other_changes: Int64Array) -> Int64Array:
+def common_commits(changed_in: AnyArray, changes: Int64Array, other_changes: Int64Array) -> Int64Array:
     """Return commits that changed two files, each by a separate change."""
     common = np.intersect1d(changed_in[changes], changed_in[other_changes])
     # A file and a later one with its former path share their past, with one change per commit. It isn't coupling.
     distinct = np.union1d(changes, other_changes)
     commits, counts = np.unique(changed_in[distinct], return_counts=True)
     return np.intersect1d(common, commits[counts > 1]).astype(np.int64)
-
-
-def paired_commits(
-    selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
-) -> Int64Array:
-    """Return numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
-    countable = _countable_changes(selection, ChangedFileFilter(), dates, arguments.file_kinds, context)
-    changes, other_changes = countable.of_path(arguments.path), countable.of_path(arguments.other_path)
-    common = _common_commits(selection.history.changes.commit, changes, other_changes)
-
-    # `change_starts` has one entry more than there are commits, so differences are changes per commit.
-    sizes = np.diff(selection.history.commits.change_starts)[common]
-    return common[sizes <= (arguments.max_files or _MAX_PAIRED_FILES)]
 
 
 def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
@@ -288,8 +261,8 @@ class _Coupling:
 
 def _find_pairs(snapshot: OpenedHistory, arguments: CouplingArguments, dates: Dates, context: ToolContext) -> _Coupling:
     min_commits, min_degree = _thresholds(arguments)
-    max_files = arguments.max_files or _MAX_PAIRED_FILES
-    countable = _countable_changes(snapshot, ChangedFileFilter(), dates, arguments.file_kinds, context)
+    max_files = arguments.max_files or MAX_PAIRED_FILES
+    countable = countable_changes(snapshot, ChangedFileFilter(), dates, arguments.file_kinds, context)
     sizes = np.diff(snapshot.history.commits.change_starts)
     skipped = int((commit_mask(snapshot, *dates) & (sizes > max_files)).sum())
     times = snapshot.history.commits.commit_time
@@ -330,7 +303,7 @@ def _find_pairs(snapshot: OpenedHistory, arguments: CouplingArguments, dates: Da
 
 
 def _files_by_commit(
-    snapshot: OpenedHistory, countable: _CountableChanges
+    snapshot: OpenedHistory, countable: CountableChanges
 ) -> Iterator[tuple[int, list[tuple[int, int]]]]:
     """Yield each commit with the files that it changed, and the change of each."""
     # Changes are numbered by commit, so this order has the changes of each commit together.
@@ -370,7 +343,7 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
         "last_date": tables.times([pair.last_time for pair in pairs]),
     }
     min_commits, degree = _thresholds(arguments)
-    max_files = arguments.max_files or _MAX_PAIRED_FILES
+    max_files = arguments.max_files or MAX_PAIRED_FILES
     notices = [
         *part.notices,
         Rule(f"Pairs need {min_commits} commits together and a degree of {degree}; merges are left out.", "coupling"),
@@ -433,40 +406,7 @@ def _lines(snapshot: OpenedHistory, tree: CommitTree, files: Int64Array, context
     return line_counts
 
 
-_COMMITS_OF_ROW = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}
-
-
-def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> PartialResult:
-    after, before, echoed = dates_of(COMMITS_BEHIND.name, arguments.after, arguments.before)
-    commit_filter = CommitFilter(
-        authors=any_of(COMMITS_BEHIND.name, "authors", arguments.authors, regexp=False, one_line=True)
-    )
-    histories = open_histories(COMMITS_BEHIND.name, context, arguments.repos, *revisions_of(arguments.revisions))
-    matches = []
-    for snapshot in histories.selections:
-        context.cancellation.check()
-        mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
-        mask[_COMMITS_OF_ROW[arguments.of](snapshot, arguments, (after, before), context)] = True
-
-        try:
-            mask &= filter_commits(snapshot.history, commit_filter, lambda: context.cancellation.cancelled)
-        except ScanStopped:
-            context.cancellation.check()
-            raise
-
-        commits = CommitNumbers(np.flatnonzero(mask & commit_mask(snapshot, after, before)))
-        matches.append((snapshot, newest_first(snapshot.history, commits)))
-
-    return histories.to_partial_result(newest_commits(matches, None), echoed)
-
-
-def _combine_behind(arguments: CommitsBehindArguments, context: ToolContext, part: PartialResult) -> ToolResult:
-    del arguments, context
-    return commits_answer(part, None)
-
-
 HANDLERS: tuple[Handler[Any], ...] = (
     Handler(HOTSPOTS, Split(_gather_hotspots, _combine_hotspots), TEXTS["hotspots"], TableItems("files")),
     Handler(COUPLING, Split(_gather_coupling, _combine_coupling)),
-    Handler(COMMITS_BEHIND, Split(_gather_behind, _combine_behind)),
 )
