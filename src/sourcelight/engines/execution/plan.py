@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -192,24 +192,31 @@ def _fields(alternative: Alternative) -> set[str]:
 
 
 def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
-    sensitive = alternative.case_sensitive()
     tree, structures = _match_tree(alternative, types, predicates=predicates)
     return TextQuery(
         tree=tree,
-        files=tuple(
-            FileFilter(compile_pattern(regexp, kind="regexp", case_sensitive=sensitive, whole_text=True), f.negated)
-            for f, regexp in alternative.path_filters()
-        ),
-        languages=(
-            *(
-                LanguageFilter(find_language(item.value) or item.value, negated=item.negated)
-                for item in alternative.all("lang")
-                if item.value
-            ),
-            # Files of other languages have no structure. Without this filter, NOT would match all of them.
-            *([ShownLanguage(common_languages(structures))] if structures and not structures[0].language else []),
-        ),
+        files=tuple(_file_filters(alternative)),
+        languages=tuple(_language_filters(alternative, structures)),
     )
+
+
+def _file_filters(alternative: Alternative) -> Iterator[FileFilter]:
+    sensitive = alternative.case_sensitive()
+    for item, regexp in alternative.path_filters():
+        pattern = compile_pattern(regexp, kind="regexp", case_sensitive=sensitive, whole_text=True)
+        yield FileFilter(pattern, item.negated)
+
+
+def _language_filters(
+    alternative: Alternative, structures: Sequence[StructurePattern]
+) -> Iterator[LanguageFilter | ShownLanguage]:
+    for item in alternative.all("lang"):
+        if item.value:
+            yield LanguageFilter(find_language(item.value) or item.value, negated=item.negated)
+
+    # Files of other languages have no structure. Without this filter, NOT would match all of them.
+    if structures and not structures[0].language:
+        yield ShownLanguage(common_languages(structures))
 
 
 def _match_tree(
@@ -253,7 +260,9 @@ def _match_tree(
     if predicates:
         parts += required_content(alternative)
 
-    return (All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None), structures
+    if len(parts) > 1:
+        return All(tuple(parts)), structures
+    return (parts[0] if parts else None), structures
 
 
 def can_vary(plan: Plan) -> bool:

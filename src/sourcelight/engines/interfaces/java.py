@@ -40,10 +40,15 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     """Return the public types of a file with their members."""
     package = next((child for child in root.named_children if child.type == "package_declaration"), None)
     module = text_of(package.named_children[-1], data) if package is not None else path.rpartition("/")[0]
-    return [symbol for node in root.named_children for symbol in _type(module, "", node, data, 0, is_open=False)]
+    symbols: list[PublicSymbol] = []
+    for node in root.named_children:
+        symbols += _read_type(module, "", node, data, depth=0, is_open=False)
+    return symbols
 
 
-def _type(module: str, container: str, node: Node, data: bytes, depth: int, *, is_open: bool) -> Iterator[PublicSymbol]:
+def _read_type(
+    module: str, container: str, node: Node, data: bytes, *, depth: int, is_open: bool
+) -> Iterator[PublicSymbol]:
     """Yield a type with its members; `is_open` says that it is a member of an interface, and so public."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if node.type not in _TYPES or name is None or depth > MAX_DEPTH or not (is_open or _is_public(node, data)):
@@ -54,22 +59,26 @@ def _type(module: str, container: str, node: Node, data: bytes, depth: int, *, i
     if body is None:
         return
 
-    inside_interface = _TYPES[node.type] == "interface"
-    members = [
-        inner
-        for child in body.named_children
-        for inner in (child.named_children if child.type == "enum_body_declarations" else [child])
-    ]
-    for member in members:
-        yield from _member(module, f"{qualified}.", member, data, depth, is_open=inside_interface)
+    is_interface = _TYPES[node.type] == "interface"
+    for member in _members_of(body):
+        yield from _read_member(module, f"{qualified}.", member, data, depth=depth, is_open=is_interface)
 
 
-def _member(
-    module: str, container: str, node: Node, data: bytes, depth: int, *, is_open: bool
+def _members_of(body: Node) -> Iterator[Node]:
+    for child in body.named_children:
+        # The methods of an enum are in a node of their own, behind its constants.
+        if child.type == "enum_body_declarations":
+            yield from child.named_children
+        else:
+            yield child
+
+
+def _read_member(
+    module: str, container: str, node: Node, data: bytes, *, depth: int, is_open: bool
 ) -> Iterator[PublicSymbol]:
     name = node.child_by_field_name("name")
     if node.type in _TYPES:
-        yield from _type(module, container, node, data, depth + 1, is_open=is_open)
+        yield from _read_type(module, container, node, data, depth=depth + 1, is_open=is_open)
     elif node.type == "enum_constant" and name is not None:
         yield PublicSymbol(
             module, f"{container}{text_of(name, data)}", "enummember", text_of(name, data), line_of(name)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.commits import LAST_CHANGES, LastChangesArguments
 from sourcelight.engines.history import History
@@ -15,10 +17,15 @@ from sourcelight.engines.history.search.trailer_columns import agent_column
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import open_histories
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories
 
-_Newest = dict[str, tuple[int, int]]
-"""By path: the row of its newest change, -1 for none, and how many commits changed it."""
+
+@dataclass(frozen=True, slots=True)
+class _LastChange:
+    """The number of the newest change of a path, and how many commits changed it."""
+
+    change: int
+    commit_count: int
 
 
 def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> ToolResult:
@@ -27,40 +34,15 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     histories = open_histories("last_changes", context, [arguments.repo], [revision] if revision else ())
     paths = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
     parts = []
-    paths_seen: set[str] = set()
+    changed_paths: set[str] = set()
     for snapshot in histories.selections:
-        history = snapshot.history
-        changes = history.changes
-        last = np.full(len(history.paths) + 1, -1, np.int64)
-        change_rows = np.flatnonzero(snapshot.mask[changes.commit])
-        times = history.commits.commit_time[changes.commit[change_rows]]
-        change_rows = change_rows[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
-        last[changes.path[change_rows]] = change_rows
-        counts = np.bincount(changes.path[change_rows], minlength=len(last))
-        numbers = _numbers(history.paths.numbers, paths)
-        newest: _Newest = {path: (int(last[number]), int(counts[number])) for path, number in numbers.items()}
-        newest |= _newest_by_directory(history, change_rows, numbers, paths)
-        rows = [(path, *newest[path]) for path in paths if newest.get(path, (-1,))[0] >= 0]
-        paths_seen |= {path for path, *_ in rows}
-        commits = changes.commit[[row for _, row, _ in rows]] if rows else np.zeros(0, np.int64)
-        author, email, _ = tables.people(history, history.commits.author[commits])
-        table = {
-            "repository": snapshot.name,
-            "path": [path for path, *_ in rows],
-            "commit": tables.oids(history, commits),
-            "author": author,
-            "author_email": email,
-            "author_date": tables.times(history.commits.author_time[commits]),
-            "commit_date": tables.times(history.commits.commit_time[commits]),
-            "subject": [history.subject(number) for number in commits.tolist()],
-            "agent": agent_column(history, commits),
-            "changed_commits": pa.array([count for *_, count in rows], pa.int64()),
-        }
-        parts.append(tables.table("last_changes", table, len(rows)))
+        last_changes = _find_last_changes(snapshot, paths)
+        changed_paths.update(last_changes)
+        parts.append(_table(snapshot, last_changes))
 
     notices = list(histories.notices)
-    if len(paths_seen) < len(paths):
-        notices.append(f"No commit changed {len(paths) - len(paths_seen):,} of the paths.")
+    if len(changed_paths) < len(paths):
+        notices.append(f"No commit changed {len(paths) - len(changed_paths):,} of the paths.")
 
     drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
     attributes = {"drill_down": drill}
@@ -73,28 +55,82 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     )
 
 
-def _newest_by_directory(history: History, change_rows: Any, numbers: Mapping[str, int], paths: list[str]) -> _Newest:
+def _find_last_changes(snapshot: OpenedHistory, paths: list[str]) -> dict[str, _LastChange]:
+    """Return the newest change of each path that any commit changed, in the order of `paths`."""
+    history = snapshot.history
+    changes = history.changes
+    change_rows = np.flatnonzero(snapshot.mask[changes.commit])
+    times = history.commits.commit_time[changes.commit[change_rows]]
+    change_rows = change_rows[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
+
+    # Later changes overwrite earlier ones, so the newest of each path stays.
+    last = np.full(len(history.paths) + 1, -1, np.int64)
+    last[changes.path[change_rows]] = change_rows
+    counts = np.bincount(changes.path[change_rows], minlength=len(last))
+    numbers = _numbers(history.paths.numbers, paths)
+    directories = _directory_changes(history, change_rows, numbers, paths)
+    result = {}
+    for path in paths:
+        last_change = directories.get(path)
+        if last_change is None and path in numbers:
+            number = numbers[path]
+            last_change = _LastChange(int(last[number]), int(counts[number]))
+        if last_change is not None and last_change.change >= 0:
+            result[path] = last_change
+    return result
+
+
+def _table(snapshot: OpenedHistory, last_changes: Mapping[str, _LastChange]) -> Any:
+    history = snapshot.history
+    rows = np.array([last_change.change for last_change in last_changes.values()], np.int64)
+    commits = history.changes.commit[rows]
+    author, email, _ = tables.people(history, history.commits.author[commits])
+    columns = {
+        "repository": snapshot.name,
+        "path": list(last_changes),
+        "commit": tables.oids(history, commits),
+        "author": author,
+        "author_email": email,
+        "author_date": tables.times(history.commits.author_time[commits]),
+        "commit_date": tables.times(history.commits.commit_time[commits]),
+        "subject": [history.subject(number) for number in commits.tolist()],
+        "agent": agent_column(history, commits),
+        "changed_commits": pa.array([last_change.commit_count for last_change in last_changes.values()], pa.int64()),
+    }
+    return tables.table("last_changes", columns, len(rows))
+
+
+def _directory_changes(
+    history: History, change_rows: Int64Array, numbers: Mapping[str, int], paths: list[str]
+) -> dict[str, _LastChange]:
     """Return for each directory the newest of `change_rows` in it, and how many commits changed it.
 
     A former file counts with its changes, as in ``git log -- PATH``.
     """
+    below = _files_below(history, paths)
+    last_changes = {}
+    for path in paths:
+        files = below.get(path.encode("utf-8", "surrogateescape"), [])
+        if files:
+            if path in numbers:
+                files.append(numbers[path])
+            rows = change_rows[np.isin(history.changes.path[change_rows], files)]
+            newest = int(rows[-1]) if len(rows) else -1
+            last_changes[path] = _LastChange(newest, len(np.unique(history.changes.commit[rows])))
+
+    return last_changes
+
+
+def _files_below(history: History, paths: list[str]) -> dict[bytes, list[int]]:
+    """Return the numbers of the files below each path, in all directories in it."""
     below: dict[bytes, list[int]] = {path.encode("utf-8", "surrogateescape"): [] for path in paths if path}
     for raw, number in history.paths.numbers.items():
         end = raw.find(b"/")
         while end >= 0:
-            if (files := below.get(raw[:end])) is not None:
-                files.append(number)
+            if raw[:end] in below:
+                below[raw[:end]].append(number)
             end = raw.find(b"/", end + 1)
-
-    newest = {}
-    for path in paths:
-        files = below.get(path.encode("utf-8", "surrogateescape"), [])
-        if files:
-            own_number = [numbers[path]] if path in numbers else []
-            rows = change_rows[np.isin(history.changes.path[change_rows], files + own_number)]
-            newest[path] = int(rows[-1]) if len(rows) else -1, len(np.unique(history.changes.commit[rows]))
-
-    return newest
+    return below
 
 
 def _numbers(numbers_by_path: Mapping[bytes, int], paths: list[str]) -> dict[str, int]:
