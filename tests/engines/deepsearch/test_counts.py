@@ -273,6 +273,11 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         "tests/test_grain.cpp": "TEST(husk) {\n}\nTEST_XML(straw, 1) {\n}\n",
         "tests/test_sack.cpp": 'TEST(seam) {\n}\nTEST_SUITE("sacks");\n  CHECK_TRUE(1);\n',
         "tests/test_stone.cpp": "TEST_XML(groove, 1) {\n}\n",
+        "test/oven.js": "test('warm', () => {});\ntestAsync('hot', async () => {});\nitsWarm('x');\n",
+        "test/tray.js": "test('flat', () => {});\n  // testAsync('no', 1)\n",
+        "src/Steam.java": "class Steam {\n  Steam(int heat) {}\n  static void vent(int pressure) {}\n}\n",
+        "src/Kettle.java": "class Kettle {\n  void boil() {\n    Steam.vent(1);\n  }\n}\n",
+        "test/SteamTest.scala": "class SteamTest {\n  Steam.vent(2)\n}\n",
         "src/grain.cpp": GRAIN,
         "src/Colors.php": (
             "<?php\nclass Colors {\n  const RED = 1;\n  const BLUE = 2;\n}\nclass Gone { const X = 1; }\n"
@@ -285,6 +290,22 @@ def test_macros_that_may_define_tests_make_a_number_a_least_one(mill: LocalEngin
     assert lead_of(mill, "How many tests are in test_grain.cpp?").startswith("At least **1** test is defined")
     assert lead_of(mill, "How many tests are in test_sack.cpp?").startswith("**1** test is defined")
     assert "**0**" not in lead_of(mill, "How many tests are in test_stone.cpp?")
+
+
+def test_wrappers_of_tests_make_a_number_a_least_one(mill: LocalEngine) -> None:
+    assert lead_of(mill, "How many tests are in test/oven.js?").startswith("At least **1** test is defined")
+    assert lead_of(mill, "How many tests are in test/tray.js?").startswith("**1** test is defined")
+
+
+@pytest.mark.parametrize("name", ["heat in Steam", "pressure in vent"])
+def test_a_head_without_values_proves_no_absent_default(mill: LocalEngine, name: str) -> None:
+    """Java has no values in heads, so a factory or a builder may give one."""
+    assert "has no default" not in lead_of(mill, f"What's the default of {name}?")
+
+
+def test_calls_in_tests_of_another_language_are_said_to_be_left_out(mill: LocalEngine) -> None:
+    lead = lead_of(mill, "What calls Steam.vent?")
+    assert "`boil` (1 call in 1 file outside of tests and examples)" in lead
 
 
 def test_constants_of_a_class_are_counted(mill: LocalEngine) -> None:

@@ -57,6 +57,7 @@ FILES = {
     "lib/hopper.ex": "defmodule Mill.Hopper do\n  def open!(x) do\n    x\n  end\n\n  def open(x), do: open!(x)\nend\n",
     "lib/fill.rb": "def fill\n  1\nend\n\ndef fill?\n  fill\nend\n\ndef full\n  fill?\nend\n",
     "weights.ml": "exception Too_light of int\n\nlet weigh x = raise (Too_light x)\n",
+    "lib/fan.rb": "class Fan\n  def spin\n    1 if defined?(Blade)\n  end\n\n  def still?\n    true\n  end\nend\n",
     "vane.vim": "function! s:turn(x)\n  return s:turn(a:x)\nendfunction\n",
 }
 
@@ -96,6 +97,12 @@ def lead_of(engine: LocalEngine, question: str) -> str:
 )
 def test_a_sign_belongs_to_a_name_that_the_code_has(mill: LocalEngine, question: str, sentence: str) -> None:
     assert sentence in lead_of(mill, question)
+
+
+def test_the_last_word_of_a_question_is_a_name_only_if_code_defines_it(mill: LocalEngine) -> None:
+    """`defined?` is a keyword of Ruby."""
+    assert lead_of(mill, "Where is spin defined?").startswith("`spin` is defined in `lib/fan.rb`, line 2")
+    assert lead_of(mill, "Where is still? defined?").startswith("`still?` is defined in `lib/fan.rb`, line 6")
 
 
 def test_the_mark_of_a_question_belongs_to_no_name_if_the_code_has_it_without(mill: LocalEngine) -> None:

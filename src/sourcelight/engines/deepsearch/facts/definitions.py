@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -229,13 +229,13 @@ def count_tests(work: Work) -> Fact:
             f"Some {join_words(in_other_forms)} files are named like tests but have no test of a known form."
         )
 
-    own_macros = _own_macros(work, notes) if "C++" in tests.languages and not names else []
-    if own_macros and rows:
+    own_forms = {} if names else _own_forms(work, tests.languages, notes)
+    if own_forms and rows:
         fact.is_least = True
-        macros = join_first([code(f"{macro}(") for macro in own_macros], MAX_NAMED)
-        fact.sentences.append(f"Lines that begin with {macros} may define tests, too, and don't count.")
-    elif own_macros:
-        fact.unread = sorted({*fact.unread, "C++"})
+        forms = join_first([code(f"{form}(") for form in sorted(own_forms)], MAX_NAMED)
+        fact.sentences.append(f"Lines that begin with {forms} may define tests, too, and don't count.")
+    elif own_forms:
+        fact.unread = sorted({*fact.unread, *own_forms.values()})
 
     if tests.local_functions:
         fact.sentences.append(
@@ -303,13 +303,29 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
 
 _OWN_MACRO = re.compile(r"(?P<name>TEST_(?!(?:[FP]|CASE|SUITE\w*|GROUP\w*|MAIN)\s*\()\w+)\s*\(")
 """A macro that is named like those of test frameworks for C++, at the beginning of a line."""
+_OWN_WRAPPER = re.compile(r"[ \t]{0,40}(?P<name>(?:test|it)[A-Z]\w*)\s*\(\s*[\"'`]")
+"""A function that is named like those of test frameworks for JavaScript, called with the name of a test."""
+_OWN_FORMS = (
+    ("C++", r"/^TEST_\w+\s*\(/", _OWN_MACRO),
+    ("JavaScript", r"/^[ \t]*(?:test|it)[A-Z]\w*\s*\(/", _OWN_WRAPPER),
+    ("TypeScript", r"/^[ \t]*(?:test|it)[A-Z]\w*\s*\(/", _OWN_WRAPPER),
+)
+"""For each language, a search for lines with forms of a project's own, and the form in a line."""
 
 
-def _own_macros(work: Work, notes: list[str]) -> list[str]:
-    """Return macros of a project that its files of C++ may define tests with, such as ``TEST_XML``."""
-    queries = make_queries(work, r"lang:C++ type:file case:yes /^TEST_\w+\s*\(/", languages=False)
-    found_macros = (_OWN_MACRO.match(row["line"] or "") for row in run_searches(work, queries, notes))
-    return sorted({match["name"] for match in found_macros if match is not None})
+def _own_forms(work: Work, languages: Collection[str], notes: list[str]) -> dict[str, str]:
+    """Return what a project may define tests with beside a framework, such as ``TEST_XML``, with its language."""
+    forms: dict[str, str] = {}
+    for language, text, form in _OWN_FORMS:
+        if language not in languages:
+            continue
+        queries = make_queries(work, f"lang:{quote_value(language)} type:file case:yes {text}", languages=False)
+        for row in run_searches(work, queries, notes):
+            match = form.match(row["line"] or "")
+            if match is not None and (language == "C++" or is_test(row["path"])):
+                forms[match["name"]] = language
+
+    return forms
 
 
 _FUNCTION_OF_PHP = re.compile(r"[\w \t]*function[ \t]+(?P<name>\w+)")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup import code
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -33,6 +34,12 @@ from sourcelight.engines.deepsearch.source.values import (
 
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
 _LANGUAGE_WORD = re.compile(r"(?i:true|false|none|nil|null|nullptr|undefined|self|this|default|auto|infinity|nan)")
+_WITH_ONE_CONSTRUCTOR = frozenset({"Python", "Ruby", "JavaScript", "TypeScript", "TSX", "JSX", "PHP", "Crystal"})
+"""Languages whose classes have one constructor, and whose heads have the values of parameters."""
+_WITH_DEFAULTS = _WITH_ONE_CONSTRUCTOR | {
+    "C++", "C#", "CoffeeScript", "Dart", "Elixir", "Groovy", "Julia", "Kotlin", "Nim", "R", "Scala", "Swift",
+}  # fmt: skip
+"""Languages whose heads of functions have the values of parameters."""
 _BODY_LINES = 60
 """Lines of a function without a grammar that may replace what its caller leaves out."""
 
@@ -135,6 +142,8 @@ def find_parameter_default(
         # Another function of the name may call this one with a value, or its body may replace what is absent.
         if len(overloads) > 1 or any(_replaces(texts, head, name) for head in overloads):
             return None
+        if not all(_is_proof_of_none(location) for location in best_locations(owners)):
+            return None
         first = candidates[0]
         text = f"{code(name)} of {code(owner)} has no default in {code(first.path)}"
         return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)
@@ -143,6 +152,17 @@ def find_parameter_default(
     finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
     follow_constant(work, valued, finding, notes)
     return finding
+
+
+def _is_proof_of_none(owner: DefinitionLocation) -> bool:
+    """Return whether a parameter without a value in its head has no default.
+
+    Java, Go, C and others have no values in heads: a factory, a builder or a null check gives the default. So may a
+    factory beside the constructor of a class.
+    """
+    language = language_of(owner.path)
+    is_function = owner.definition.kind in {"function", "method", "constructor"}
+    return language in _WITH_DEFAULTS and (is_function or language in _WITH_ONE_CONSTRUCTOR)
 
 
 def _replaces(texts: FileTexts, head: DefinitionLocation, name: str) -> bool:

@@ -46,7 +46,8 @@ def mark_signed(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     text = inquiry.words
     kinds = {match[0]: _kind_of(match) for match in SIGNED_NAME.finditer(text) if "`" not in text}
     work = Work(FactRequest("lookup"), inquiry, emit)
-    names = {token for token, kind in list(kinds.items())[:_MAX_TOKENS] if _is_name_of_code(work, token, kind)}
+    tokens = list(kinds.items())[:_MAX_TOKENS]
+    names = {token for token, kind in tokens if _is_name_of_code(work, token, kind, is_last=text.endswith(token))}
     if not names:
         return inquiry
 
@@ -58,20 +59,31 @@ def _kind_of(match: re.Match[str]) -> str:
     return "operator" if kind == "percent" else kind
 
 
-def _is_name_of_code(work: Work, token: str, kind: str) -> bool:
-    """Return whether code has a token as a name, and for the mark of a question also not without it."""
+def _is_name_of_code(work: Work, token: str, kind: str, *, is_last: bool) -> bool:
+    """Return whether code has a token as a name, and for the mark of a question also not without it.
+
+    The last word of a question has a mark anyway, and `defined?` is a keyword of Ruby, so code must define that one.
+    """
     simple = re.split(r"\.", token)[-1] if kind == "ending" else token
     queries = make_queries(work, f"case:yes type:file /{escape_regexp(simple)}/")
     languages = _LANGUAGES_BY_SIGN[kind]
-    if not any(_has_name(row, simple, languages) for row in run_searches(work, queries, [])):
+    rows = [row for row in run_searches(work, queries, []) if _has_name(row, simple, languages)]
+    if not rows:
         return False
     if kind != "ending" or simple.endswith("!"):
         return True
+    if is_last and not any(_defines(row["line"] or "", simple) for row in rows):
+        return False
 
     # "What calls empty?" is about `empty` if something has this name.
     bare = simple[:-1]
     queries = make_queries(work, f"case:yes type:symbol /^{escape_regexp(bare)}$/")
     return not any(row["type"] == "symbol" for row in run_searches(work, queries, []))
+
+
+def _defines(line: str, token: str) -> bool:
+    """Return whether a line defines a name: `def self.empty?`, `(defn- empty? [x]`, `defguard empty?(x)`."""
+    return re.search(rf"(?<!\w)(?:def[\w-]*|function|macro|predicate)\s+(?:\w+\.)?{re.escape(token)}", line) is not None
 
 
 def _has_name(row: Mapping[str, str | None], token: str, languages: frozenset[str]) -> bool:

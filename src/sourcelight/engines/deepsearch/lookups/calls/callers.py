@@ -86,7 +86,17 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     # Lines of tests say nothing of the project's code, but may call a function of a test.
     is_of_tests = all(rank_of(location.path) for location in callables)
     number = sum(is_of_tests or not rank_of(path) for (_, path, _), _ in other_lines)
-    return _state(work, list(rows.values()), name, callables, queries, is_whole=is_whole, other_lines=number)
+    return _state(
+        work,
+        list(rows.values()),
+        name,
+        callables,
+        queries,
+        is_whole=is_whole,
+        other_lines=number,
+        # Tests in another language may call it: no call graph follows a method of Java into Scala.
+        excludes_tests=number < len(other_lines),
+    )
 
 
 def _other_lines(
@@ -128,6 +138,7 @@ def _state(
     *,
     is_whole: bool,
     other_lines: int,
+    excludes_tests: bool,
 ) -> Finding:
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
@@ -155,7 +166,7 @@ def _state(
     by_name = any(row["how"] in {"name", "text"} for row in main)
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
-    outside = " outside of tests and examples" if is_partly_tests else ""
+    outside = " outside of tests and examples" if is_partly_tests or excludes_tests else ""
     counts = f"{'' if is_whole else 'at least '}{count.text} in {file_count}{outside}"
     if other_lines:
         # A name that is passed on is called elsewhere. No number: what is code in a notebook or a text is not certain.
