@@ -1,4 +1,12 @@
-"""Unique names for the repositories of a catalog, with their annotations, privacy and lenders."""
+"""Unique names for the repositories of a catalog, with their annotations and privacy.
+
+Words of this module:
+
+- *origin*: the name that a repository's own configuration gives it. Whoever writes the repository chooses it.
+- *claim*: the name that a repository is to have: of its annotation in ``repos.toml``, or else its origin.
+- *key*: a name as it is compared with others, without regard to case.
+- *lender*: a private repository whose objects another one borrows and therefore can show.
+"""
 
 from __future__ import annotations
 
@@ -55,19 +63,45 @@ class Arrangement:
 
 @dataclass(slots=True)
 class _Item:
-    """A repository to be named: its annotations, and the names that it claims."""
+    """A repository to be named.
+
+    Attributes
+    ----------
+    described
+        What its directory says of it.
+    record
+        What earlier runs remember of it; None for a new one.
+    root
+        The searched directory that it lies in.
+    natural_name
+        The unique name that it would have without annotations and records.
+    note
+        The first entry of a ``repos.toml`` that describes it.
+    is_private
+        What the entries say about its privacy; None if they say nothing.
+    name
+        Its name, as soon as it has one.
+    """
 
     described: RepositoryDescription
     record: RepositoryRecord | None
     root: Root
-    natural: str
+    natural_name: str
     note: Mapping[str, Any] = field(default_factory=dict)
-    decision: bool | None = None
+    is_private: bool | None = None
     name: str = ""
 
     @property
-    def name_or_path(self) -> str:
+    def claim(self) -> str:
         return str(self.note.get("name") or self.described.repository.name)
+
+    @property
+    def own_folders(self) -> list[str]:
+        """Directories that belong to it alone."""
+        folders = [self.described.home, self.described.git_common_dir]
+        if self.described.is_own_folder:
+            folders.append(self.described.real_folder)
+        return folders
 
     @property
     def canonical_path(self) -> str:
@@ -84,8 +118,8 @@ def arrange(
     """Assign unique names and numbers, annotations and privacy to repositories.
 
     Of several with one name the first to be known keeps it (among new ones the first by path); each other gets its
-    directory appended, and a warning names both. A name never moves to another path as long as anything of its
-    former one is remembered that is not public.
+    directory appended, and a warning names both. A name doesn't move to another path while a record of its former
+    path is not public: who may read the former repository must not read the new one by that.
     """
     remembered = memory or Memory()
     items = _make_items(descriptions, remembered)
@@ -93,53 +127,54 @@ def arrange(
     applied_keys = _annotate(items, annotations, absent)
     warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
     warnings += _assign_names(items, absent)
-    warnings += [
-        f"{file.path} describes {key!r}, but no repository has that name"
-        for file in annotations
-        for key in file.repositories
-        if (file.path, key) not in applied_keys
-    ]
+    for file in annotations:
+        unused_keys = [key for key in file.repositories if (file.path, key) not in applied_keys]
+        warnings += [f"{file.path} describes {key!r}, but no repository has that name" for key in unused_keys]
 
-    # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
-    candidates = [
-        Candidate(
-            origin=item.origin,
-            claim=name_key(item.name_or_path),
-            decision=item.decision,
-            record=item.record if remembered.has_accounts else None,
-            root=item.root,
-        )
-        for item in items
-    ]
+    candidates = _make_candidates(items, remembered)
     visibilities = decide(
         candidates,
         absent.values() if remembered.has_accounts else (),
         default_visibility=remembered.default_visibility,
         has_accounts=remembered.has_accounts,
     )
-    records = {
-        item.canonical_path: RepositoryRecord(
-            item.canonical_path, item.name, name_key(item.name_or_path), item.origin, visibility
-        )
-        for item, visibility in zip(items, visibilities, strict=True)
-    }
     if remembered.has_accounts:
         warnings += _undecided_warning(items, visibilities)
 
-    lenders = _find_lenders(items, visibilities, is_strict=remembered.has_accounts and bool(declared_roots(candidates)))
+    roots = declared_roots(candidates)
+    lenders = _find_lenders(items, visibilities, is_strict=remembered.has_accounts and bool(roots))
     numbers = _assign_numbers([item.described.repository.key for item in items])
-    repositories = [
-        _make_repository(
-            item, numbers[item.described.repository.key], visibility != "public", lenders.get(item.canonical_path, ())
+    repositories: list[Repository] = []
+    records: dict[str, RepositoryRecord] = {}
+    private_roots = set(roots)
+    for item, visibility in zip(items, visibilities, strict=True):
+        path = item.canonical_path
+        records[path] = RepositoryRecord(path, item.name, name_key(item.claim), item.origin, visibility)
+        if visibility == "private":
+            private_roots.add(item.root.path)
+
+        number = numbers[item.described.repository.key]
+        repositories.append(
+            _make_repository(item, number, is_private=visibility != "public", lenders=lenders.get(path, ()))
         )
-        for item, visibility in zip(items, visibilities, strict=True)
+
+    repositories.sort(key=lambda repository: repository.name)
+    return Arrangement(tuple(repositories), warnings, records, frozenset(private_roots))
+
+
+def _make_candidates(items: Sequence[_Item], memory: Memory) -> list[Candidate]:
+    """Collect what decides on the visibility of each repository."""
+    # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
+    return [
+        Candidate(
+            origin=item.origin,
+            claim=name_key(item.claim),
+            decision=item.is_private,
+            record=item.record if memory.has_accounts else None,
+            root=item.root,
+        )
+        for item in items
     ]
-    private_roots = declared_roots(candidates) | {
-        item.root.path for item, visibility in zip(items, visibilities, strict=True) if visibility == "private"
-    }
-    return Arrangement(
-        tuple(sorted(repositories, key=lambda repository: repository.name)), warnings, records, private_roots
-    )
 
 
 def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -> list[_Item]:
@@ -149,15 +184,15 @@ def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -
         descriptions,
         key=lambda description: (age.get(description.repository.canonical_path, len(age)), description.folder),
     )
-    naturals, _ = _make_unique([(description.repository.name, description.folder) for description in ordered], {})
+    natural_names, _ = _make_unique([(description.repository.name, description.folder) for description in ordered], {})
     return [
         _Item(
             described=description,
             record=memory.records.get(description.repository.canonical_path),
             root=_root_of(description, memory.roots),
-            natural=natural,
+            natural_name=natural_name,
         )
-        for description, natural in zip(ordered, naturals, strict=True)
+        for description, natural_name in zip(ordered, natural_names, strict=True)
     ]
 
 
@@ -191,64 +226,59 @@ def _annotate(
     """
     applied_keys: set[tuple[str, str]] = set()
     absent_origins = {record.origin for record in absent.values()}
-    holders = {name_key(item.record.name): item.canonical_path for item in items if item.record is not None}
+    path_by_name = {name_key(item.record.name): item.canonical_path for item in items if item.record is not None}
     for item in items:
-        described, record = item.described, item.record
-        own_folders = (described.home, described.git_common_dir, *([described.real_folder] * described.is_own_folder))
-        folders = (*own_folders, described.real_folder)
-        own_names = [record.name] if record is not None else []
-        if (
-            item.origin not in absent_origins
-            and holders.get(name_key(item.natural), item.canonical_path) == item.canonical_path
-        ):
-            own_names.append(item.natural)  # else: the name is, and stays, another's
+        described = item.described
+        own_names = [item.record.name] if item.record is not None else []
+        # A name that another repository has, or had before it went missing, stays that one's.
+        path = path_by_name.get(name_key(item.natural_name), item.canonical_path)
+        if item.origin not in absent_origins and path == item.canonical_path:
+            own_names.append(item.natural_name)
 
         for file in annotations:
-            keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*folders)]
-            own_keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*own_folders)]
-            claimed_keys = [
-                *keys, *file.keys_by_name(described.repository.name, name_from_folder(described.folder))
-            ]  # fmt: skip
+            by_name = file.keys_by_name(*own_names)
+            own_keys = [*by_name, *file.keys_by_directory(*item.own_folders)]
+            keys = [*by_name, *file.keys_by_directory(*item.own_folders, described.real_folder)]
+            claimed_keys = [*keys, *file.keys_by_name(described.repository.name, name_from_folder(described.folder))]
             if keys and not item.note:
                 item.note = file.repositories[keys[0]]
 
             applied_keys |= {(file.path, key) for key in claimed_keys}
             # Any claim may make a repository private; only a claim that certainly means it may make it public.
             if any(file.repositories[key].get("private") is True for key in claimed_keys):
-                item.decision = True
-            elif item.decision is None and any(file.repositories[key].get("private") is False for key in own_keys):
-                item.decision = False
+                item.is_private = True
+            elif item.is_private is None and any(file.repositories[key].get("private") is False for key in own_keys):
+                item.is_private = False
 
     return applied_keys
 
 
 def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
     """Name each repository, remembered names first; return warnings about clashes."""
-    holders = {name_key(record.name): path for path, record in absent.items()}
+    folder_by_name = {name_key(record.name): path for path, record in absent.items()}
     for item in items:
         record = item.record
         # Remembered names first: a repository that comes later can't take over a name, and with it its grants.
-        if record is not None and record.claim == name_key(item.name_or_path) and name_key(record.name) not in holders:
+        if record is not None and record.claim == name_key(item.claim) and name_key(record.name) not in folder_by_name:
             item.name = record.name
-            holders[name_key(item.name)] = item.described.folder
+            folder_by_name[name_key(item.name)] = item.described.folder
 
     unnamed = [item for item in items if not item.name]
-    names, warnings = _make_unique([(item.name_or_path, item.described.folder) for item in unnamed], holders)
+    names, warnings = _make_unique([(item.claim, item.described.folder) for item in unnamed], folder_by_name)
     for item, name in zip(unnamed, names, strict=True):
         item.name = name
-        holders[name_key(name)] = item.described.folder
+        folder_by_name[name_key(name)] = item.described.folder
 
     for item in items:
-        wanted_key = name_key(item.name_or_path)
-        if item.record is None or name_key(item.name) == wanted_key or item.name != item.record.name:
-            continue
-        warnings.append(
-            _clash_warning(holders.get(wanted_key, ""), item.described.folder, item.name_or_path, item.name)
-        )
+        keeps_name = item.record is not None and item.name == item.record.name
+        if keeps_name and name_key(item.name) != name_key(item.claim):
+            holder = folder_by_name.get(name_key(item.claim), "")
+            warnings.append(_clash_warning(holder, item.described.folder, item.claim, item.name))
 
     absent_records = {name_key(record.name): record for record in absent.values()}
-    for name in sorted({name_key(item.name_or_path) for item in items if item.record is None} & absent_records.keys()):
-        record = absent_records[name]
+    new_claims = {name_key(item.claim) for item in items if item.record is None}
+    for key in sorted(new_claims & absent_records.keys()):
+        record = absent_records[key]
         warnings.append(
             f"the name {record.name} belongs to {record.canonical_path}, which is missing now; "
             f"free it with `sourcelight admin repo move` or `forget`"
@@ -279,14 +309,18 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
 def _find_lenders(
     items: Sequence[_Item], visibilities: Sequence[Visibility], *, is_strict: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Map paths to the private repositories that they borrow objects from; an unknown owner is private if any is."""
+    """Map paths to the private repositories that they borrow objects from.
+
+    With `is_strict`, an owner of objects that isn't known is private.
+    """
     closed = {item.canonical_path: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
     owners = {item.described.git_common_dir: item.canonical_path for item in items}
     lenders = {}
     for item in items:
         sources = dict.fromkeys(_owner_of(source, owners) for source in item.described.sources)
+        sources.pop(item.canonical_path, None)
         # A repository that reads a private one's objects can show its contents.
-        private = tuple(path for path in sources if path != item.canonical_path and closed.get(path, is_strict))
+        private = tuple(path for path in sources if closed.get(path, is_strict))
         if private:
             lenders[item.canonical_path] = private
 
@@ -303,7 +337,7 @@ def _owner_of(source: str, owners: Mapping[str, str]) -> str:
     return owners[above]
 
 
-def _make_repository(item: _Item, number: int, is_private: bool, lenders: tuple[str, ...]) -> Repository:  # noqa: FBT001
+def _make_repository(item: _Item, number: int, *, is_private: bool, lenders: tuple[str, ...]) -> Repository:
     values = {key: value for key, value in item.note.items() if key != "name"}
     if "topics" in values:
         values["topics"] = tuple(values["topics"])
@@ -326,18 +360,20 @@ def _make_unique(candidates: Sequence[tuple[str, str]], reserved: Mapping[str, s
     reserved
         Names that are not to be had, case folded, with the directory that has them.
     """
-    holders = dict(reserved)
+    folder_by_name = dict(reserved)
     wanted_keys = {name_key(name) for name, _ in candidates}
     names: list[str] = []
     warnings: list[str] = []
     for name, folder in candidates:
         unique = name
-        if name_key(name) in holders:
+        if name_key(name) in folder_by_name:
             longer = ((candidate, name_key(candidate)) for candidate in _longer_names(name, folder))
             # Never a name that another repository claims: that name must stay free for it.
-            unique = next(candidate for candidate, key in longer if key not in holders and key not in wanted_keys)
-            warnings.append(_clash_warning(holders[name_key(name)], folder, name, unique))
-        holders[name_key(unique)] = folder
+            unique = next(
+                candidate for candidate, key in longer if key not in folder_by_name and key not in wanted_keys
+            )
+            warnings.append(_clash_warning(folder_by_name[name_key(name)], folder, name, unique))
+        folder_by_name[name_key(unique)] = folder
         names.append(unique)
 
     return names, warnings
