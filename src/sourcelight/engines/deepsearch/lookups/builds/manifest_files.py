@@ -26,9 +26,12 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 )
 from sourcelight.engines.search import Target
 
-_MAX_MANIFESTS, _MAX_REST = 200, 300
+_MAX_MANIFESTS = 200
+"""Manifests that are read: a monorepo has hundreds, and each is parsed."""
+_MAX_VERSION_CHARACTERS = 300
+"""Characters behind the name of a package in which its version is looked for."""
 _GIVEN_BY_CODE = re.compile(r"[,%:]\s*[A-Za-z_@][\w.]*(?:\([\w., ]*\))?\s*(?:[,})\]]|$)|\$[\w{(]")
-"""Behind a package, a version that a variable or a function gives: a line with one doesn't lack it."""
+"""A variable or a function that gives a version: the package has one, although the line doesn't say which."""
 _TEST_DIRECTORY = re.compile(
     r"(?:^|/)(?:[\w.-]*(?:tests?|templates?|e2e|benchmarks?)|docs?|documentation|website|playground)/", re.IGNORECASE
 )
@@ -75,22 +78,24 @@ def list_manifests(
 ) -> Iterator[Manifest]:
     """Yield the manifests of each repository: those at the top first, lists of requirements behind other manifests.
 
-    With `further_files`, an expression, files of further names are among them.
+    Parameters
+    ----------
+    work
+        The question, with the repositories that it is about.
+    texts
+        Reads the manifests.
+    notes
+        Gets a sentence about each manifest that wasn't read.
+    queries
+        Gets the searches that were run, for the reader to repeat.
+    further_files
+        An expression for names of further files; empty for none.
     """
     pattern = f"{MANIFESTS}|{further_files}" if further_files else MANIFESTS
     searches = make_queries(work, f"type:path file:{quote_value(pattern)}")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["path"]]
-    rows.sort(
-        key=lambda row: (
-            row["repository"],
-            rank_of(row["path"]) > 1 or _TEST_DIRECTORY.search(row["path"]) is not None,
-            row["path"].count("/"),
-            requirements_rank(row["path"]),
-            _newest_first(row["path"]),
-            row["path"],
-        )
-    )
+    rows.sort(key=lambda row: (row["repository"], _place_in_order(row["path"])))
     for row in rows[:_MAX_MANIFESTS]:
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
@@ -100,9 +105,18 @@ def list_manifests(
         notes.append(f"Only the first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
 
 
-def _newest_first(path: str) -> list[int]:
-    """Return what puts the newest of several rockspecs first, whose names have versions; the same for other files."""
-    return [-int(number) for number in re.findall(r"\d{1,9}", path)] if path.endswith(".rockspec") else []
+def _place_in_order(path: str) -> tuple[Any, ...]:
+    """Return the key by which the manifests of a repository are ordered: the most important one first."""
+    is_lesser = rank_of(path) > 1 or _TEST_DIRECTORY.search(path) is not None
+    depth = path.count("/")
+    return is_lesser, depth, requirements_rank(path), _negated_version(path), path
+
+
+def _negated_version(path: str) -> list[int]:
+    """Return what puts the newest rockspec of a project first: their names end with versions."""
+    if not path.endswith(".rockspec"):
+        return []
+    return [-int(number) for number in re.findall(r"\d{1,9}", path)]
 
 
 def unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
@@ -113,7 +127,7 @@ def unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
 def select_manifests(work: Work, manifests: list[Manifest], owner: str) -> list[Manifest] | None:
     """Return the manifests that a word of a question names; None if it names none.
 
-    A word that is a part of the repository's name, or that has no meaning of its own, selects all of them.
+    The name of the repository selects all of them, and so does an empty word.
     """
     if not owner:
         return manifests
@@ -130,15 +144,17 @@ def is_repository(work: Work, word: str) -> bool:
 
 
 def is_own(work: Work, manifest: Manifest) -> bool:
-    """Return whether a manifest is of a package that is called as its repository, or is in a directory of this name."""
+    """Return whether a manifest or its directory is named like the repository."""
     return is_repository(work, manifest.name) or is_repository(work, manifest.directory.rpartition("/")[2])
 
 
 def own_first(work: Work, manifests: list[Manifest]) -> list[Manifest]:
-    """Put the manifests of the package that is called as its repository first, in the order in which they are."""
+    """Put the manifests of the package that is named like its repository first, and keep the order of the others.
+
+    Nothing moves if a manifest at the top has that name, or names a package while no manifest below has that name.
+    """
     tops = [manifest for manifest in manifests if not manifest.directory]
     has_member = any(is_repository(work, manifest.name) for manifest in manifests if manifest.directory)
-    # A manifest at the top that names a package is the package, unless another one has the name of the repository.
     if any(manifest.name and (not has_member or is_repository(work, manifest.name)) for manifest in tops):
         return manifests
     return sorted(manifests, key=lambda manifest: (manifest.rank > 1, not is_own(work, manifest)))
@@ -147,22 +163,30 @@ def own_first(work: Work, manifests: list[Manifest]) -> list[Manifest]:
 def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirement: Requirement) -> Statement:
     """State what one line of a manifest lists: the package as its registry writes it, its version and its list."""
     path = manifest.path
-    is_named_last = path.endswith((".xml", ".gradle", ".kts", ".versions.toml"))
-    name = requirement.name.rpartition(":")[2] if is_named_last else requirement.name
-
-    # In Python, a range follows the name without a space.
-    is_joined = path.endswith(("pyproject.toml", ".txt", ".cfg", ".py", ".in")) and not path.endswith("CMakeLists.txt")
-    version = (
-        code(f"{name}{requirement.version}")
-        if is_joined and requirement.version[:1] in "<>=!~;" and requirement.version
-        else f"{code(name)} {code(requirement.version)}"
-        if requirement.version
-        else code(name)
-        if _GIVEN_BY_CODE.search(manifest.lines[requirement.line - 1].partition(requirement.name)[2][:_MAX_REST])
-        else f"{code(name)} without a version"
-    )
     group = f" ({requirement.group})" if requirement.group else ""
     many_repositories = len(work.inquiry.pins) > 1
     repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
-    line = texts.evidence(manifest.target, path, requirement.line, requirement.line, "read", 1.0)
-    return Statement(f"{code(path)}{repository_text} lists {version}{group}", (line,))
+    text = f"{code(path)}{repository_text} lists {_version_text(manifest, requirement)}{group}"
+    line = texts.evidence(manifest.target, path, requirement.line, requirement.line, "read", score=1.0)
+    return Statement(text, (line,))
+
+
+def _version_text(manifest: Manifest, requirement: Requirement) -> str:
+    """Write a package with its version, as its registry does."""
+    path, version = manifest.path, requirement.version
+    name = requirement.name
+    if path.endswith((".xml", ".gradle", ".kts", ".versions.toml")):
+        # Of group and artifact, people know the artifact.
+        name = name.rpartition(":")[2]
+
+    if not version:
+        line = manifest.lines[requirement.line - 1]
+        behind_name = line.partition(requirement.name)[2][:_MAX_VERSION_CHARACTERS]
+        is_given = _GIVEN_BY_CODE.search(behind_name) is not None
+        return code(name) if is_given else f"{code(name)} without a version"
+
+    # In Python, a range follows the name without a space.
+    is_of_python = path.endswith(("pyproject.toml", ".txt", ".cfg", ".py", ".in"))
+    if is_of_python and not path.endswith("CMakeLists.txt") and version[0] in "<>=!~;":
+        return code(f"{name}{version}")
+    return f"{code(name)} {code(version)}"
