@@ -23,7 +23,7 @@ from sourcelight.backends.cluster.messages import ResultBatch, error_to_plain
 from sourcelight.backends.cluster.search import ClusterSource
 from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
-from sourcelight.backends.cluster.worker.search import FILES
+from sourcelight.backends.cluster.worker.phases import FILES
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.events import Skipped

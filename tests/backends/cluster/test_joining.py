@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, JoinedRows, join_cuts
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.messages import ResultBatch
-from sourcelight.backends.cluster.worker.search import COMMITS, FILES, SYMBOLS, Phases
+from sourcelight.backends.cluster.worker.phases import COMMITS, FILES, SYMBOLS, Phases
 from sourcelight.core.errors import ClusterError
 
 

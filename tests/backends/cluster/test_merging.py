@@ -10,7 +10,7 @@ import pytest
 
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.messages import ResultBatch
-from sourcelight.backends.cluster.worker.search import COMMITS, FILES
+from sourcelight.backends.cluster.worker.phases import COMMITS, FILES
 from sourcelight.core.errors import ClusterError
 
 

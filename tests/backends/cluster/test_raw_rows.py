@@ -12,7 +12,7 @@ from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
 from sourcelight.backends.cluster.batch_merge import JoinedRows
 from sourcelight.backends.cluster.messages import ResultBatch
 from sourcelight.backends.cluster.transport.packing import result_from_plain, unpack, wrap_message
-from sourcelight.backends.cluster.worker.search import FILES, Phases
+from sourcelight.backends.cluster.worker.phases import FILES, Phases
 from sourcelight.core.batches.codecs.raw_matches import RawMatches, RepositoryRevision
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sourcelight.backends.cluster.connection import ClusterSnapshot
-from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
+from sourcelight.backends.cluster.worker.phases import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.query import Pattern
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.plan import Plan, make_plan

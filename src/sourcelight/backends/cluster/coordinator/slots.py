@@ -11,7 +11,7 @@ from typing import Any
 
 from sourcelight.backends.cluster.batch_merge import JoinedRows
 from sourcelight.backends.cluster.messages import ResultBatch
-from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
+from sourcelight.backends.cluster.worker.phases import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.errors import ClusterError
 
 PHASES = (REPOSITORIES, COMMITS, SYMBOLS, FILES)

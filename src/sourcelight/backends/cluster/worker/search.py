@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
 from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Cut, join_cuts
 from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultBatch, WorkerRequest
+from sourcelight.backends.cluster.worker.phases import has_two_runs, phases_of
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
-from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
+from sourcelight.core.batches.rows import MatchRows, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.execution import LocalEngine
@@ -29,21 +27,44 @@ from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
 
-REPOSITORIES, COMMITS, SYMBOLS, FILES = range(4)
-"""Phases of an answer, in the order in which they come; each goes through the repositories by name.
-
-Definitions have one of their own where they come before the files of all repositories, and not with each file.
-"""
-
-_PHASES_OF_KINDS = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}
-
 
 @dataclass(slots=True)
 class SearchOutcome:
     """The outcome of a search besides its matches; mappings are by repository name.
 
-    `excluded` names the repositories of the order that the query does not search, as is known only here, where refs and
-    files are: no such revision, a predicate that fails.
+    Attributes
+    ----------
+    done
+        Repositories that were searched completely.
+    timed_out
+        Repositories that weren't, when the time limit passed.
+    failed
+        Repositories that couldn't be searched, and why.
+    unfit
+        Repositories whose shards this worker doesn't have in a usable form, and why; another worker may.
+    name_only
+        Files that were matched by name only: their number for each reason.
+    missing
+        Paths whose contents the repository lacks.
+    unread_cells
+        Notebooks whose cells couldn't be read, for each reason.
+    unsearchable
+        Repositories that the query names and that are left out, and why.
+    invalid
+        Texts that the query has as revisions and that can't be one, and why.
+    without_history, unread, shallow
+        Repositories whose history couldn't be read, whose commits couldn't be read in part, and whose history is cut
+        off.
+    targets
+        Number of searched repositories.
+    excluded
+        Repositories that the query doesn't search, as only a worker knows, which has refs and files: no such revision,
+        a predicate that fails.
+    limit_hit
+        Whether the search stopped because it had enough matches.
+    unknown_owners, unowned, later_owners
+        What an alert about owners says: owners without a rule, files without an owner, owners whose rule a later one
+        overrides.
     """
 
     done: list[str] = field(default_factory=list)
@@ -82,8 +103,7 @@ class ShardSearch:
         """Yield matches as they are found, by repository in each phase."""
         source, cancellation = self._source, self._task.cancellation
         cancellation.limit(self._task.allowed_s(self._engine.limits))
-        for _ in source.resolve():
-            pass
+        _run(source.resolve())
 
         searched = targets_of(plan for plan in source.plans if plan.searches)
         self._target_counts = Counter(target.repository.info.name for target in searched)
@@ -98,11 +118,11 @@ class ShardSearch:
 
     def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultBatch | RepositoriesDone | RepositoriesFailed]:
         source, cancellation = self._source, self._task.cancellation
-        phases, row_limit = _phases_of(plans), _row_limit(plans, limit)
+        phases, row_limit = phases_of(plans), _row_limit(plans, limit)
 
         # With several runs through the repositories, a repository is complete at the end alone.
         searching = [plan for plan in plans if plan.searches]
-        is_one_run = len(searching) == 1 and not _has_two_runs(searching[0])
+        is_one_run = len(searching) == 1 and not has_two_runs(searching[0])
         match_total = 0
         failed_names: set[str] = set()
         for batch in self._batches(plans, limit):
@@ -138,19 +158,16 @@ class ShardSearch:
         # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
         counts = numbers_or_limits([plan.alternative for plan in plans])
 
-        # As in `LocalSource.batches`; many rows are record batches, which the coordinator passes on as they are.
+        # A query for all matches sends few rows as the arrays of the engine, and many as record batches, which the
+        # coordinator passes on as they are.
         raw_rows = LARGE_ROWS if self._task.request.display < 0 else 0
         pipeline = source.make_pipeline(
             limit, self._on_part, order=FileRanker.add_scores, counts=counts, raw_rows=raw_rows
         )
 
-        # Progress of this isn't sent: the coordinator shows that of its own.
-        for _ in source.read_histories():
-            pass
-
+        _run(source.read_histories())
         defining = targets_of(plan for plan in plans if plan.symbols is not None)
-        for _ in self._engine.definitions.wait(defining, self._task.cancellation, None):
-            pass
+        _run(self._engine.definitions.wait(defining, self._task.cancellation, None))
 
         # Alternatives each name repositories from first to last, so their names are merged before phases see them.
         if len(plans) > 1:
@@ -190,100 +207,10 @@ class ShardSearch:
         outcome.excluded = sorted(visible - names_of_targets(plans) - scoper.undecided)
 
 
-@dataclass(slots=True)
-class Phases:
-    """Finds the phase and the repository of rows.
-
-    Parameters
-    ----------
-    matching_names
-        Repositories whose names match: their own rows come first.
-    with_commits
-        Whether commits are searched.
-    symbols_first
-        Whether definitions come before the files of all repositories.
-    """
-
-    matching_names: frozenset[str]
-    with_commits: bool
-    symbols_first: bool
-    _last: tuple[int, str] = (REPOSITORIES, "")
-
-    def results(self, batch: Any) -> Iterator[ResultBatch]:
-        """Yield a batch with the repositories that its rows are of, cut where a new phase begins."""
-        if not batch.num_rows:
-            return
-
-        rows = MatchRows(batch)
-        runs = boundaries(len(rows), [rows.codes("repository"), rows.codes("type")])
-        heads = [start for start, _ in runs]
-        names, kinds = _values(batch, "repository", heads), _values(batch, "type", heads)
-        phases = [self._phase(kind, name) for kind, name in zip(kinds, names, strict=True)]
-        first = 0
-        for index in range(1, len(runs) + 1):
-            if index == len(runs) or phases[index] != phases[first]:
-                start, end_row = runs[first][0], runs[index - 1][1]
-                # Rows of one repository may be of several types, as paths beside contents.
-                # Later runs of the same name overwrite earlier ones, so each repository ends with its last row.
-                ends = {name: end - start for name, (_, end) in zip(names[first:index], runs[first:index], strict=True)}
-                yield ResultBatch(
-                    phase=phases[first],
-                    repositories=tuple(ends),
-                    ends=tuple(ends.values()),
-                    batch=batch.slice(start, end_row - start),
-                )
-                first = index
-
-    def raw_result(self, matches: RawMatches) -> ResultBatch:
-        """Return matches with the repositories that their files are of; all of them are of files."""
-        ends = np.cumsum(matches.lengths).tolist()
-        runs = boundaries(len(ends), [matches.location_index])
-
-        # A repository at two revisions has two runs, of which the later one ends it.
-        # Later runs of a name overwrite earlier ones.
-        ends_by_name: dict[str, int] = {}
-        for start, end in runs:
-            location = matches.locations[int(matches.location_index[start])]
-            ends_by_name[location.repository] = ends[end - 1]
-
-        names = tuple(ends_by_name)
-        return ResultBatch(
-            phase=self._phase("content", names[-1]),
-            repositories=names,
-            ends=tuple(ends_by_name.values()),
-            batch=matches,
-        )
-
-    def _phase(self, kind: str, name: str) -> int:
-        if kind == "repo" and name not in self.matching_names:
-            phase = COMMITS if self.with_commits else FILES
-        elif kind == "symbol" and self.symbols_first:
-            phase = SYMBOLS
-        else:
-            phase = _PHASES_OF_KINDS.get(kind, FILES)
-
-        # Repositories found by commits, and then by files, are rows of the same type.
-        # Phases only ever rise, as the merge requires.
-        last, previous_name = self._last
-        starts_again = phase == last == COMMITS and name < previous_name
-        phase = max(phase, FILES if starts_again else last)
-        self._last = phase, name
-        return phase
-
-
-def _phases_of(plans: Sequence[Plan]) -> Phases:
-    searching = [plan for plan in plans if plan.searches]
-    name_matches = chain.from_iterable(plan.repository_hits for plan in plans)
-    return Phases(
-        matching_names=frozenset(target.repository.name for target, _ in name_matches),
-        with_commits=any(plan.commits is not None for plan in plans),
-        symbols_first=len(searching) == 1 and _has_two_runs(searching[0]) and not searching[0].alternative.select(),
-    )
-
-
-def _has_two_runs(plan: Plan) -> bool:
-    """Return whether a plan searches text and definitions, each in a run of its own through the repositories."""
-    return plan.text is not None and plan.symbols is not None
+def _run(steps: Iterable[object]) -> None:
+    """Do work that yields its progress. A worker sends none: the coordinator shows that of its own."""
+    for _ in steps:
+        pass
 
 
 def _row_limit(plans: Sequence[Plan], limit: int) -> int:
@@ -292,13 +219,6 @@ def _row_limit(plans: Sequence[Plan], limit: int) -> int:
         # A file may come once for each alternative, and what the counts of some leave out makes room for others.
         return max(limit * (len(plans) + 1), CANDIDATES)
     return max(limit, CANDIDATES)
-
-
-def _values(batch: Any, name: str, row_indices: list[int]) -> list[str]:
-    """Return some rows of a column with a dictionary and no nulls."""
-    column = batch.column(batch.schema.get_field_index(name))
-    values = column.dictionary.to_pylist()
-    return [values[code] for code in column.indices.to_numpy(zero_copy_only=False)[row_indices].tolist()]
 
 
 def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
@@ -323,10 +243,12 @@ def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancel
     request = order.request
     if request is None:
         raise ValueError("a request without a search")
-    read = engine.queries.read(request, engine.catalog.contexts)
-    if isinstance(read, float):
+
+    parsed = engine.queries.read(request, engine.catalog.contexts)
+    if isinstance(parsed, float):
+        # The seconds after which parsing was given up.
         raise ClusterError("the time limit passed before the query was parsed")
-    return ShardSearch(engine, SearchTask(*read, request, viewer_of(order), cancellation, time.monotonic()))
+    return ShardSearch(engine, SearchTask(*parsed, request, viewer_of(order), cancellation, time.monotonic()))
 
 
 def viewer_of(order: WorkerRequest) -> Viewer:
