@@ -2,7 +2,7 @@
 
 Words of this module:
 
-- *origin*: the name that a repository's own configuration gives it. Whoever writes the repository chooses it.
+- *origin*: the name that a repository's own configuration gives it, so its authors choose it.
 - *claim*: the name that a repository is to have: of its annotation in ``repos.toml``, or else its origin.
 - *key*: a name as it is compared with others, without regard to case.
 - *lender*: a private repository whose objects another one borrows and therefore can show.
