@@ -58,6 +58,7 @@ _PARAMETER_TAG = re.compile(
 )
 """Tags of what a definition takes and gives, in words that explain nothing by themselves."""
 
+_DOCSTRING_MARKS = ('"""', "'''")
 _MAX_HEAD = 14
 """Lines between a paragraph of documentation and the name that it is about."""
 
@@ -257,15 +258,21 @@ def _next_code(file: AskedFile, line: int) -> str:
 
 def _documented_name(file: AskedFile, paragraph: ProseParagraph, described: str) -> str:
     """Return the name of the definition whose documentation a comment is; empty if it is no documentation."""
+    begin_line = paragraph.begin_line
+    # A docstring stands below the head of its definition: the nearest one.
+    heads = [
+        definition for definition in file.definitions if definition.line < begin_line <= definition.line + _MAX_HEAD
+    ]
+    nearest = max(heads, key=lambda definition: definition.line, default=None)
+    if nearest is not None and nearest.name and _is_docstring(file.lines[nearest.line - 1 : begin_line]):
+        return nearest.name
+
     for definition in file.definitions:
         is_below = paragraph.end_line < definition.line <= paragraph.end_line + _MAX_HEAD and bool(described)
         if definition.name and is_below and described in file.lines[definition.line - 1]:
-            return definition.name
-        # A docstring stands below the head.
-        if definition.line < paragraph.begin_line <= definition.line + _MAX_HEAD and _is_docstring(
-            file.lines[definition.line : paragraph.begin_line]
-        ):
-            return definition.name
+            lines_between = file.lines[paragraph.end_line : definition.line - 1]
+            # A comment before a blank line is about the lines above it, or about all that follows.
+            return definition.name if all(line.strip() for line in lines_between) else ""
 
     if file.definitions:
         return ""
@@ -274,9 +281,13 @@ def _documented_name(file: AskedFile, paragraph: ProseParagraph, described: str)
 
 
 def _is_docstring(lines: Sequence[str]) -> bool:
-    """Return whether the lines below a head open a docstring that they don't close."""
-    text = "\n".join(lines)
-    return any(text.count(mark) % 2 for mark in ('"""', "'''")) and "\n    return " not in text
+    """Return whether the last of some lines, which begin with a head, is in its docstring."""
+    text = "\n".join(lines[1:])
+    if any(text.count(mark) % 2 for mark in _DOCSTRING_MARKS):
+        return "\n    return " not in text
+
+    # A docstring of one line opens and closes on it.
+    return len(lines) > 1 and lines[-1].strip().startswith(_DOCSTRING_MARKS) and lines[-2].rstrip().endswith(":")
 
 
 def _enclosing(file: AskedFile, line: int) -> list[Definition]:

@@ -72,7 +72,7 @@ _ASKING_TEXT = """
 happen happens happened difference differ different differs why how which what when example sample test function method
 class type option setting parameter argument flag field macro combinator module trait interface struct enum constant
 variable command error exception mean means use used using do does way possible reason rationale purpose check checks
-cover covers verify work works exactly actually currently get gets got make makes sure one thing something anything
+cover covers verify work works exactly actually get gets got make makes sure one thing something anything
 someone anyone case result behave behavior handle handled treat treated deal given give go want able let
 there always sometimes really just still also ever
 """
@@ -104,6 +104,8 @@ class ExplanationQuestion:
         What a ``which`` asks for, such as ``function``, in the singular.
     negations
         How often it says that something is not the case.
+    asked_text
+        Its text without the words that say what kind of answer it wants.
     """
 
     kind: str
@@ -111,6 +113,7 @@ class ExplanationQuestion:
     names: tuple[str, ...] = ()
     noun: str = ""
     negations: int = 0
+    asked_text: str = ""
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -146,7 +149,7 @@ def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion
 
         noun = (match.groupdict().get("noun") or "").lower()
         subject = Subject(text, weights)
-        return ExplanationQuestion(kind, subject, question.names, _singular(noun), count_negations(rest))
+        return ExplanationQuestion(kind, subject, question.names, _singular(noun), count_negations(rest), rest)
 
     return None
 

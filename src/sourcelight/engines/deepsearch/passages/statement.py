@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
 from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage
 from sourcelight.engines.deepsearch.passages.excerpts import cite, quote_candidate
+from sourcelight.engines.deepsearch.passages.misfits import is_misfit
 from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, count_negations
 
 _MIN_TERMS, _MIN_TERMS_WITHOUT_NAME = 2, 3
@@ -39,6 +40,9 @@ _CONDITION = re.compile(r"\b(?:if|when|whenever|unless|in case)\b.*?(?=[,;:]|\bt
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _MIN_CLAUSE_SHARE = 0.5
 """Share of the words, without names, that a condition has if the question asks what follows from it."""
+
+_MIN_CLAIM_SHARE = 0.5
+"""Share of the question's weight in the part of a sentence that a reason is given for."""
 
 _UNSTATED_KINDS = frozenset({"test", "vendored", "changelog", "config"})
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
@@ -77,7 +81,11 @@ def state_passage(
     if not answering or answering[0] is not passages[0].candidate or not _is_only(answering):
         return None
 
+    # Only now: a sentence that is refused is still a rival of the others.
     candidate = answering[0]
+    if is_misfit(candidate, explanation):
+        return None
+
     evidence = cite(texts, candidate)
     finding = Finding(Statement(_write(candidate), (evidence,)), "explanation")
     finding.quotes = [quote_candidate(texts, candidate)]
@@ -118,9 +126,15 @@ def _gives_reason(text: str, explanation: ExplanationQuestion) -> bool:
         return False
 
     # A reason may come first: "Due to a bug, it is not possible".
-    is_first = not explanation.subject.terms_in(text[: reason.start()])
+    subject = explanation.subject
+    is_first = not text[: reason.start()].strip()
     claim = text if is_first else text[: reason.start()]
-    return (count_negations(claim) > 0) == (explanation.negations > 0)
+    if (count_negations(claim) > 0) != (explanation.negations > 0):
+        return False
+
+    # What is asked must be what the reason is given for, not the reason.
+    claim_alone = text.partition(",")[2] if is_first and "," in text else claim
+    return subject.share_of(subject.terms_in(claim_alone)) >= _MIN_CLAIM_SHARE
 
 
 def _fits_condition(text: str, explanation: ExplanationQuestion) -> bool:

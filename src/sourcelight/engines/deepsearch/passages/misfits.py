@@ -1,0 +1,136 @@
+"""Reasons why a sentence with all words of a question doesn't answer it: it says something else of the same things.
+
+A sentence is chosen by its words alone, which don't say who does what to whom. Each rule here refuses sentences that a
+reader would take for an answer, and that answer another question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
+from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, count_negations
+from sourcelight.engines.deepsearch.places.subject import Subject
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
+
+_DIRECTION = re.compile(
+    r"\b(?:to|into|from|than|exceeds?|before|after|over|until|contains?|instead of|rather than|by)\b", re.IGNORECASE
+)
+"""Words whose two sides can't be exchanged: converting A to B isn't converting B to A."""
+
+_CLAUSE_END = re.compile(r"[,;:.]")
+_LIMIT = re.compile(
+    r"\b(before|after|until|without|only|never|always|above|below|outside|inside|on(?=\W*$))\b", re.IGNORECASE
+)
+"""Words that limit what a question is about; search and ranking leave them out."""
+
+_NOUN = re.compile(
+    r"\b(?:errors?|exceptions?|tests?|types?|options?|fields?|methods?|class(?:es)?|arguments?|parameters?|flags?"
+    r"|attributes?|callbacks?|keywords?|operators?|commands?|constants?|variables?)\b",
+    re.IGNORECASE,
+)
+"""Nouns that ask at the beginning of a question ("which option …"), and that it is about elsewhere."""
+
+_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"[\w.]+")
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_CONDITION_WORD = re.compile(r"\b(?:if|when|whenever|unless|in case)\b", re.IGNORECASE)
+_OBJECT_OF = re.compile(
+    r"\b(?:detect|know|check|determine|see|tell|find out|decide|report|specify|say|sure|whether)\s*$", re.IGNORECASE
+)
+"""Before a condition that is no condition: "used to detect when the child waits"."""
+
+_EXCEPTION = re.compile(
+    r"\W*(?:the (?:only )?exceptions?\b|except|however|but\b|unless|otherwise|note that|on windows|only\b|sometimes)",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that limits the one before it."""
+
+
+def is_misfit(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> bool:
+    """Return whether a sentence says something else of the things that a question names."""
+    return (
+        _exchanges_sides(candidate.text, explanation)
+        or _lacks_limits(candidate, explanation)
+        or _has_part_of_name(candidate, explanation)
+        or _is_limited_below(candidate)
+        or (explanation.kind == "which" and not _describes_as_asked(candidate.text, explanation))
+        or (explanation.kind in {"happens", "when"} and _has_object_clause(candidate.text))
+    )
+
+
+def _exchanges_sides(text: str, explanation: ExplanationQuestion) -> bool:
+    """Return whether words of the question are on the other sides of a direction or comparison."""
+    subject = explanation.subject
+    in_text = list(_sides(text, subject))
+    for left, right in _sides(explanation.asked_text, subject):
+        if any(left & right_in_text and right & left_in_text for left_in_text, right_in_text in in_text):
+            return True
+    return False
+
+
+def _sides(text: str, subject: Subject) -> Iterator[tuple[set[str], set[str]]]:
+    """Yield the terms on the two sides of each direction or comparison, within its clause."""
+    for match in _DIRECTION.finditer(text):
+        left = subject.terms_in(_CLAUSE_END.split(text[: match.start()])[-1])
+        right = subject.terms_in(_CLAUSE_END.split(text[match.end() :])[0])
+        if left - right and right - left:
+            yield left - right, right - left
+
+
+def _lacks_limits(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> bool:
+    """Return whether a word that limits the question, or a noun that it is about, isn't in the sentence."""
+    words = {word.lower() for word in _WORD.findall(f"{candidate.text} {candidate.unit}")}
+    limits = {limit.lower() for limit in _LIMIT.findall(explanation.asked_text)}
+    nouns = {stem(noun.lower()) for noun in _NOUN.findall(explanation.asked_text)}
+    return not limits <= words or not nouns <= {stem(word) for word in words}
+
+
+def _has_part_of_name(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> bool:
+    """Return whether a name of the question occurs only within a longer one, such as `_size` for `size`."""
+    text = f"{candidate.text} {candidate.unit}".lower()
+    for name in explanation.names:
+        whole_name = re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", text)
+        if whole_name is None and name.lower() in text:
+            return True
+    return False
+
+
+def _is_limited_below(candidate: AnswerCandidate) -> bool:
+    """Return whether the next sentence names an exception, which a quotation of one sentence would leave out."""
+    sentences = candidate.paragraph.sentences if candidate.paragraph is not None else ()
+    texts = [sentence.text for sentence in sentences]
+    if candidate.text not in texts:
+        return False
+    following = texts[texts.index(candidate.text) + 1 :]
+    return bool(following) and _EXCEPTION.match(following[0]) is not None
+
+
+def _describes_as_asked(text: str, explanation: ExplanationQuestion) -> bool:
+    """Return whether a summary has the words of the question in their order, and neither denies anything."""
+    if explanation.negations or count_negations(_IN_PARENTHESES.sub("", text)):
+        return False
+
+    subject = explanation.subject
+    of_names = subject.terms_in(" ".join(explanation.names))
+    available = _terms_in_order(text, subject, of_names)
+    position = 0
+    for terms in _terms_in_order(explanation.asked_text, subject, of_names):
+        if not any(terms & available_terms for available_terms in available):
+            continue
+        position = next((index for index in range(position, len(available)) if available[index] & terms), -1)
+        if position < 0:
+            return False
+
+    return True
+
+
+def _terms_in_order(text: str, subject: Subject, without: set[str]) -> list[set[str]]:
+    """Return the terms of each word of a text that has some."""
+    terms = [subject.terms_in(word) - without for word in _TOKEN.findall(text)]
+    return [terms_of_word for terms_of_word in terms if terms_of_word]
+
+
+def _has_object_clause(text: str) -> bool:
+    return any(_OBJECT_OF.search(text[: match.start()]) is not None for match in _CONDITION_WORD.finditer(text))
