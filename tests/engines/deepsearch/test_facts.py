@@ -134,6 +134,22 @@ def test_words_that_were_not_applied_are_named(question: str, ignored: tuple[str
 
 
 @pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Which method releases a write lock?", "definitions"),
+        ("Which function branches on errors?", "definitions"),
+        ("Which releases fix bugs?", "tags"),
+        ("How many releases are there?", "tags"),
+        ("Which release branches are there?", "branches"),
+    ],
+)
+def test_a_noun_behind_another_one_may_be_a_verb(question: str, kind: str) -> None:
+    request = read_request(question, Tree(), NOW)
+    assert request is not None
+    assert request.kind == kind
+
+
+@pytest.mark.parametrize(
     ("question", "is_count"),
     [
         ("How can I limit the number of files?", False),

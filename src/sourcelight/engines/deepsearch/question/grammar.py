@@ -50,24 +50,12 @@ CODE_LINES = re.compile(
     re.IGNORECASE,
 )
 FOLLOWED = re.compile(r"\s*(?:⟨|(?!(?:are|is|in|of|to|do|does|there|exist|have|has|was|were|for|by)\b)\w)")
-VERBS = frozenset(
-    {
-        "uses",
-        "calls",
-        "references",
-        "matches",
-        "mentions",
-        "tests",
-        "hits",
-        "call",
-        "use",
-        "match",
-        "reference",
-        "mention",
-        "import",
-        "imports",
-    }
-)
+_VERBS_TEXT = """
+uses calls references matches mentions tests hits call use match reference mention import imports
+release releases tag tags branch branches fork forks merge merges
+"""
+VERBS = frozenset(_VERBS_TEXT.split())
+"""Nouns that are verbs behind another noun: "which method releases a lock" asks for no release."""
 SKIPPED = re.compile(
     r"\s*(?:·|,|\.|:|of\b|all\b|the\b|these\b|those\b|different\b|distinct\b|unique\b|various\b|total\b"
     r"|individual\b|separate\b|single\b"
