@@ -36,6 +36,10 @@ def test_text_stays_as_it_is(text: str, language: str) -> None:
         ("ts", "const iffy = x2 + 3", ["k const", "n 3"]),
         ("rust", "fn f<'a>(x: &'a str) {}", ["k fn"]),
         ("sql", "select 1 -- all", ["k select", "n 1", "c -- all"]),
+        # A quotation that begins within a comment: its words are no code.
+        ("java", " * if it is new */ int x;", ["c  * if it is new */", "k int"]),
+        ("c", "*p = new; /* if */", ["k new", "c /* if */"]),
+        ("python", " * if it is */", ["k if", "k is"]),
         ("brainfuck", "if 1", []),
     ],
 )

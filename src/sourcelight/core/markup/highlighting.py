@@ -62,6 +62,8 @@ _FAMILIES = {
     "c": (_SLASHES, _CODE_TICKS + _LINE, _C, _C_LIKE),
 }  # fmt: skip
 _FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
+_WITH_BLOCKS = frozenset({"c", "rust", "sql"})
+"""Families with comments from ``/*`` to ``*/``."""
 Token = tuple[int, int, str]
 
 _MAX_CHARS = 200_000
@@ -87,8 +89,18 @@ def code_tokens(text: str, language: str) -> list[Token]:
     family = _FAMILY_OF.get(language.lower())
     if family is None or len(text) > _MAX_CHARS:
         return []
-    matches = _pattern(family).finditer(text)
-    return [(token.start(), token.end(), token.lastgroup) for token in matches if token.lastgroup is not None]
+    begin_offset = _open_comment_end(text) if family in _WITH_BLOCKS else 0
+    comment = [(0, begin_offset, "c")] if begin_offset else []
+    matches = _pattern(family).finditer(text, begin_offset)
+    return comment + [(token.start(), token.end(), token.lastgroup) for token in matches if token.lastgroup is not None]
+
+
+def _open_comment_end(text: str) -> int:
+    """Return the end of a block comment that began above the text, as in quoted documentation; 0 without one."""
+    end = text.find("*/")
+    if end < 0 or not text.lstrip().startswith("*") or "/*" in text[:end]:
+        return 0
+    return end + len("*/")
 
 
 def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
