@@ -10,7 +10,7 @@ import pytest
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
-from sourcelight.engines.deepsearch.places.signed_names import SIGNED_NAME
+from sourcelight.engines.deepsearch.places.name_marks import SIGNED_NAME
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

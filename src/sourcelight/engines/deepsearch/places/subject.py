@@ -5,20 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from sourcelight.core.errors import SourcelightError
-from sourcelight.core.markup import code
-from sourcelight.core.query.languages import language_of
-from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import HYPHENATED_LANGUAGES, whole_name
-from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions
-from sourcelight.engines.deepsearch.question.events import read_bare_subject
-from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
-from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, MAX_TOKEN_BYTES, TOKEN, stem, terms_of
 
@@ -264,69 +251,3 @@ def is_name(name: str, text: str, *, of_code: bool) -> bool:
         return False
     is_marked = _CODE_NAME.search(name) is not None or f"`{name}`" in text or name[:1].isupper()
     return is_marked or (len(name) > 3 and not of_code)
-
-
-_KEYED = frozenset({"YAML", "TOML", "JSON", "JSON with Comments", "INI"})
-"""Languages of data, in which only keys are names."""
-_HYPHENATED = re.compile(
-    r"(?<![\w`'\"/@.:#$*+!?<>=%-])[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)+[*+!]?(?![\w`'\"/@*+<>=%-]|\.\w|:\w)"
-)
-_MAX_TOKENS, _MAX_LINE_CHARACTERS = 4, 1_000
-_QUOTED_TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'")
-
-
-def mark_hyphenated(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
-    """Put the names with hyphens in a question into back quotes, so that no reader takes them for prose.
-
-    A word such as ``read-only`` is a name if a line of code in a language with such names has it as a whole, or if it
-    is a key of YAML, TOML or JSON. Other words stay.
-    """
-    text = inquiry.words
-    tokens = list(dict.fromkeys(match[0] for match in _HYPHENATED.finditer(text)))[:_MAX_TOKENS]
-    if not tokens:
-        return inquiry
-
-    work = Work(FactRequest("lookup"), inquiry, emit)
-    names = frozenset(token for token in tokens if _is_name_of_code(work, token))
-    if not names:
-        return inquiry
-
-    return inquiry.with_words(_HYPHENATED.sub(lambda match: code(match[0]) if match[0] in names else match[0], text))
-
-
-def mark_plain_name(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
-    """Put the only word that a question for a person or a date is about into back quotes, if the code defines it."""
-    word = read_bare_subject(inquiry.words)
-    if not word:
-        return inquiry
-
-    work = Work(FactRequest("lookup"), inquiry, emit)
-    try:
-        is_defined = bool(find_definitions(work, word, "", [], [], unparsed=True))
-    except SourcelightError:
-        inquiry.context.cancellation.check()
-        return inquiry
-
-    if not is_defined:
-        return inquiry
-
-    return inquiry.with_words(re.sub(rf"(?<![\w`]){re.escape(word)}(?![\w`])", code(word), inquiry.words, count=1))
-
-
-def _is_name_of_code(work: Work, token: str) -> bool:
-    queries = make_queries(work, f"case:yes type:file /{escape_regexp(token)}/")
-    return any(_has_name(row, token) for row in run_searches(work, queries, []))
-
-
-def _has_name(row: Mapping[str, Any], token: str) -> bool:
-    """Return whether a line has a token as a name of code, or as the key of data."""
-    line, language = row["line"] or "", language_of(row["path"])
-    if row["type"] != "content" or len(line) > _MAX_LINE_CHARACTERS or DOCUMENTS.search(row["path"]):
-        return False
-    if language in _KEYED:
-        return re.match(rf"[\s{{,-]*[\"']?{re.escape(token)}[\"']?\s*[:=]", line) is not None
-    if language not in HYPHENATED_LANGUAGES or COMMENT.match(line) is not None:
-        return False
-
-    bare = re.sub(r"(?:^|\s)[#;].*", "", _QUOTED_TEXTS.sub('""', line))
-    return re.search(whole_name(token, language), bare) is not None

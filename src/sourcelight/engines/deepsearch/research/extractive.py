@@ -20,8 +20,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, is_name
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
-from sourcelight.engines.deepsearch.places.signed_names import mark_signed
-from sourcelight.engines.deepsearch.places.subject import mark_hyphenated, mark_plain_name
+from sourcelight.engines.deepsearch.places.name_marks import mark_names
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.translation import read_foreign_question
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -172,7 +171,7 @@ def _answer_by_facts(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     if analysis is not None:
         return analysis
 
-    inquiry = mark_plain_name(mark_hyphenated(mark_signed(inquiry, emit), emit), emit)
+    inquiry = mark_names(inquiry, emit)
     finding = find_lookup(inquiry, emit)
     if finding is not None:
         return FactsDraft(write_finding(finding, inquiry), is_whole=True)
