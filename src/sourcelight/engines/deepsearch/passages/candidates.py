@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -79,7 +81,7 @@ instance where template typename virtual explicit constexpr auto readonly declar
 _COMMON = frozenset(_COMMON_TEXT.split())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AskedFile:
     """A file with what is read of it."""
 
@@ -104,6 +106,45 @@ class AskedFile:
         language = language_of(self.path) or ""
         shebang = _SHEBANG.match(self.lines[0][:200]) if self.lines and not language else None
         return language if shebang is None else _INTERPRETERS.get(shebang[1], "Shell")
+
+    def enclosing(self, line: int) -> Sequence[Definition]:
+        """Return the definitions around a line, the innermost first."""
+        borders, around = self._spans
+        index = bisect_right(borders, line) - 1
+        return around[index] if index >= 0 else ()
+
+    def between(self, first: int, last: int) -> list[Definition]:
+        """Return the definitions whose names are on some lines, both included, in the order of `definitions`."""
+        lines, indices = self._name_lines
+        selected = indices[bisect_left(lines, first) : bisect_right(lines, last)]
+        return [self.definitions[index] for index in sorted(selected)]
+
+    @cached_property
+    def _spans(self) -> tuple[list[int], list[list[Definition]]]:
+        """The lines at which a definition begins or has ended, and the definitions around the lines from each on."""
+        by_begin = sorted(enumerate(self.definitions), key=lambda item: item[1].begin_line)
+        ends = {definition.end_line + 1 for definition in self.definitions}
+        borders = sorted(ends | {definition.begin_line for definition in self.definitions})
+        around: list[list[Definition]] = []
+        active: dict[int, Definition] = {}
+        position = 0
+        for border in borders:
+            while position < len(by_begin) and by_begin[position][1].begin_line <= border:
+                index, definition = by_begin[position]
+                active[index] = definition
+                position += 1
+
+            active = {index: definition for index, definition in active.items() if definition.end_line >= border}
+            in_order = [active[index] for index in sorted(active)]
+            around.append(sorted(in_order, key=lambda item: (item.end_line - item.begin_line, -item.begin_line)))
+
+        return borders, around
+
+    @cached_property
+    def _name_lines(self) -> tuple[list[int], list[int]]:
+        """The lines of the names of all definitions, ascending, and the place of each definition in the file's."""
+        indices = sorted(range(len(self.definitions)), key=lambda index: self.definitions[index].line)
+        return [self.definitions[index].line for index in indices], indices
 
     @property
     def is_document(self) -> bool:
@@ -193,7 +234,7 @@ def _of_sentence(
             near_text=" ".join([*other_texts, *titles[-1:]]), far_text=" ".join([*titles[:-1], file.path]),
         )  # fmt: skip
 
-    enclosing = _enclosing(file, paragraph.begin_line)
+    enclosing = file.enclosing(paragraph.begin_line)
     name = enclosing[0].name if enclosing else ""
     described = file.lines[paragraph.begin_line - 1] if paragraph.is_trailing else _next_code(file, paragraph.end_line)
     documented = "" if paragraph.is_trailing else _documented_name(file, paragraph, described)
@@ -260,17 +301,15 @@ def _documented_name(file: AskedFile, paragraph: ProseParagraph, described: str)
     """Return the name of the definition whose documentation a comment is; empty if it is no documentation."""
     begin_line = paragraph.begin_line
     # A docstring stands below the head of its definition: the nearest one.
-    heads = [
-        definition for definition in file.definitions if definition.line < begin_line <= definition.line + _MAX_HEAD
-    ]
+    heads = file.between(begin_line - _MAX_HEAD, begin_line - 1)
     nearest = max(heads, key=lambda definition: definition.line, default=None)
     if nearest is not None and nearest.name and _is_docstring(file.lines[nearest.line - 1 : begin_line]):
         return nearest.name
 
-    for definition in file.definitions:
-        is_below = paragraph.end_line < definition.line <= paragraph.end_line + _MAX_HEAD and bool(described)
-        if definition.name and is_below and described in file.lines[definition.line - 1]:
-            lines_between = file.lines[paragraph.end_line : definition.line - 1]
+    end_line = paragraph.end_line
+    for definition in file.between(end_line + 1, end_line + _MAX_HEAD) if described else ():
+        if definition.name and described in file.lines[definition.line - 1]:
+            lines_between = file.lines[end_line : definition.line - 1]
             # A comment before a blank line is about the lines above it, or about all that follows.
             return definition.name if all(line.strip() for line in lines_between) else ""
 
@@ -290,16 +329,10 @@ def _is_docstring(lines: Sequence[str]) -> bool:
     return len(lines) > 1 and lines[-1].strip().startswith(_DOCSTRING_MARKS) and lines[-2].rstrip().endswith(":")
 
 
-def _enclosing(file: AskedFile, line: int) -> list[Definition]:
-    """Return the definitions around a line, the innermost first."""
-    around = [definition for definition in file.definitions if definition.begin_line <= line <= definition.end_line]
-    return sorted(around, key=lambda definition: (definition.end_line - definition.begin_line, -definition.begin_line))
-
-
 def _enclosing_name(file: AskedFile, line: int) -> str:
-    return next((definition.name for definition in _enclosing(file, line) if definition.name), "")
+    return next((definition.name for definition in file.enclosing(line) if definition.name), "")
 
 
 def _container_at(file: AskedFile, line: int) -> str:
-    around = _enclosing(file, line)
+    around = file.enclosing(line)
     return " ".join(definition.name for definition in around[1:3]) or (around[0].container if around else "")
