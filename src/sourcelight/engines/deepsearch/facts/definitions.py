@@ -305,10 +305,11 @@ _OWN_MACRO = re.compile(r"(?P<name>TEST_(?!(?:[FP]|CASE|SUITE\w*|GROUP\w*|MAIN)\
 """A macro that is named like those of test frameworks for C++, at the beginning of a line."""
 _OWN_WRAPPER = re.compile(r"[ \t]{0,40}(?P<name>(?:test|it)[A-Z]\w*)\s*\(\s*[\"'`]")
 """A function that is named like those of test frameworks for JavaScript, called with the name of a test."""
+_OWN_ECMASCRIPT = (r"/^[ \t]*(?:test|it)[A-Z]\w*\s*\(/", _OWN_WRAPPER)
 _OWN_FORMS = (
     ("C++", r"/^TEST_\w+\s*\(/", _OWN_MACRO),
-    ("JavaScript", r"/^[ \t]*(?:test|it)[A-Z]\w*\s*\(/", _OWN_WRAPPER),
-    ("TypeScript", r"/^[ \t]*(?:test|it)[A-Z]\w*\s*\(/", _OWN_WRAPPER),
+    ("JavaScript", *_OWN_ECMASCRIPT),
+    ("TypeScript", *_OWN_ECMASCRIPT),
 )
 """For each language, a search for lines with forms of a project's own, and the form in a line."""
 

@@ -32,6 +32,15 @@ from sourcelight.repos import resolve
 
 _NO_MERGES = "Merges are left out, because they have no changes of their own."
 
+_MAX_REPOSITORIES = 50
+"""Repositories of a table whose commits are read for the clocks of their authors."""
+
+_LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
+"""Verbs of an event of a line: what happened to it, and what a commit did."""
+
+_MAX_SUBJECTS = 3
+"""Names of one question whose events are looked up one by one."""
+
 
 def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
     """Answer a question for a person or a date; None if the history has no answer."""
@@ -267,16 +276,6 @@ def _state_origin(fact: Fact, paths_text: str, renamed_row: dict[str, Any], form
     fact.commits.append(evidence_of(renamed_row, "renamed it"))
     fact.rule = f"Renames are detected as in `git log -M`, which compares contents. {_NO_MERGES}"
     return fact
-
-
-_MAX_REPOSITORIES = 50
-"""Repositories of a table whose commits are read for the clocks of their authors."""
-
-_LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
-"""Verbs of an event of a line: what happened to it, and what a commit did."""
-
-_MAX_SUBJECTS = 3
-"""Names of one question whose events are looked up one by one."""
 
 
 def _find_line_changes(work: Work) -> Fact | None:

@@ -113,7 +113,7 @@ def _describes_as_asked(text: str, explanation: ExplanationQuestion) -> bool:
         return False
 
     subject = explanation.subject
-    of_names = subject.terms_in(" ".join(explanation.names))
+    of_names = explanation.name_terms
     available = _terms_in_order(text, subject, of_names)
     position = 0
     for terms in _terms_in_order(explanation.asked_text, subject, of_names):

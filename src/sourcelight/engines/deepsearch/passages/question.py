@@ -120,6 +120,11 @@ class ExplanationQuestion:
         """The weight of each term."""
         return self.subject.weights
 
+    @property
+    def name_terms(self) -> set[str]:
+        """The terms of the names of code in it."""
+        return self.subject.terms_in(" ".join(self.names))
+
 
 def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion | None:
     """Read a question; None if it doesn't ask for an explanation, or has no word that an answer could have.

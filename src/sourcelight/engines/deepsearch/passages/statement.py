@@ -150,7 +150,7 @@ def _fits_condition(text: str, explanation: ExplanationQuestion) -> bool:
         return is_all_outside and count_negations(rest) == explanation.negations
 
     # A name may stand anywhere: "`close` returns false if the file is locked".
-    of_names = subject.terms_in(" ".join(explanation.names))
+    of_names = explanation.name_terms
     plain_weight = subject.share_of(set(subject.weights) - of_names)
     weight_in_clauses = subject.share_of(subject.terms_in(clauses) - of_names)
     is_mostly_inside = plain_weight > 0.0 and weight_in_clauses >= _MIN_CLAUSE_SHARE * plain_weight

@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPas
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
-from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage, choose_passages
+from sourcelight.engines.deepsearch.passages.choice import choose_passages
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
 from sourcelight.engines.deepsearch.passages.question import read_explanation
 from sourcelight.engines.deepsearch.passages.statement import state_passage
@@ -92,14 +92,14 @@ def select_evidence(
 
     # Lines that the question points at are an answer, whatever the ranking says.
     explanation = read_explanation(inquiry.question, ranking.idf)
-    answers: list[AnsweringPassage] = []
+    lines: list[RelevantPassage] = []
     stated: Finding | None = None
     if explanation is not None:
         answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
         stated = state_passage(texts, explanation, answers)
+        lines += show_passages(texts, answers, explanation)
 
-    first_places = [] if explanation is None else show_passages(texts, answers, explanation)
-    lines = [*first_places, *find_places(work, texts, question, ranking.idf)]
+    lines += find_places(work, texts, question, ranking.idf)
     is_about_history = intents.history and past.is_about(question)
     findings = Findings(
         ranking,
