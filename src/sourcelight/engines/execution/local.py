@@ -21,7 +21,7 @@ from sourcelight.engines.execution.advice.explain import explain
 from sourcelight.engines.execution.fast_path import IN_THREAD, FastPath
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
-from sourcelight.engines.execution.plan import Plan, make_plan
+from sourcelight.engines.execution.plan import Plan, make_plan, predicates_of_people
 from sourcelight.engines.execution.plan_cache import CachedPlan, PlanCache
 from sourcelight.engines.execution.protocol import Limits, ToolHandler
 from sourcelight.engines.execution.query_reader import QueryReader
@@ -236,4 +236,4 @@ def _is_countable(query: Query) -> bool:
     """Return whether an index alone can tell how often a query matches."""
     if len(query.plan) != 1 or query.plan[0].select():
         return False
-    return all(predicate.name not in {"has.owner", "has.contributor"} for predicate in query.plan[0].predicates("file"))
+    return not predicates_of_people(query.plan[0])

@@ -12,7 +12,7 @@ from typing import Any
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_in_thread, run_with_deadline
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled, QueryError
-from sourcelight.core.query import Alternative, Filter, Predicate
+from sourcelight.core.query import Filter, Predicate
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.commits.search import CommitSearch
@@ -21,12 +21,14 @@ from sourcelight.engines.execution.indexes.repositories import IndexedRepositori
 from sourcelight.engines.execution.pipeline import ResultPipeline
 from sourcelight.engines.execution.plan import (
     Plan,
+    asks_for_contributors,
     can_vary,
     histories_of,
     is_brief,
     make_plan,
     names_of_histories,
     names_of_targets,
+    predicates_of_people,
     takes_a_moment,
     targets_of,
     unmade_plan,
@@ -44,9 +46,6 @@ from sourcelight.repos import Repository
 
 INDEXING_EVERY_S = 0.1
 """Seconds between two events about indexing, so that its progress moves without filling the stream."""
-
-_OF_PEOPLE = frozenset({"has.owner", "has.contributor"})
-"""Predicates of files that read more than the text of a file."""
 
 
 @dataclass(slots=True)
@@ -160,7 +159,7 @@ class LocalSource:
         with_changes, commits_alone = histories_of(self.plans)
         if with_changes:
             # Contributors of files come from all commits.
-            if not any(_asks_for_contributors(plan.alternative) for plan in self.plans):
+            if not any(asks_for_contributors(plan.alternative) for plan in self.plans):
                 searches = [(plan.commits, plan.history_commits) for plan in self.plans if plan.commits]
                 self.commits.take_parts(with_changes, searches)
             yield from newest()
@@ -416,16 +415,12 @@ def _is_plain(plan: Plan) -> bool:
         and plan.symbols is None
         and plan.commits is None
         and not alternative.select()
-        and not any(predicate.name in _OF_PEOPLE for predicate in alternative.predicates("file"))
+        and not predicates_of_people(alternative)
     )
 
 
 def _is_case(item: Filter | Predicate) -> bool:
     return isinstance(item, Filter) and item.name == "case"
-
-
-def _asks_for_contributors(alternative: Alternative) -> bool:
-    return any(predicate.name == "has.contributor" for predicate in alternative.predicates("file"))
 
 
 def _reads_any(plans: Sequence[Plan]) -> bool:

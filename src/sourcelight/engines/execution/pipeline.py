@@ -18,7 +18,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.contents import in_files_with_content, parts_with_cells
-from sourcelight.engines.execution.plan import Plan, is_brief, names_of_histories, targets_of
+from sourcelight.engines.execution.plan import Plan, is_brief, names_of_histories, predicates_of_people, targets_of
 from sourcelight.engines.execution.results.alternatives import CountLimits, CountPolicy
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
@@ -30,8 +30,6 @@ from sourcelight.engines.search.direct import DirectSearch
 
 OWNERS = ("file", "owners")
 """The parts of ``select:file.owners``."""
-
-_OF_PEOPLE = frozenset({"has.owner", "has.contributor"})
 
 
 @dataclass(slots=True)
@@ -247,7 +245,7 @@ class ResultPipeline:
             found_parts = parts_with_cells(self.direct or self.store, targets, found_parts)
 
         parts = steps_with_deadline(found_parts, self.cancellation, self._worker, brief=is_brief(plan))
-        by_people = [predicate for predicate in plan.alternative.predicates("file") if predicate.name in _OF_PEOPLE]
+        by_people = predicates_of_people(plan.alternative)
         if selector.path or by_people:
             return self._counts.within(plan.alternative, self._choose(plan, parts, targets, selector, by_people))
 

@@ -12,7 +12,7 @@ from sourcelight.core.boolean import Not, leaves
 from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
@@ -81,6 +81,16 @@ class Plan:
     def ranked(self) -> bool:
         """Whether its results are in order of rank; ``select:`` replaces them and loses it."""
         return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
+
+
+def predicates_of_people(alternative: Alternative) -> list[Predicate]:
+    """Return the predicates of files that ask for owners or contributors, which the text of a file doesn't tell."""
+    return [item for item in alternative.predicates("file") if item.name in {"has.owner", "has.contributor"}]
+
+
+def asks_for_contributors(alternative: Alternative) -> bool:
+    """Return whether only files of certain contributors match."""
+    return any(item.name == "has.contributor" for item in alternative.predicates("file"))
 
 
 def targets_of(plans: Iterable[Plan]) -> list[Target]:
@@ -344,7 +354,7 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
         needs_changes = plan.commits is None or plan.commits.needs_changes
         of_plan = [history_commit.request for history_commit in plan.history_commits]
         (requests if needs_changes else commits_alone).extend(of_plan)
-        if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
+        if asks_for_contributors(plan.alternative):
             requests += [history_commit.request for history_commit in history_commits_of(plan.targets, lambda _: ())]
 
     keys = {request.repository.key for request in requests}
