@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,41 +51,32 @@ def _matches(paths: Any, regexp: str) -> BoolArray:
 
 def sums_of_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     """Return sums over paths, in bytes, that each of the usual excludes would leave out."""
-    text = b"\n".join(paths)
-    if text.count(b"\n") >= len(paths):  # a path has a newline in it, so newlines don't separate paths
-        texts = arrow_strings([str(path, "utf-8", "replace") for path in paths])
-        return sums_of_texts(texts, counts)
-
-    excluded = _excluded_paths(paths, text)
-    return {regexp: int(counts[indices].sum()) for regexp, indices in excluded if indices}
-
-
-def _excluded_paths(paths: Sequence[bytes], text: bytes) -> Iterator[tuple[str, list[int]]]:
-    """Yield each of the usual excludes with the indices of the paths that it matches; `text` has all paths as lines."""
-    sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
-    starts = np.cumsum(sizes) - sizes
-    for (_, regexp), (required_bytes, compiled) in zip(EXCLUDES, _raw_excludes(), strict=True):
-        if required_bytes not in text:
-            yield regexp, []
-            continue
-        # Searching for the bytes takes a tenth of the time of the expression, and few paths contain them.
-        offsets = [match.start() for match in re.finditer(re.escape(required_bytes), text)]
-        # The path of an offset is the last one that starts at or before it.
-        candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
-        yield regexp, [index for index in candidates if compiled.search(paths[index])]
+    masks = exclude_masks(paths)
+    if masks is None:
+        return sums_of_texts(arrow_strings([str(path, "utf-8", "replace") for path in paths]), counts)
+    return sums_by_mask(masks, counts)
 
 
 def exclude_masks(paths: Sequence[bytes]) -> UInt8Array | None:
     """Return a bit for each of the usual excludes, for each path; None if a path has a newline."""
     text = b"\n".join(paths)
-    # The expressions below are matched in lines. For such paths, which are rare, `sums_of_raw` decodes each.
+    # Newlines separate paths below. For paths with a newline, which are rare, `sums_of_raw` decodes each.
     if text.count(b"\n") >= max(len(paths), 1):
         return None
 
+    sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
+    starts = np.cumsum(sizes) - sizes
+
     # There are eight excludes, so that a byte for each path holds them all.
     masks = np.zeros(len(paths), dtype=np.uint8)
-    for bit, (_, indices) in enumerate(_excluded_paths(paths, text)):
-        masks[indices] |= 1 << bit
+    for bit, (required_bytes, compiled) in enumerate(_raw_excludes()):
+        if required_bytes not in text:
+            continue
+        # Searching for the bytes takes a tenth of the time of the expression, and few paths contain them.
+        offsets = [match.start() for match in re.finditer(re.escape(required_bytes), text)]
+        # The path of an offset is the last one that starts at or before it.
+        candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
+        masks[[index for index in candidates if compiled.search(paths[index])]] |= 1 << bit
     return masks
 
 
