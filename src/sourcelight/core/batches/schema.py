@@ -11,8 +11,10 @@ row, whose first span starts at 0; `match_count` counts a match only in the row 
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 ColumnType: TypeAlias = Literal[
@@ -185,6 +187,9 @@ CopiedKeys: TypeAlias = tuple[tuple[Column, str], ...]
 COMMIT_KEYS: CopiedKeys = tuple((column, column.commit_key) for column in MATCHES if column.commit_key)
 SYMBOL_KEYS: CopiedKeys = tuple((column, column.symbol_key) for column in MATCHES if column.symbol_key)
 
+LOCATION_COLUMNS = ("repository", "repository_id", "revision", "commit")
+"""Columns of `MATCHES` that say which commit of which repository a row is of."""
+
 FILE_KEYS: CopiedKeys = tuple((column, column.file_key) for column in MATCHES if column.file_key)
 """Columns that codecs copy, with the key of each in a commit, in a definition and in a file of the wire."""
 
@@ -225,6 +230,20 @@ def matches_schema(*, visible_only: bool = False) -> Any:
     return pa.schema(
         [pa.field(column.name, arrow_type(column.type)) for column in MATCHES if column.is_visible or not visible_only]
     )
+
+
+def schema_of(names: Container[str]) -> Any:
+    """Return the Arrow schema of some columns of matches, in the order that all readers expect."""
+    import pyarrow as pa
+
+    return pa.schema([column for column in matches_schema() if column.name in names])
+
+
+def batch_of_rows(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a record batch of rows of matches; what a row lacks of the columns of the others is null."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist(rows, schema=schema_of(set(chain.from_iterable(rows))))
 
 
 def conform(batches: list[Any], *, visible_only: bool = False) -> Any:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.batches.schema import LOCATION_COLUMNS, batch_of_rows
 from sourcelight.core.errors import PatternError, SourcelightError
 from sourcelight.core.query import Predicate
 from sourcelight.core.query.languages import language_of
@@ -29,28 +29,6 @@ from sourcelight.engines.search.scan.chunks import truncate_line
 
 _FILES = frozenset({"content", "path", "symbol"})
 """Types of rows that are of a file."""
-
-_REPOSITORY_COLUMNS = ("repository", "repository_id", "revision", "commit")
-_COLUMN_TYPES = {
-    "type": "dict8",
-    "path": "dict32",
-    "language": "dict32",
-    "line_number": "int32",
-    "line": "string",
-    "start": "list",
-    "end": "list",
-    "byte_start": "list",
-    "byte_end": "list",
-    "line_offset": "int64",
-    "match_count": "int32",
-    "name_start": "list",
-    "name_end": "list",
-    "chunk": "dict32",
-    "chunk_start_line": "int32",
-    "chunk_offset": "int64",
-    "truncated": "bool",
-}
-"""Types of the columns that a line of CODEOWNERS has, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,17 +238,14 @@ class OwnerSelector:
             for row, chunk in zip(rows, chunks, strict=True):
                 row.update(chunk.columns(offsets))
 
-        arrays = {}
-        for name, kind in _COLUMN_TYPES.items():
-            if name in rows[0]:
-                arrays[name] = pa.array([row[name] for row in rows], type=arrow_type(kind))
-
-        for name in _REPOSITORY_COLUMNS:
+        lines = batch_of_rows(rows)
+        for name in LOCATION_COLUMNS:
             index = batch.schema.get_field_index(name)
             if index >= 0:
-                arrays[name] = batch.column(index).take(pa.array([0] * len(rows), pa.int32()))
+                column = batch.column(index).take(pa.array([0] * len(rows), pa.int32()))
+                lines = lines.append_column(batch.schema.field(index), column)
 
-        return pa.record_batch(arrays)
+        return lines
 
     def _chunks(self, raw: Sequence[bytes], lines: Sequence[int]) -> list[_OwnerChunk]:
         """Return the chunk of each line, by index: matched lines with their context; chunks that touch are joined."""

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, to_numpy
 from sourcelight.core.batches.rows import MatchRows, match_count
-from sourcelight.core.batches.schema import matches_schema
+from sourcelight.core.batches.schema import schema_of
 from sourcelight.engines.execution.results.scores import (
     IN_NAME,
     KIND_SCORES,
@@ -334,7 +334,7 @@ def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int6
 def _join(batches: list[Any]) -> Any:
     """Return all rows in one batch or table, with the columns in the order of the schema."""
     names = {name for batch in batches for name in batch.schema.names}
-    schema = pa.schema([column for column in matches_schema() if column.name in names])
+    schema = schema_of(names)
     if len(batches) == 1:
         # The usual case of a small search: nothing to join, and one set of dictionaries.
         arrays = [_cast(batches[0].column(column.name), column.type) for column in schema]

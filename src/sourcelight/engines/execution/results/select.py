@@ -18,10 +18,9 @@ import pyarrow.compute as pc
 from sourcelight.core.arrays import Int64Array, arrow_array, arrow_strings
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.rows import MatchRows, boundaries
-from sourcelight.core.batches.schema import FILE_KEYS
+from sourcelight.core.batches.schema import FILE_KEYS, LOCATION_COLUMNS
 from sourcelight.engines.search import Target
 
-_LOCATION_COLUMNS = ("repository", "repository_id", "revision", "commit")
 _KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbol": ("symbol",)}
 
 FileKey = tuple[str, str]
@@ -158,10 +157,10 @@ def _columns_of_kind(kind: str) -> list[str]:
     """Return the columns that rows of a kind have in common with the rows that they are made of."""
     if kind == "repo":
         # The row is of a name, which is the same at each commit.
-        return [name for name in _LOCATION_COLUMNS if name != "commit"]
+        return [name for name in LOCATION_COLUMNS if name != "commit"]
     if kind == "path":
-        return [*_LOCATION_COLUMNS, *(column.name for column, _ in FILE_KEYS)]
-    return list(_LOCATION_COLUMNS)
+        return [*LOCATION_COLUMNS, *(column.name for column, _ in FILE_KEYS)]
+    return list(LOCATION_COLUMNS)
 
 
 def _without_names(batch: Any) -> Any:

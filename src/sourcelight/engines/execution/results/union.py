@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.batches import matches_schema
+from sourcelight.core.batches.schema import batch_of_rows
 from sourcelight.core.patterns.ranges import disjoint_spans
 
 _CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
@@ -90,14 +90,7 @@ def _batches(rows: list[_Row]) -> Iterator[Any]:
     by_language: dict[str | None, list[_Row]] = {}
     for row in rows:
         by_language.setdefault(row.get("language"), []).append(row)
-    yield from map(_batch, by_language.values())
-
-
-def _batch(rows: list[_Row]) -> Any:
-    # In the order of the schema: `from_pylist` fills columns by name, and readers expect one order.
-    names = set(chain.from_iterable(rows))
-    schema = pa.schema([column for column in matches_schema() if column.name in names])
-    return pa.RecordBatch.from_pylist(rows, schema=schema)
+    yield from map(batch_of_rows, by_language.values())
 
 
 def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows
-from sourcelight.core.batches.schema import arrow_type, matches_schema
+from sourcelight.core.batches.schema import arrow_type, batch_of_rows
 from sourcelight.core.cells import CellDocument, CellPlace, CellText, has_cells
 from sourcelight.engines.search.cells.evaluate import CellMatches, Spans
 from sourcelight.engines.search.model import SearchOptions, Target
@@ -38,8 +38,6 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
 
     A match without a span, and any without `SearchOptions.lines`, is a row of type ``path``.
     """
-    import pyarrow as pa
-
     rows: list[dict[str, Any]] = []
     for file, matches in matching_files:
         location = {
@@ -59,12 +57,7 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
         for text, spans in matches.texts:
             rows += (location | row for row in _rows_of_text(text, spans, options))
 
-    if not rows:
-        return None
-
-    names = {name for row in rows for name in row}
-    schema = pa.schema([column for column in matches_schema() if column.name in names])
-    return pa.RecordBatch.from_pylist(rows, schema=schema)
+    return batch_of_rows(rows) if rows else None
 
 
 def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from sourcelight.core.batches import CommitId
-from sourcelight.core.batches.schema import matches_schema
+from sourcelight.core.batches.schema import schema_of
 from sourcelight.core.wire.request import SearchRequest
 
 _CHUNK_COLUMNS = ["repository", "revision", "path", "commit", "start_line", "chunk"]
@@ -113,17 +113,7 @@ def file_rows(
         "path": [file.path] * count,
         "language": [language_of(file.path)] * count,
     }
-    schema = pa.schema([column for column in matches_schema() if column.name in columns])
-    arrays = [_to_array(columns[column.name], column.type) for column in schema]
-    return pa.record_batch(arrays, schema=schema)
-
-
-def _to_array(values: Sequence[Any], arrow_type: Any) -> Any:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(arrow_type):
-        return pa.array(values, arrow_type.value_type).dictionary_encode().cast(arrow_type)
-    return pa.array(values, arrow_type)
+    return pa.RecordBatch.from_pydict(columns, schema=schema_of(columns))
 
 
 def _line_columns(rows: Sequence[_RankedLine]) -> dict[str, list[Any]]:
