@@ -14,7 +14,8 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _TYPES = frozenset({"class", "struct", "interface", "enum", "union", "record", "trait", "type", "object"})
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
+FUNCTION_KINDS = frozenset({"function", "method", "constructor"})
+"""Kinds of what has a body that runs and may have parameters."""
 _SCOPES = frozenset({"module", "namespace", "package"})
 _VALUES = frozenset({"constant", "variable"})
 _OF_TYPES = {
@@ -81,7 +82,7 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
         return "member of an enum"
     if definition.kind in _TYPES:
         return _type_in_words(definition, lines, before, after, language)
-    if definition.kind in _FUNCTIONS:
+    if definition.kind in FUNCTION_KINDS:
         return _function_in_words(definition, lines, before, after, language)
 
     words = [word.lower() for word in _WORD.findall(_without_brackets(before))]

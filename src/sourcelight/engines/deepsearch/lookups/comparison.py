@@ -11,6 +11,7 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, without_markup
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.defaults import value_at
@@ -25,7 +26,6 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import find_defin
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.source.values import parameter_names, parameters_of
 
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MAX_DESCRIBED = 6
 _HEAD_LINES = 12
 _BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
@@ -55,7 +55,7 @@ def find_parameters(
     """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
     texts = FileTexts(work.context)
     best = with_overloads(texts, best_locations(locations))
-    if len(best) > MAX_NAMED or any(location.definition.kind not in _FUNCTIONS for location in best):
+    if len(best) > MAX_NAMED or any(location.definition.kind not in FUNCTION_KINDS for location in best):
         return None
 
     parts: list[str] = []
@@ -108,7 +108,7 @@ def find_lacking_parameter(
 ) -> Finding | None:
     """State that the only function of a name lacks a parameter; None if its header can't be read, or accepts any."""
     best = best_locations(owners)
-    if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
+    if len(best) != 1 or best[0].definition.kind not in FUNCTION_KINDS or not name.isidentifier():
         return None
 
     location, texts = best[0], FileTexts(work.context)
@@ -237,7 +237,7 @@ def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocat
 
 def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[DefinitionLocation]) -> list[Statement]:
     """Compare the parameters of two functions."""
-    if not all(location.definition.kind in _FUNCTIONS for location in pair):
+    if not all(location.definition.kind in FUNCTION_KINDS for location in pair):
         return []
 
     read = [_parameters_at(texts, location) for location in pair]

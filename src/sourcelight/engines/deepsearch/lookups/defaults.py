@@ -9,6 +9,7 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.definitions.declarations import find_declarations, is_declared_elsewhere
@@ -161,7 +162,7 @@ def _is_proof_of_none(owner: DefinitionLocation) -> bool:
     factory beside the constructor of a class.
     """
     language = language_of(owner.path)
-    is_function = owner.definition.kind in {"function", "method", "constructor"}
+    is_function = owner.definition.kind in FUNCTION_KINDS
     return language in _WITH_DEFAULTS and (is_function or language in _WITH_ONE_CONSTRUCTOR)
 
 
@@ -175,7 +176,7 @@ def _replaces(texts: FileTexts, head: DefinitionLocation, name: str) -> bool:
 
 def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the functions whose parameters are meant: the function itself, or the constructors of a class."""
-    if location.definition.kind in {"function", "method", "constructor"}:
+    if location.definition.kind in FUNCTION_KINDS:
         return [location]
 
     definitions = texts.definitions(location.target, location.path)
@@ -334,7 +335,7 @@ def detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement
 
 
 def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
-    if candidate.locations and candidate.locations[0].definition.kind in {"function", "method", "constructor"}:
+    if candidate.locations and candidate.locations[0].definition.kind in FUNCTION_KINDS:
         texts = FileTexts(work.context)
         head, line = head_at(texts, candidate.locations[0]), candidate.evidence[0].begin_line
         if head.begin_line <= line <= head.end_line:

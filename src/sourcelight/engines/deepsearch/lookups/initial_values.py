@@ -14,6 +14,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
@@ -33,7 +34,6 @@ _FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "settin
 _SAME = {"maximum": "max", "minimum": "min", "dflt": "default", "len": "length", "secs": "seconds"}
 _CONSTANTS = frozenset({"constant", "variable", "field", "enummember", "property"})
 _PREPARING = re.compile(r"default|settings|config|option", re.IGNORECASE)
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _LITERAL = re.compile(
     r"-?\d[\w.]*(?:\s*(?:\*|<<|\+|-)\s*[\d.]+)*|\"[^\"]*\"|'[^']*'|`[^`$]*`|(?i:true|false|none|nil|null|undefined)|Infinity"
 )
@@ -166,7 +166,7 @@ def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], not
         if target is None or rank_of(row["path"]) or normal_words(row["symbol"] or "") != owner_words:
             continue
         definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
-        if definition is not None and definition.kind in {"class", "struct", *_FUNCTIONS}:
+        if definition is not None and definition.kind in {"class", "struct", *FUNCTION_KINDS}:
             location = DefinitionLocation(target, row["path"], definition)
             locations[row["repository"], row["path"], row["line_number"]] = location
 
@@ -298,7 +298,7 @@ def _candidates_at(
     if _LITERAL.fullmatch(value_text) is None:
         return
 
-    enclosing = next((definition for definition in holders if definition.kind in _FUNCTIONS), None)
+    enclosing = next((definition for definition in holders if definition.kind in FUNCTION_KINDS), None)
     owners = [] if enclosing is None else [DefinitionLocation(target, path, enclosing)]
     is_set = default(value_text, code(name), verb="is set to", locations=owners)
     member = re.search(r"([A-Za-z_]\w*(?:\.|->))$", row["line"][: match.start("name")])

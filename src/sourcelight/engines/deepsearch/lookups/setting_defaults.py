@@ -9,6 +9,7 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
@@ -27,7 +28,6 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "default"})
 _NULLS = frozenset({"none", "nil", "null", "undefined", "nullptr"})
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MAX_ROWS, _HEAD_LINES = 200, 40
 """Lines of a search, and lines above a parameter in which the head of its function begins."""
 
@@ -126,7 +126,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
 
         for definition in definitions.definitions() if definitions is not None else ():
             is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
-            if definition.kind not in _FUNCTIONS or not is_near or row["line_number"] > definition.end_line:
+            if definition.kind not in FUNCTION_KINDS or not is_near or row["line_number"] > definition.end_line:
                 continue
             if target is None or (row["repository"], row["path"], definition.line) in candidates:
                 continue

@@ -12,12 +12,10 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations, head_at
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT
-
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 
 
 def call_graph(work: Work, tool: str, location: DefinitionLocation, queries: list[str]) -> ToolResult | None:
@@ -41,7 +39,7 @@ def call_graph(work: Work, tool: str, location: DefinitionLocation, queries: lis
 
 def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str) -> Finding | None:
     """Return the calls of a function, each with a line of its body; None if it isn't a function, or none is certain."""
-    callables = [location for location in best_locations(locations) if location.definition.kind in _FUNCTIONS]
+    callables = [location for location in best_locations(locations) if location.definition.kind in FUNCTION_KINDS]
     if len(callables) != 1:
         return None
 

@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.evidence.model import (
 )
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
-from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.search import Target
@@ -118,7 +118,7 @@ def describe_location(candidate: ValueCandidate, *, names_repository: bool) -> s
     line = f", line {candidate.evidence[0].begin_line:,}"
     holder = candidate.locations[0].definition if candidate.locations else None
     container = ""
-    if holder is not None and holder.kind in {"function", "method", "constructor"}:
+    if holder is not None and holder.kind in FUNCTION_KINDS:
         container = f" (in {code(holder.name)}{f' of {code(holder.container)}' if holder.container else ''})"
     return f"{code(candidate.path)}{of}{line}{container}"
 

@@ -15,6 +15,7 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
@@ -42,7 +43,6 @@ from sourcelight.engines.deepsearch.lookups.prose_values.names import (
 )
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
-    FUNCTIONS,
     BindingMatch,
     look_around,
 )
@@ -145,7 +145,7 @@ def _are_of_defaults(items: Sequence[BindingMatch]) -> bool:
 
 def _default_function(item: BindingMatch) -> Definition | None:
     """Return the nearest function around a binding, if its name says that it gives defaults."""
-    function = next((holder for holder in item.holders if holder.kind in FUNCTIONS), None)
+    function = next((holder for holder in item.holders if holder.kind in FUNCTION_KINDS), None)
     return function if function is not None and "default" in function.name.lower() else None
 
 
@@ -368,7 +368,7 @@ def _count_exact(question: ValueQuestion, item: BindingMatch) -> int:
 def _is_in_named(question: ValueQuestion, item: BindingMatch) -> int:
     """Return 1 for a binding in a class or module whose name has no other words than the question, else 0."""
     words = {*question.words, *question.mentioned}
-    names = [holder.name for holder in item.holders if holder.kind not in FUNCTIONS]
+    names = [holder.name for holder in item.holders if holder.kind not in FUNCTION_KINDS]
     return int(
         any(
             all(is_unit(part) or any(is_same(word, part) for word in words) for part in parts_of(name))

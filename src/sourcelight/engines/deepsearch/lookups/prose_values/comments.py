@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.engines.deepsearch.evidence.units import comment_start
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import Binding
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -16,7 +17,6 @@ _ABOUT_MEMBER = re.compile(
     r"|[-*]?\s*[\[`](?P<item>\w+)[\]`]\s*:)"
 )
 """A line of a comment that begins to describe a parameter or a member."""
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _AROUND_LINES, _HEAD_LINES, _COMMENT_LINES = 12, 40, 200
 
 
@@ -47,7 +47,7 @@ def comments_about(
         start = comment_start(lines, holder.begin_line - 1)
         above = lines[max(start, holder.begin_line - 1 - _HEAD_LINES) : holder.begin_line - 1]
         parts += _without_others(above, name)
-        if holder.kind in _FUNCTIONS or is_parameter:
+        if holder.kind in FUNCTION_KINDS or is_parameter:
             body = lines[holder.line : min(holder.end_line, holder.line + 3 * _HEAD_LINES)]
             parts += _docstring(body)
 

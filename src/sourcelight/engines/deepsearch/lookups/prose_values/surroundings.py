@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, without_texts
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import COMMENT_ABOVE, comments_about
@@ -21,7 +22,6 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
-FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MEASURE_NOUNS = frozenset({"size", "length", "duration", "interval", "period", "rate", "level", "factor"})
 _CONSTRUCTORS = frozenset({"__init__", "initialize", "constructor", "__construct", "init", "new"})
 _MAKER = re.compile(
@@ -241,7 +241,7 @@ def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
                 head = head or (_TYPED_HEAD.match(before) if item.path.endswith(".dart") else None)
                 name = next((group for group in head.groups() if group), "") if head is not None else ""
                 holder = next(
-                    (other for other in item.holders if other.kind in FUNCTIONS and other.line == number), None
+                    (other for other in item.holders if other.kind in FUNCTION_KINDS and other.line == number), None
                 )
                 if holder is None and name:
                     holder = Definition(name, "function", "", 0, number, number, item.line)
@@ -276,7 +276,7 @@ def _is_prepared(
     if any(_PREPARED.search(text) is not None for text in (item.binding.name, *names, opening)):
         return True
 
-    around = next((holder for holder in item.holders if holder.kind in FUNCTIONS), None)
+    around = next((holder for holder in item.holders if holder.kind in FUNCTION_KINDS), None)
     makes = around is not None and _MAKER.search(around.name) is not None
     if item.binding.form == "entry":
         # A function of Rust or Go that makes a value of a type sets its fields to what holds at first; a literal that
@@ -289,7 +289,7 @@ def _is_prepared(
     if is_constructor or (makes and is_owner_asked):
         return True
 
-    return not any(holder.kind in FUNCTIONS or holder.kind == "enum" for holder in item.holders)
+    return not any(holder.kind in FUNCTION_KINDS or holder.kind == "enum" for holder in item.holders)
 
 
 def _is_replaced(lines: Sequence[str], item: BindingMatch) -> bool:
@@ -311,7 +311,7 @@ def _is_local(lines: Sequence[str], item: BindingMatch) -> bool:
         return _is_in_body(lines, item.line)
 
     holder = next(iter(item.holders), None)
-    if holder is None or holder.kind not in FUNCTIONS:
+    if holder is None or holder.kind not in FUNCTION_KINDS:
         return False
 
     is_constructor = holder.kind == "constructor" or holder.name in _CONSTRUCTORS
