@@ -50,7 +50,7 @@ class _Lines:
         self._starts = [0, *accumulate(min(len(line), _MAX_LINE) + 1 for line in lines)]
 
     def number_at(self, offset: int) -> int:
-        """Return the number of the line of a offset, from 1."""
+        """Return the number of the line of an offset, from 1."""
         return bisect_right(self._starts, offset)
 
 
@@ -86,27 +86,24 @@ def _edn_paths(text: str) -> _KeyPaths:
 
 def _leiningen(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the vectors of ``:dependencies`` and ``:plugins``, with the profile around them."""
-    manifest = _Lines(lines)
-    paths = _edn_paths(manifest.text)
-    for match in _LEIN_ENTRY.finditer(manifest.text):
-        keys = paths.keys_at(match.start("name"))
-        if _DISCARDED in keys or _is_in_comment(manifest.text, match.start()):
-            continue
-
-        yield Requirement(match["name"], match["version"], _edn_group(keys), manifest.number_at(match.start()))
+    for match, group, number in _edn_entries(lines, _LEIN_ENTRY):
+        yield Requirement(match["name"], match["version"], group, number)
 
 
 def _deps_edn(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the libraries of ``:deps``, and those of aliases with the name of the alias."""
+    for match, group, number in _edn_entries(lines, _DEPS_ENTRY):
+        yield Requirement(match["name"], match["version"] or match["tag"] or "", group, number)
+
+
+def _edn_entries(lines: Sequence[str], entry: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, int]]:
+    """Yield the entries that are neither discarded nor in a comment, each with its list and its line."""
     manifest = _Lines(lines)
     paths = _edn_paths(manifest.text)
-    for match in _DEPS_ENTRY.finditer(manifest.text):
-        keys = paths.keys_at(match.start())
-        if _DISCARDED in keys or _is_in_comment(manifest.text, match.start()):
-            continue
-
-        version = match["version"] or match["tag"] or ""
-        yield Requirement(match["name"], version, _edn_group(keys), manifest.number_at(match.start()))
+    for match in entry.finditer(manifest.text):
+        keys = paths.keys_at(match.start("name"))
+        if _DISCARDED not in keys and not _is_in_comment(manifest.text, match.start()):
+            yield match, _edn_group(keys), manifest.number_at(match.start())
 
 
 def _edn_group(keys: Sequence[str]) -> str:

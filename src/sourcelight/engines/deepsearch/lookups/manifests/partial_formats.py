@@ -244,7 +244,6 @@ def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
         depth -= len(re.findall(r"</(?:executions|configuration|dependencies)>", text))
 
 
-_VERSION_CALL = r"(?:\s*,\s*[\"'](?P<version>[^\"']*)[\"'])?"
 PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^Chart\.ya?ml$", _chart),
     (r"\.versions\.toml$", _catalog),
