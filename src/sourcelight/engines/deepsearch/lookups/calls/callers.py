@@ -260,18 +260,22 @@ def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]
             row["caller_in"] = f"{definition.container}{sign}{caller}"
 
 
+def _known_caller(row: Mapping[str, Any]) -> str:
+    """Name the function of a call; empty if no function around it is known."""
+    if not row["caller"] or row["caller"] in KEYWORDS:
+        return ""
+    return code(row.get("caller_in") or row["caller"])
+
+
 def _caller(row: Mapping[str, Any]) -> str:
     """Name the function of a call, or where it is if there is none with a name."""
     # Not "the top level": where a grammar lost its way, the function around a call isn't known.
-    if not row["caller"] or row["caller"] in KEYWORDS:
-        return f"code of {code(row['caller_path'])}"
-    return code(row.get("caller_in") or row["caller"])
+    return _known_caller(row) or f"code of {code(row['caller_path'])}"
 
 
 def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statement:
     target = work.inquiry.pins.of(row["caller_repository"])
-    caller = code(row.get("caller_in") or row["caller"]) if row["caller"] and row["caller"] not in KEYWORDS else "code"
-    text = f"{caller} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
+    text = f"{_known_caller(row) or 'code'} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
     if target is None:
         return Statement(text)
 
