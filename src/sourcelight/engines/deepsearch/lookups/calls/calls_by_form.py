@@ -76,27 +76,29 @@ class _CallLine:
 def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> list[_CallLine]:
     """Return the lines that have the form of a call of a name, outside of comments, imports and definitions."""
     calls = []
-    lines_by_file: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    code_by_file: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
         key, number = (row["repository"], row["path"]), row["line_number"]
         language = language_in(work, texts, *key)
         if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
             continue
+        if not is_call(row, name) or not has_call(row["line"] or "", name, language):
+            continue
 
-        if key not in lines_by_file:
-            lines_by_file[key] = list(recount.code_lines(texts, work, *key))
+        if key not in code_by_file:
+            code_by_file[key] = dict(recount.code_lines(texts, work, *key))
 
         target = work.inquiry.pins.of(row["repository"])
         # Another definition of the name looks like a call where no keyword precedes it.
-        is_definition = target is not None and (definition_at(texts, target, row["path"], name, number) is not None)
-        if is_definition or not is_call(row, name) or all(index != number for index, _ in lines_by_file[key]):
+        is_definition = target is not None and definition_at(texts, target, row["path"], name, number) is not None
+        if is_definition or number not in code_by_file[key]:
             continue
 
-        is_exported = _EXPORTS.match(top_line(lines_by_file[key], number, language)) is not None
-        if is_exported or not has_call(row["line"] or "", name, language):
+        lines = list(code_by_file[key].items())
+        if _EXPORTS.match(top_line(lines, number, language)) is not None:
             continue
 
-        holder = enclosing_function(lines_by_file[key], number, language)
+        holder = enclosing_function(lines, number, language)
         if not holder and target is not None and is_parsed(texts, target, row["path"]):
             holder = holder_of(work, texts, row)
 
