@@ -107,10 +107,7 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     if item.parameter_of is not None and item.parameter_of.name.endswith("Attribute") and not question.names:
         return False
 
-    # A parameter of the function that is asked about, and not of its neighbour in the file.
-    functions = {last_part(name) for name in question.names} - {item.binding.name}
-    asked_functions = {name for name in functions if _is_defined(lines, name)}
-    if item.parameter_of is not None and asked_functions and not asked_functions & _names_around(item):
+    if item.parameter_of is not None and _is_of_neighbor(lines, question, item):
         return False
 
     names = [item.path, *(f"{holder.name} {holder.container}" for holder in item.holders)]
@@ -155,6 +152,13 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
 
     item.is_whole = not is_conditional and all(has_word(comments, word) for word in missing)
     return True
+
+
+def _is_of_neighbor(lines: Sequence[str], question: ValueQuestion, item: BindingMatch) -> bool:
+    """Return whether a parameter isn't of the functions of its file that a question names, but of another one."""
+    functions = {last_part(name) for name in question.names} - {item.binding.name}
+    asked_functions = {name for name in functions if _is_defined(lines, name)}
+    return bool(asked_functions) and asked_functions.isdisjoint(_names_around(item))
 
 
 def _is_defined(lines: Sequence[str], name: str) -> bool:
