@@ -111,16 +111,7 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     if question.is_default and (not is_stated or is_null(best[0].binding.value)):
         # "None" in code often means that something else sets it.
         documented = find_stated(work, texts, question, queries, notes)
-        value = documented[0].value if documented else ""
-        subject = documented[0].subject if documented else ""
-        may_answer = _is_of_asked_kind(question, subject, value, work.inquiry.question, is_named=bool(question.names))
-        # A document may be older than the code.
-        is_outdated = any(
-            contradicts(value, item.binding.value)
-            for item in matches
-            if item.is_prepared and code(item.binding.name.lstrip("@$")) in subject
-        )
-        if documented and not is_null(value) and may_answer and not is_outdated:
+        if documented and _may_answer(question, documented[0], matches, work.inquiry.question):
             return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
 
@@ -134,6 +125,21 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
     finding = state_values(work, candidates, subject, "value", queries, notes, verb=verb)
     follow_constant(work, candidates, finding, notes)
     return finding
+
+
+def _may_answer(
+    question: ValueQuestion, documented: ValueCandidate, matches: Sequence[BindingMatch], text: str
+) -> bool:
+    """Return whether a documented value is of the kind that is asked for, and isn't older than the code."""
+    value, subject = documented.value, documented.subject
+    if is_null(value) or not _is_of_asked_kind(question, subject, value, text, is_named=bool(question.names)):
+        return False
+
+    return not any(
+        contradicts(value, item.binding.value)
+        for item in matches
+        if item.is_prepared and code(item.binding.name.lstrip("@$")) in subject
+    )
 
 
 def _are_of_defaults(items: Sequence[BindingMatch]) -> bool:
