@@ -12,6 +12,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import is_test, rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
@@ -123,7 +124,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     text = first.text
     if question.group and not of_group:
         noun = _GROUP_NAMES.get(question.group, question.group)
-        text += f", but not as {'an' if noun[0] in 'aeiou' else 'a'} {noun} dependency"
+        text += f", but not as {in_words_with_article(noun)} dependency"
     elif _may_say_yes(work, question, selected[0], manifests_of_all):
         text = f"Yes: {text}"
 
