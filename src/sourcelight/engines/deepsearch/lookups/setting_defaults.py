@@ -85,11 +85,7 @@ def _default_constants(
             continue
 
         definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
-        if (
-            target is None
-            or definition is None
-            or definition.kind not in {"constant", "variable", "field", "enummember"}
-        ):
+        if definition is None or definition.kind not in {"constant", "variable", "field", "enummember"}:
             continue
 
         candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
@@ -117,18 +113,21 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     for row in [row for row in rows if rank_of(row["path"]) == 0][:_MAX_ROWS]:
         target = work.inquiry.pins.of(row["repository"])
-        definitions = None if target is None else texts.definitions(target, row["path"])
-        if target is not None and row["path"].endswith(".swift"):
+        if target is None:
+            continue
+
+        if row["path"].endswith(".swift"):
             head = swift_head(texts.lines(target, row["path"]), row["line_number"])
             candidate = None if head is None else default_at(texts, DefinitionLocation(target, row["path"], head), name)
             if head is not None and candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], head.line] = candidate
 
+        definitions = texts.definitions(target, row["path"])
         for definition in definitions.definitions() if definitions is not None else ():
             is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
             if definition.kind not in FUNCTION_KINDS or not is_near or row["line_number"] > definition.end_line:
                 continue
-            if target is None or (row["repository"], row["path"], definition.line) in candidates:
+            if (row["repository"], row["path"], definition.line) in candidates:
                 continue
             candidate = default_at(texts, DefinitionLocation(target, row["path"], definition), name)
             if candidate is not None and candidate.value:
