@@ -10,6 +10,8 @@ IMPORT = re.compile(
 )
 COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/\*|\*(?:[\s*/]|$)|--(?:\s|$)|;|\"\"\"|''')")
 """The beginning of a comment; not an attribute of Rust (``#[``), a pointer (``*p``) or a decrement (``--i``)."""
+ANY_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
+"""The beginning of a comment or a documentation text in some language, where more is read than shown."""
 _NO_CODE = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 """A line without code. Lines of the preprocessor are none here, and docstrings are told by their quotation marks."""
 _LINE_COMMENT = re.compile(r"(?:^|(?<=\s))//")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import Binding
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
 from sourcelight.engines.symbols.definition_parser import Definition
 
-COMMENT_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
 _TRAILING = re.compile(r"(?://|/\*|\s#|\s--\s|\s;;?\s)(.*)")
 _ABOUT_MEMBER = re.compile(
     r"[\s*/#!']{0,40}(?:(?:@param|@arg|@property|\\param|:param)\s+(?:\w+\s+(?=\w+:))?[\[`]?(?P<name>[\w.]+)"
@@ -39,7 +39,7 @@ def comments_about(
         parts.append(trailing[1])
 
     name, number = binding.name.lstrip("@$"), line - 1
-    while number > 0 and line - number <= _AROUND_LINES and COMMENT_ABOVE.match(lines[number - 1]):
+    while number > 0 and line - number <= _AROUND_LINES and ANY_COMMENT.match(lines[number - 1]):
         number -= 1
 
     parts += _without_others(lines[number : line - 1], name)

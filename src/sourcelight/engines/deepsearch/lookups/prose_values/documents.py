@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
 from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, words_in_name
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
 
 _MAX_ROWS, _MAX_LINE, _ITEM_LINES, _BLOCK_LINES = 8_000, 400, 8, 30
 _VALUE = (
@@ -50,7 +51,6 @@ _TRAILING = re.compile(
     r"(?:::?|=|;|,|\s[A-Za-z*\[])[^#\"'`]{0,120}?(?P<mark>--\s|//|/\*|#\s)"
 )
 """A member with a comment behind it, on its line."""
-_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|\"\"\"|''')")
 _LOGS = re.compile(
     r"(?:^|/)(?:changes|changelog|history|news|upgrad\w+|release\w*|migrat\w+)[^/]*$|/changelogs?/", re.IGNORECASE
 )
@@ -218,8 +218,8 @@ def _comment_around(lines: Sequence[str], number: int) -> tuple[int, int]:
             ends = range(number, min(number + _BLOCK_LINES, len(lines)) + 1)
             return index, next((end for end in ends if "*/" in lines[end - 1]), number)
 
-    while first > 1 and number - first < _ITEM_LINES and _COMMENT.match(lines[first - 2]):
+    while first > 1 and number - first < _ITEM_LINES and ANY_COMMENT.match(lines[first - 2]):
         first -= 1
-    while last < len(lines) and last - number < _ITEM_LINES and _COMMENT.match(lines[last]):
+    while last < len(lines) and last - number < _ITEM_LINES and ANY_COMMENT.match(lines[last]):
         last += 1
     return first, last

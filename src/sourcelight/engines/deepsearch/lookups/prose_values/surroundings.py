@@ -11,12 +11,12 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, without_texts
-from sourcelight.engines.deepsearch.lookups.prose_values.comments import COMMENT_ABOVE, comments_about
+from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
 from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written, last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
-from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -367,7 +367,7 @@ def _opening_texts(lines: Sequence[str], item: BindingMatch) -> list[str]:
     depth = 0
     for number in range(item.line, max(0, item.line - _LITERAL_LINES), -1):
         text = without_texts(lines[number - 1][: item.binding.column if number == item.line else MAX_LINE])
-        if number != item.line and COMMENT_ABOVE.match(text) is not None:
+        if number != item.line and ANY_COMMENT.match(text) is not None:
             continue
 
         text = _DASHES.sub("", text) if _SET_IN_BRACES.search(item.path) is not None else text
