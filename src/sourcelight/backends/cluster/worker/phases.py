@@ -54,7 +54,7 @@ class Phases:
         run_starts = [start for start, _ in runs]
         names, kinds = _values(batch, "repository", run_starts), _values(batch, "type", run_starts)
         phases = [self._phase(kind, name) for kind, name in zip(kinds, names, strict=True)]
-        for first, end in _equal_runs(phases):
+        for first, end in boundaries(len(phases), [np.array(phases, np.int64)]):
             start, end_row = runs[first][0], runs[end - 1][1]
             # Rows of one repository may be of several types, as paths beside contents.
             # Later runs of the same name overwrite earlier ones, so each repository ends with its last row.
@@ -123,15 +123,6 @@ def phases_of(plans: Sequence[Plan]) -> Phases:
 def has_two_runs(plan: Plan) -> bool:
     """Return whether a plan searches text and definitions, each in a run of its own through the repositories."""
     return plan.text is not None and plan.symbols is not None
-
-
-def _equal_runs(values: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first index of each run of equal values, and the index behind its last."""
-    first = 0
-    for index in range(1, len(values) + 1):
-        if index == len(values) or values[index] != values[first]:
-            yield first, index
-            first = index
 
 
 def _values(batch: Any, name: str, row_indices: list[int]) -> list[str]:
