@@ -115,13 +115,11 @@ def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
         if match is None:
             raise ValueError(f"invalid mailmap line {line!r}; expected 'Name <address> Name <address>'")
 
-        name, email, commit_name, commit_email = (
-            (field or "").strip() if index % 2 == 0 else field or "" for index, field in enumerate(match.groups())
-        )
+        name, email, commit_name, commit_email = match.groups("")
         if match[4] is None:
-            mailmap.add(name, "", "", email)
+            mailmap.add(name.strip(), "", "", email)
         else:
-            mailmap.add(name, email, commit_name, commit_email)
+            mailmap.add(name.strip(), email, commit_name.strip(), commit_email)
 
     return mailmap
 
