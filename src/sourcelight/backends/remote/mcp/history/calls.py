@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.history.comparisons import compare_revisions
 from sourcelight.backends.remote.mcp.history.diffs import diff_search
-from sourcelight.backends.remote.mcp.history.entries import UnparsedText, commit_date, commit_row, row_of
+from sourcelight.backends.remote.mcp.history.entries import UnparsedText, commit_row, row_of
 from sourcelight.backends.remote.mcp.history.paging import NO_MORE, read_pages, scope_info
 from sourcelight.backends.remote.mcp.history.streams import from_stream
 from sourcelight.backends.remote.mcp.history.texts import HistoryText, parse_contributions
@@ -27,7 +27,7 @@ _MAX_NAMES = 5
 
 async def _commit_search(request: ToolRequest) -> ToolResult:
     try:
-        pages = await read_pages(request, "commits", commit_date)
+        pages = await read_pages(request, "commits")
     except UnparsedText as exc:
         return await from_stream(request, exc.text)
 

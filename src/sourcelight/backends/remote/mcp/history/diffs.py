@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from sourcelight.backends.remote.mcp.history.comparisons import ComparisonPages, read_comparison
-from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, commit_date, row_of
+from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, row_of
 from sourcelight.backends.remote.mcp.history.hunks import LineFilter, hunks_of
 from sourcelight.backends.remote.mcp.history.paging import read_pages, scope_info
 from sourcelight.backends.remote.mcp.history.streams import from_stream
@@ -26,7 +26,7 @@ async def diff_search(request: ToolRequest) -> ToolResult:
     """Return the changed lines that match, by the requested order of repositories, newest commit first."""
     line_filter = LineFilter.of(request.arguments)
     try:
-        pages = await read_pages(request, "results", commit_date)
+        pages = await read_pages(request, "results")
     except UnparsedText as exc:
         return await from_stream(request, exc.text)
 

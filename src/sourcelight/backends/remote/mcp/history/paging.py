@@ -7,15 +7,15 @@ than never; they are distinguished by their ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from itertools import pairwise
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.files import all_names
-from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText
+from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, commit_date
 from sourcelight.backends.remote.mcp.history.texts import parse_commits
 from sourcelight.backends.remote.mcp.payloads import is_cut, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
@@ -50,7 +50,7 @@ class DatedPages:
         self.add_notices(*notices)
 
 
-async def read_pages(request: ToolRequest, key: str, dated_by: Callable[[Entry], datetime | None]) -> DatedPages:
+async def read_pages(request: ToolRequest, key: str) -> DatedPages:
     """Read all entries of a tool that returns commits, or as many as the caller wants.
 
     Parameters
@@ -59,15 +59,13 @@ async def read_pages(request: ToolRequest, key: str, dated_by: Callable[[Entry],
         The request; its ``limit`` or ``count``, if any, is the number of entries.
     key
         Key of the entries in a payload.
-    dated_by
-        Returns the moment that ``before`` compares.
     """
     arguments = {name: value for name, value in request.arguments.items() if name not in {"limit", "count"}}
     repos = arguments.get("repos")
     if isinstance(repos, list | tuple) and not repos:  # all of them
         repos = await all_names(request)
 
-    reader = _PageReader(request, await request.schema(), key, dated_by)
+    reader = _PageReader(request, await request.schema(), key)
     if not isinstance(repos, list | tuple) or reader.limit is not None:
         request.report("reading history", 0, 0, "0 found")
         if repos is not None:
@@ -100,18 +98,11 @@ def scope_info(request: ToolRequest, pages: DatedPages) -> dict[str, Any]:
 class _PageReader:
     """Reads the entries of one series of pages after another into `pages`."""
 
-    def __init__(
-        self,
-        request: ToolRequest,
-        schema: Mapping[str, Any],
-        key: str,
-        dated_by: Callable[[Entry], datetime | None],
-    ) -> None:
+    def __init__(self, request: ToolRequest, schema: Mapping[str, Any], key: str) -> None:
         self.limit: int | None = request.arguments.get("limit", request.arguments.get("count"))
         self.pages = DatedPages()
         self._request = request
         self._key = key
-        self._dated_by = dated_by
         self._size_name = accepted_name(schema, "limit")
         self._has_before = "before" in schema.get("properties", {})
         self._max_page: int | None = None
@@ -177,7 +168,7 @@ class _PageReader:
 
         moments = []
         for entry in entries:
-            moment = self._dated_by(entry)
+            moment = commit_date(entry)
             if moment is None:
                 return None
             moments.append(moment)
