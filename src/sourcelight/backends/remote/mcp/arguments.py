@@ -30,6 +30,12 @@ def accepted_name(schema: Mapping[str, Any], *names: str) -> str | None:
     return next((n for name in names for n in (name, *_SAME.get(name, ())) if n in properties), None)
 
 
+def texts_of(arguments: Mapping[str, Any], name: str) -> list[str]:
+    """Return the texts of an argument that may be one text, a list of them, or missing."""
+    value = arguments.get(name) or ()
+    return [value] if isinstance(value, str) else [str(item) for item in value]
+
+
 def limits_of(schema: Mapping[str, Any], name: str) -> tuple[int | None, int | None]:
     """Return the minimum and maximum that a server advertises for a number."""
     property_schema = schema.get("properties", {}).get(name, {})

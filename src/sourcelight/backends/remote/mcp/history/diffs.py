@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from sourcelight.backends.remote.mcp.arguments import texts_of
 from sourcelight.backends.remote.mcp.history.comparisons import ComparisonPages, read_comparison
 from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, row_of
 from sourcelight.backends.remote.mcp.history.hunks import LineFilter, hunks_of
@@ -150,7 +151,5 @@ def _matching_lines(
 
 def _by_repository(rows: list[dict[str, Any]], request: ToolRequest) -> list[dict[str, Any]]:
     """Sort rows by the requested order of repositories; the service sorts all by date."""
-    repos = request.arguments.get("repos") or ()
-    names = [repos] if isinstance(repos, str) else repos
-    order = {name: index for index, name in enumerate(names)}
+    order = {name: index for index, name in enumerate(texts_of(request.arguments, "repos"))}
     return sorted(rows, key=lambda row: order.get(str(row["repository"]), len(order)))

@@ -13,7 +13,7 @@ from datetime import UTC, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
+from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of, texts_of
 from sourcelight.backends.remote.mcp.files import all_names
 from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, commit_date
 from sourcelight.backends.remote.mcp.history.texts import parse_commits
@@ -84,9 +84,8 @@ async def read_pages(request: ToolRequest, key: str) -> DatedPages:
 
 def scope_info(request: ToolRequest, pages: DatedPages) -> dict[str, Any]:
     """Return the scope of a request as the service read it, and the number of commits."""
-    repos = request.arguments.get("repos") or ()
     info = {
-        "repositories": [repos] if isinstance(repos, str) else list(repos),
+        "repositories": texts_of(request.arguments, "repos"),
         "total": len(pages.entries) if pages.complete else pages.info.get("totalCount"),
     }
     for name in ("after", "before"):
@@ -187,8 +186,7 @@ class _PageReader:
         UnparsedText
             When it has a form that isn't known.
         """
-        repos = arguments.get("repos") or ()
-        names = [repos] if isinstance(repos, str) else [str(name) for name in repos]
+        names = texts_of(arguments, "repos")
         commits = parse_commits(text, names[0] if len(names) == 1 else "")
         if commits is None or any(not entry["repo"] for entry in commits.entries):
             raise UnparsedText(text)

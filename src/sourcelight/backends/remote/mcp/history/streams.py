@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
+from sourcelight.backends.remote.mcp.arguments import texts_of
 from sourcelight.backends.remote.mcp.payloads import keep_text
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches import MatchBatch
@@ -66,14 +67,14 @@ class _Query:
         return " ".join(terms)
 
     def _scope_terms(self) -> list[str]:
-        revisions = _texts(self._arguments, "revisions")
+        revisions = texts_of(self._arguments, "revisions")
         if self._arguments.get("changes") == "count" or len(revisions) > 1:
             raise ToolError(
                 f"{self._tool}: without its tool, this service can't count changes or search several revisions at once",
                 tool=self._tool,
             )
 
-        repositories = _texts(self._arguments, "repos")
+        repositories = texts_of(self._arguments, "repos")
         terms = []
         if repositories:
             alternatives = "|".join(map(re.escape, repositories))
@@ -87,11 +88,11 @@ class _Query:
 
     def _filter_terms(self) -> list[str]:
         terms = []
-        people = [*_texts(self._arguments, "authors"), *_texts(self._arguments, "author")]
+        people = [*texts_of(self._arguments, "authors"), *texts_of(self._arguments, "author")]
         if people:
             terms.append(f"author:{self._alternatives(people, re.escape)}")
 
-        files = _texts(self._arguments, "files")
+        files = texts_of(self._arguments, "files")
         if files:
             terms.append(f"file:{self._alternatives(files, file_pattern)}")
 
@@ -105,8 +106,8 @@ class _Query:
         return quote_value("|".join(regexps))
 
     def _content_terms(self) -> list[str]:
-        contents = _texts(self._arguments, "pattern" if self._tool == "diff_search" else "contentTerms")
-        messages = _texts(self._arguments, "messageTerms")
+        contents = texts_of(self._arguments, "pattern" if self._tool == "diff_search" else "contentTerms")
+        messages = texts_of(self._arguments, "messageTerms")
         if contents and messages:
             raise ToolError(
                 f"{self._tool}: pass message terms or content terms; one query of this service has only one kind",
@@ -124,11 +125,6 @@ class _Query:
         elif literals:
             terms.append(f"({' OR '.join(literals)})")
         return terms
-
-
-def _texts(arguments: Mapping[str, Any], name: str) -> list[str]:
-    value = arguments.get(name) or ()
-    return [value] if isinstance(value, str) else [str(item) for item in value]
 
 
 async def _search(request: ToolRequest, query: str) -> ToolResult:
@@ -155,7 +151,7 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
         complete = complete and (limit is None or len(records) <= limit)
         records = records[:limit]
 
-    attributes = {"repositories": _texts(request.arguments, "repos"), "total": len(records) if complete else None}
+    attributes = {"repositories": texts_of(request.arguments, "repos"), "total": len(records) if complete else None}
     return ToolResult(
         columns=name,
         table=table_of_rows(name, records),
