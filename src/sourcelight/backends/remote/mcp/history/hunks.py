@@ -18,7 +18,7 @@ class LineFilter:
     """Filter of changed lines, from the arguments of `diff_search`."""
 
     pattern: CompiledPattern
-    signs: tuple[str, ...]
+    sides: tuple[str, ...]
     files: tuple[CompiledPattern, ...]
     by_count: bool
 
@@ -42,12 +42,10 @@ class LineFilter:
 
         added, removed = bool(arguments.get("added")), bool(arguments.get("removed"))
         # Both or neither asks for all changed lines.
-        signs: tuple[str, ...] = ("+", "-")
-        if added and not removed:
-            signs = ("+",)
-        elif removed and not added:
-            signs = ("-",)
-        return cls(pattern, signs, files, arguments.get("changes") == "count")
+        sides: tuple[str, ...] = ("added", "removed")
+        if added != removed:
+            sides = ("added",) if added else ("removed",)
+        return cls(pattern, sides, files, arguments.get("changes") == "count")
 
     def wants(self, *paths: str) -> bool:
         """Return whether the request includes a file with one of these names."""
@@ -66,7 +64,7 @@ class LineFilter:
             if counts["added"] == counts["removed"]:
                 return []
 
-        return [row for row in rows if ("+" if row["side"] == "added" else "-") in self.signs]
+        return [row for row in rows if row["side"] in self.sides]
 
     def _hunk_rows(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         old, new = int(hunk.get("oldStart") or 0), int(hunk.get("newStart") or 0)
