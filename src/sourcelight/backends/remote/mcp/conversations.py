@@ -38,7 +38,7 @@ async def _deepsearch(request: ToolRequest) -> ToolResult:
         "url": value.get("url", ""),
         "read_token": value.get("readToken") or _token_of(str(value.get("url") or "")),
         "answer": value.get("answer", ""),
-        "sources": [dict(source) for source in sources],
+        "sources": _copy_all(sources),
         **extra_fields,
     }
     return _answer(request, [question], info, notices(value))
@@ -87,7 +87,7 @@ def _question(question: Fields) -> dict[str, Any]:
         "question": question.get("question", ""),
         "answer": question.get("answer", ""),
         "status": question.get("status", "completed"),
-        "sources": [dict(source) for source in question.get("sources") or ()],
+        "sources": _copy_all(question.get("sources")),
         **_extra_fields(question),
     }
 
