@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
-from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
+from sourcelight.backends.remote.mcp.payloads import NO_MORE, is_cut, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import is_no_list, parse_paths, parse_repositories
 from sourcelight.core.batches.results import ToolResult, utc_time
@@ -165,7 +165,7 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
     all_entries = list(chain.from_iterable(page.entries for page in pages))
     messages = last.messages if last.has_next else ()
     if last.has_next and request.arguments.get("limit") is None:
-        messages = (*messages, "The service returns no more than these.")
+        messages = (*messages, NO_MORE)
 
     rows = [row for row in all_entries if row.get("name")]
     if len(rows) < len(all_entries):

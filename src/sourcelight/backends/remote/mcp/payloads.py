@@ -45,6 +45,9 @@ _REVISION = re.compile(rf"revision not found: ([^\s@][^\n@]*)@([^\n]*?){_NEAR}")
 _PATH = re.compile(r"path not found in ([^\n@]+?)(?:@([^\n]*?))?: ([^\n]*?)(?:; ([^\n]*))?")
 _TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re.IGNORECASE)
 
+NO_MORE = "The service returns no more than these."
+"""The notice of a truncated answer whose rest the service doesn't return."""
+
 _MAX_ERROR_CHARS = 20_000
 """Characters of an error that are read and shown; a service may send a page instead of a sentence."""
 

@@ -8,10 +8,10 @@ from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.history.comparisons import compare_revisions
 from sourcelight.backends.remote.mcp.history.diffs import diff_search
 from sourcelight.backends.remote.mcp.history.entries import UnparsedText, commit_row, row_of
-from sourcelight.backends.remote.mcp.history.paging import NO_MORE, read_pages, scope_info
+from sourcelight.backends.remote.mcp.history.paging import read_pages, scope_info
 from sourcelight.backends.remote.mcp.history.streams import from_stream
 from sourcelight.backends.remote.mcp.history.texts import HistoryText, parse_contributions
-from sourcelight.backends.remote.mcp.payloads import is_cut, notices
+from sourcelight.backends.remote.mcp.payloads import NO_MORE, is_cut, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import means_empty
 from sourcelight.core.batches.results import ToolResult

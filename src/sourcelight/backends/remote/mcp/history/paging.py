@@ -17,7 +17,7 @@ from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of, 
 from sourcelight.backends.remote.mcp.files import all_names
 from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, commit_date
 from sourcelight.backends.remote.mcp.history.texts import parse_commits
-from sourcelight.backends.remote.mcp.payloads import is_cut, notices
+from sourcelight.backends.remote.mcp.payloads import NO_MORE, is_cut, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import means_empty
 
@@ -27,8 +27,6 @@ _USUAL_PAGES = frozenset({10, 20, 50, 100})  # sizes of pages of services that d
 _ID_DIGITS = 40
 _OVERLAP = timedelta(seconds=1)
 """The time that a page shares with the one before it: services compare dates in seconds."""
-
-NO_MORE = "The service returns no more than these."
 
 
 @dataclass(slots=True)
