@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias, cast
 
+import numpy as np
+
 from sourcelight.core.batches import CommitId, MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.rows import MatchRows
@@ -172,12 +174,12 @@ def _count_by_search(request: SearchRequest, by: Sequence[str], context: ToolCon
             if isinstance(event, MatchBatch):
                 # The commits of history are matches, not sources of the answer.
                 names_sources = "author" not in event.batch.schema.names
-                for row in _counted_rows(event.batch, by):
-                    counts.matches[row.key] += row.matches
-                    files.setdefault(row.key, set()).add(row.file)
+                for key, file, matches in _counted_rows(event.batch, by):
+                    counts.matches[key] += matches
+                    files.setdefault(key, set()).add(file)
                     # A repository that matches by its name has no commit.
-                    if names_sources and row.file.commit:
-                        counts.add_commit(row.file.repository, row.file.commit)
+                    if names_sources and file.commit:
+                        counts.add_commit(file.repository, file.commit)
             elif isinstance(event, Progress):
                 if context.observer is not None:
                     context.observer(ToolProgress(stage="counting", done=event.match_count, total=0, detail="matches"))
@@ -205,26 +207,19 @@ class _FileKey(NamedTuple):
     path: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _CountedRow:
-    """A row of matches: the group that it counts in, its file and its number of matches."""
-
-    key: _GroupKey
-    file: _FileKey
-    matches: int
-
-
-def _counted_rows(batch: Any, by: Sequence[str]) -> Iterator[_CountedRow]:
+def _counted_rows(batch: Any, by: Sequence[str]) -> Iterator[tuple[_GroupKey, _FileKey, int]]:
+    """Yield each row of matches as the group that it counts in, its file and its number of matches."""
     rows = MatchRows(batch)
-    indices = list(range(len(rows)))
+    all_rows = np.arange(len(rows))
 
     def texts(name: str) -> list[Any]:
-        return rows.texts(name, indices)
+        # By Arrow: `MatchRows.texts` takes 2 µs a row, as it makes an object of each entry of a dictionary.
+        values: list[Any] = rows.take_texts(name, all_rows).to_pylist()
+        return values
 
     files = map(_FileKey, texts("repository"), texts("commit"), texts("path"))
     keys = zip(*map(texts, by), strict=True) if by else repeat((), len(rows))
-    for key, file, matches in zip(keys, files, rows.numbers("match_count").tolist(), strict=True):
-        yield _CountedRow(key, file, int(matches))
+    yield from zip(keys, files, rows.numbers("match_count").tolist(), strict=True)
 
 
 def _count_line(row: Row) -> str:
