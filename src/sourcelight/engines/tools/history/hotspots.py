@@ -1,7 +1,4 @@
-"""Handlers of `hotspots` and `coupling`: files that change often, or together.
-
-A path isn't enough to select these commits: a file has earlier paths, and other files may have had them too.
-"""
+"""Handlers of `hotspots` and `coupling`: files that change often, or together."""
 
 from __future__ import annotations
 
@@ -103,7 +100,7 @@ def _hot_files(
         "hotspots",
         {
             "repository": snapshot.name,
-            "path": countable.names_of(files),
+            "path": list(map(countable.name_of, files.tolist())),
             "commits": pa.array(commits),
             "authors": pa.array(count_distinct(codes, people, count)),
             "additions": pa.array(total(codes, np.maximum(changes.additions[change_rows], 0), count)),
@@ -135,9 +132,9 @@ class CountableChanges:
     files: Int64Array
     tree: CommitTree
 
-    def names_of(self, files: Int64Array) -> list[str]:
-        """Return the paths of some files, as they are displayed."""
-        return [self.tree.paths[file].decode("utf-8", "replace") for file in files.tolist()]
+    def name_of(self, file: int) -> str:
+        """Return the path of a file, as it is displayed."""
+        return self.tree.paths[file].decode("utf-8", "replace")
 
     def of_path(self, path: str | None) -> Int64Array:
         """Return the changes of the files that are displayed with a path."""
@@ -172,7 +169,7 @@ def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str
     files, codes = np.unique(countable.files, return_inverse=True)
     commits = selection.history.changes.commit[countable.changes].astype(np.int64)
     counts = count_distinct(codes, commits, len(files))
-    return dict(zip(countable.names_of(files), counts.tolist(), strict=True))
+    return dict(zip(map(countable.name_of, files.tolist()), counts.tolist(), strict=True))
 
 
 def _all_changes(selection: OpenedHistory, context: ToolContext) -> CountableChanges:
@@ -286,11 +283,10 @@ def _find_pairs(snapshot: OpenedHistory, arguments: CouplingArguments, dates: Da
         # The Dice coefficient: 1 if no commit changes one file without the other.
         degree = 2 * count / (commits_of_file[file] + commits_of_file[other])
         if count >= min_commits and degree >= min_degree:
-            path, other_path = countable.names_of(np.array([file, other]))
             coupled_pair = _Pair(
                 repository=snapshot.name,
-                path=path,
-                other_path=other_path,
+                path=countable.name_of(file),
+                other_path=countable.name_of(other),
                 shared_commits=count,
                 commits=commits_of_file[file],
                 other_commits=commits_of_file[other],
