@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import CallObserver, ToolResult, place_text
-from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped
 from sourcelight.core.tools.tool import WireArguments
 from sourcelight.engines.execution import Engine, LocalEngine
 from sourcelight.repos import Repository, Viewer, resolve
@@ -93,6 +94,16 @@ class ToolContext:
         if not isinstance(self.engine, LocalEngine):
             raise TypeError("this operation needs the repositories, which are not in this process")
         return self.engine
+
+    @contextmanager
+    def watch_scan(self) -> Iterator[Stopped]:
+        """Yield the check for a stop that a scan takes; if the scan stops, raise the reason."""
+        try:
+            yield lambda: self.cancellation.cancelled
+        except ScanStopped:
+            # The scan knows only that it was stopped; the cancellation knows why.
+            self.cancellation.check()
+            raise
 
     def link(self, url: str) -> str:
         """Return a relative address of the service as readers can use it."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.tools.analyses import COMMITS_BEHIND, HOTSPOTS, CommitsBehindArguments
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search.find import filter_commits, newest_first
@@ -39,21 +38,12 @@ def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> P
         context.cancellation.check()
         mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
         mask[_SELECT_COMMITS[arguments.of](snapshot, arguments, (after, before), context)] = True
-        mask &= _filter_commits(snapshot, commit_filter, context)
+        with context.watch_scan() as stopped:
+            mask &= filter_commits(snapshot.history, commit_filter, stopped)
         commits = CommitNumbers(np.flatnonzero(mask & commit_mask(snapshot, after, before)))
         matches.append((snapshot, newest_first(snapshot.history, commits)))
 
     return histories.to_partial_result(newest_commits(matches, None), echoed)
-
-
-def _filter_commits(snapshot: OpenedHistory, commit_filter: CommitFilter, context: ToolContext) -> BoolArray:
-    """Return whether each commit passes; raise the reason for which the scan was stopped."""
-    try:
-        return filter_commits(snapshot.history, commit_filter, lambda: context.cancellation.cancelled)
-    except ScanStopped:
-        # The scan knows only that it was stopped; the cancellation knows why.
-        context.cancellation.check()
-        raise
 
 
 def _combine_behind(arguments: CommitsBehindArguments, context: ToolContext, part: PartialResult) -> ToolResult:

@@ -9,7 +9,6 @@ import numpy as np
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.tools.commits import COMMIT_SEARCH, CommitSearchArguments
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search.find import find_commits
@@ -106,13 +105,9 @@ def _find(
 
 
 def _find_in(selection: OpenedHistory, query: CommitQuery, context: ToolContext) -> CommitNumbers:
-    try:
+    with context.watch_scan() as stopped:
         layout = selection.layout(context) if query.files.paths else None
-        numbers = find_commits(selection.history, query, lambda: context.cancellation.cancelled, layout=layout)
-    except ScanStopped:
-        # A cancelled call raises its own error here.
-        context.cancellation.check()
-        raise
+        numbers = find_commits(selection.history, query, stopped, layout=layout)
 
     return CommitNumbers(numbers[selection.mask[numbers]])
 

@@ -14,7 +14,6 @@ import pyarrow.compute
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.patches import Hunk, abbreviate_object_ids, read_hunks
 from sourcelight.core.batches.results import ToolResult, repository_url
-from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.commits import DIFF_SEARCH, WHOLE_PATCHES, DiffSearchArguments
@@ -107,11 +106,8 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
 
 
 def _search(snapshot: OpenedHistory, query: DiffQuery, context: ToolContext) -> _SearchedHistory:
-    try:
-        matches = find_diffs(snapshot.history, query, lambda: context.cancellation.cancelled)
-    except ScanStopped:
-        context.cancellation.check()
-        raise
+    with context.watch_scan() as stopped:
+        matches = find_diffs(snapshot.history, query, stopped)
     return _SearchedHistory(snapshot, matches, CommitNumbers(matches.commits[snapshot.mask[matches.commits]]))
 
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute
 
 from sourcelight.core.batches.results import ToolResult, group_order
-from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.notices import Rule
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments
@@ -67,11 +66,8 @@ class _PickaxeRequest:
 def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeRequest, context: ToolContext) -> GroupSums:
     """Return lines that match in one repository, by author and period."""
     history = snapshot.history
-    try:
-        rows = rows_with(history, request.pattern, stopped=lambda: context.cancellation.cancelled)
-    except ScanStopped:
-        context.cancellation.check()
-        raise
+    with context.watch_scan() as stopped:
+        rows = rows_with(history, request.pattern, stopped=stopped)
 
     changes = changes_of(history, rows)
     commit = history.changes.commit[changes].astype(np.int64)
