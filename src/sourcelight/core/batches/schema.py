@@ -187,11 +187,11 @@ CopiedKeys: TypeAlias = tuple[tuple[Column, str], ...]
 COMMIT_KEYS: CopiedKeys = tuple((column, column.commit_key) for column in MATCHES if column.commit_key)
 SYMBOL_KEYS: CopiedKeys = tuple((column, column.symbol_key) for column in MATCHES if column.symbol_key)
 
-LOCATION_COLUMNS = ("repository", "repository_id", "revision", "commit")
-"""Columns of `MATCHES` that say which commit of which repository a row is of."""
-
 FILE_KEYS: CopiedKeys = tuple((column, column.file_key) for column in MATCHES if column.file_key)
 """Columns that codecs copy, with the key of each in a commit, in a definition and in a file of the wire."""
+
+LOCATION_COLUMNS = ("repository", "repository_id", "revision", "commit")
+"""Columns of `MATCHES` that say which commit of which repository a row is of."""
 
 LINE_KEYS: tuple[tuple[str, tuple[Column, ...]], ...] = tuple(
     (key, tuple(column for column in MATCHES if column.line_key == key))
