@@ -39,12 +39,7 @@ from sourcelight.engines.search.scan.conjunctions import (
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
-from sourcelight.engines.search.scan.spans import (
-    NO_SPANS,
-    Spans,
-    find_spans,
-    unit_ranges,
-)
+from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, unit_ranges
 
 _OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)
 """Options for all matches, shown as lines without surroundings."""
@@ -121,8 +116,8 @@ class SmallSearch:
             return self._search_tree()
 
         in_paths = term.path and self.corpus.paths.may_match(pattern)
-        path_spans = self.corpus.path_spans(pattern, never) if in_paths else None
-        if path_spans is not None and len(path_spans.file) > self.limits.matches:
+        path_spans = self.corpus.path_spans(pattern, never) if in_paths else self.corpus.paths.no_spans
+        if len(path_spans.file) > self.limits.matches:
             return None
 
         result = self._find(term, pattern)
@@ -130,9 +125,8 @@ class SmallSearch:
             return None
 
         units, spans = result
-        path_matches = path_spans if path_spans is not None and path_spans.has_matches else None
-        if len(spans) or path_matches is not None:
-            return self._collect(spans, self.corpus.documents_of(spans.start), path_matches)
+        if len(spans) or path_spans.has_matches:
+            return self._collect(spans, self.corpus.documents_of(spans.start), path_spans)
 
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
@@ -179,14 +173,12 @@ class SmallSearch:
             units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
         return units
 
-    def _collect(
-        self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans | None = None
-    ) -> SmallResult | None:
+    def _collect(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> SmallResult | None:
         """Return the matches of spans, whose documents are given, and in paths; None if there are too many."""
         copies = self._copies(documents)
-        matches = self._search_term(spans, documents)
+        matches = self._matches_in_content(spans, documents)
         in_paths = None
-        if path_spans is not None:
+        if path_spans.has_matches:
             matches = replace(matches, path_files=self._files_by_path(path_spans, matches.content_files))
             in_paths = path_spans.file, path_spans.start, path_spans.end
 
@@ -228,8 +220,8 @@ class SmallSearch:
         )
         return offsets is not None and not len(offsets)
 
-    def _search_term(self, spans: Spans, documents_of_spans: DocumentNumbers) -> FileMatches:
-        """Return the files with spans of the only term, which matches no path, in the order of their paths."""
+    def _matches_in_content(self, spans: Spans, documents_of_spans: DocumentNumbers) -> FileMatches:
+        """Return the files with spans in their content, in the order of their paths."""
         selection = self.selection
         matching = DocumentNumbers(unique_sorted(documents_of_spans))
 
@@ -266,7 +258,8 @@ class SmallSearch:
 
         span_documents = self.corpus.documents_of(spans.start)
         is_visible = document_mask(documents, self.corpus.documents)[span_documents]
-        return self._collect(spans.filter(is_visible), DocumentNumbers(span_documents[is_visible]))
+        visible_documents = DocumentNumbers(span_documents[is_visible])
+        return self._collect(spans.filter(is_visible), visible_documents, self.corpus.paths.no_spans)
 
     @property
     def _ignores_case(self) -> bool:
