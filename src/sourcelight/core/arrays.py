@@ -35,6 +35,13 @@ AnyArray: TypeAlias = NDArray[Any]
 """An array with the dtype of its file: sections store the narrowest type that fits."""
 
 
+def mask_of(indices: Int64Array, size: int) -> BoolArray:
+    """Return a mask over `size` items that is true at some indices."""
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[indices] = True
+    return mask
+
+
 def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:
     """Make an Arrow array of numbers without copying them, or of flags; null where not `valid`."""
     import pyarrow as pa

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -30,12 +30,7 @@ from sourcelight.engines.search.scan.batches import MAX_CACHED_SPANS, MAX_CACHED
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import BatchSource
-from sourcelight.engines.search.scan.conjunctions import (
-    Conjunction,
-    ConjunctionSearch,
-    conjunction_of,
-    document_mask,
-)
+from sourcelight.engines.search.scan.conjunctions import Conjunction, ConjunctionSearch, conjunction_of
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
@@ -257,7 +252,7 @@ class SmallSearch:
             return _ABSENT if self._ignores_case or search.is_absent_in_any_case(conjunction) else _NOT_SO_SPELLED
 
         span_documents = self.corpus.documents_of(spans.start)
-        is_visible = document_mask(documents, self.corpus.documents)[span_documents]
+        is_visible = mask_of(documents, self.corpus.documents)[span_documents]
         visible_documents = DocumentNumbers(span_documents[is_visible])
         return self._collect(spans.filter(is_visible), visible_documents, self.corpus.paths.no_spans)
 

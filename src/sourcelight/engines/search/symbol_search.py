@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, mask_of
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
@@ -129,11 +129,7 @@ class _SymbolSearch:
 
     def _matching_documents(self, documents_by_name: list[Int64Array]) -> BoolArray:
         """Return for which documents the tree holds."""
-        values = []
-        for rows in documents_by_name:
-            is_named = np.zeros(self.corpus.documents, dtype=np.bool_)
-            is_named[self.symbols.documents_of(rows)] = True
-            values.append(is_named)
+        values = [mask_of(self.symbols.documents_of(rows), self.corpus.documents) for rows in documents_by_name]
         return self.search.prepared.matching_files(values, self.corpus.documents)
 
     def missing_files(self, member: int) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
@@ -39,8 +39,7 @@ def candidate_units(corpus: Corpus, pattern: TermPattern, selection: FileSelecti
         documents = _required_documents(corpus, pattern.required, selection)
         if documents is None:
             return None
-        is_candidate = np.zeros(corpus.documents, dtype=np.bool_)
-        is_candidate[documents] = True
+        is_candidate = mask_of(documents, corpus.documents)
         return UnitNumbers(np.flatnonzero(is_candidate[corpus.unit_doc]))
 
     return _required_units(corpus, pattern.required, selection)

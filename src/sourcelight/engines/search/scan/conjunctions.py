@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -69,13 +69,6 @@ def conjunction_of(prepared: PreparedQuery) -> Conjunction | None:
     if len(terms) < len(prepared.terms):
         return None
     return Conjunction([terms[number] for number in required], [terms[number] for number in excluded])
-
-
-def document_mask(documents: DocumentNumbers, size: int) -> BoolArray:
-    """Return which of `size` documents are among some."""
-    mask = np.zeros(size, dtype=np.bool_)
-    mask[documents] = True
-    return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +158,7 @@ class ConjunctionSearch:
 
     def _units_in(self, units: UnitNumbers, documents: DocumentNumbers) -> UnitNumbers:
         """Return the units that belong to documents."""
-        return UnitNumbers(units[document_mask(documents, self.corpus.documents)[self.corpus.unit_doc[units]]])
+        return UnitNumbers(units[mask_of(documents, self.corpus.documents)[self.corpus.unit_doc[units]]])
 
     def _without(self, documents: DocumentNumbers, term: FileTerm, pattern: CompiledPattern) -> DocumentNumbers | None:
         """Return the documents without a term; None if that takes much reading."""

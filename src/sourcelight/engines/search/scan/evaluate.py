@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, mask_of
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.model import (
@@ -358,13 +358,10 @@ class CorpusSearch:
                 upper.append(self._path_masks[term_index])
                 continue
             # Units to documents to files: a file possibly holds where its document has a candidate.
-            has_candidate = np.zeros(corpus.documents, dtype=np.bool_)
-            has_candidate[corpus.unit_doc[term_units]] = True
+            has_candidate = mask_of(corpus.unit_doc[term_units], corpus.documents)
             upper.append(self._path_masks[term_index] | has_candidate[selection.documents])
-        is_possible = np.zeros(corpus.documents, dtype=np.bool_)
-        is_possible[
-            selection.documents[self.prepared.possible_files(self._path_masks, upper, len(selection.files))]
-        ] = True
+        possible_files = self.prepared.possible_files(self._path_masks, upper, len(selection.files))
+        is_possible = mask_of(selection.documents[possible_files], corpus.documents)
         return [UnitNumbers(term_units[is_possible[corpus.unit_doc[term_units]]]) for term_units in units]
 
     def evaluate(self, batch: DocumentRange) -> FileMatches:
@@ -504,8 +501,8 @@ class CorpusSearch:
             if not len(term_units):
                 continue
             # Worked out again for each term, with the bounds that the scans before it have tightened.
-            is_possible = np.zeros(end_document - first_document, dtype=np.bool_)
-            is_possible[documents[prepared.possible_files(lower, upper, len(files))] - first_document] = True
+            possible_documents = documents[prepared.possible_files(lower, upper, len(files))]
+            is_possible = mask_of(possible_documents - first_document, end_document - first_document)
             possible_units = UnitNumbers(term_units[is_possible[corpus.unit_doc[term_units] - first_document]])
             pattern = prepared.terms[term_index].pattern
             if term_index in prepared.visible or isinstance(pattern, StructurePattern):
@@ -518,7 +515,7 @@ class CorpusSearch:
                 with_match = documents_holding(corpus, pattern, possible_units, self.stopped)
             matches = lower[term_index]
             if len(with_match):
-                has_match = _document_mask(with_match, first_document, end_document)
+                has_match = mask_of(with_match - first_document, end_document - first_document)
                 matches = matches | has_match[documents - first_document]
             lower[term_index] = upper[term_index] = matches
         matching = prepared.matching_files(lower, len(files))
@@ -531,7 +528,7 @@ class CorpusSearch:
         )
 
     def _has_unit(self, units: UnitNumbers, batch: DocumentRange) -> BoolArray:
-        return _document_mask(DocumentNumbers(self.corpus.unit_doc[units]), batch.start, batch.end)
+        return mask_of(self.corpus.unit_doc[units] - batch.start, batch.end - batch.start)
 
     def _positions_in(self, batch: DocumentRange) -> slice | Int64Array:
         """Return the positions of the files of a batch that may match: files with a unit, if others can't."""
@@ -562,12 +559,11 @@ class CorpusSearch:
         if not in_range.all():
             spans, span_documents = spans.filter(in_range), DocumentNumbers(span_documents[in_range])
         # Masks over the documents of the batch take the place of `np.isin`, which would sort.
-        has_spans = _document_mask(span_documents, first_document, end_document)[documents - first_document]
+        size = end_document - first_document
+        has_spans = mask_of(span_documents - first_document, size)[documents - first_document]
         content_files, path_files = FileNumbers(files[has_spans]), FileNumbers(files[~has_spans])
         content_documents = DocumentNumbers(documents[has_spans])
-        spans = spans.filter(
-            _document_mask(content_documents, first_document, end_document)[span_documents - first_document]
-        )
+        spans = spans.filter(mask_of(content_documents - first_document, size)[span_documents - first_document])
         if not self.selection.is_ordered:
             order = np.argsort(content_files, kind="stable")
             content_files = FileNumbers(content_files[order])
@@ -579,12 +575,6 @@ class CorpusSearch:
 def _units_of_documents(corpus: Corpus, units: UnitNumbers, first_document: int, end_document: int) -> UnitNumbers:
     start, end = corpus.unit_doc[units].searchsorted((first_document, end_document)).tolist()
     return UnitNumbers(units[start:end])
-
-
-def _document_mask(documents: DocumentNumbers, first_document: int, end_document: int) -> BoolArray:
-    mask = np.zeros(end_document - first_document, dtype=np.bool_)
-    mask[documents - first_document] = True
-    return mask
 
 
 def _union(unit_lists: Sequence[UnitNumbers], size: int) -> UnitNumbers:
