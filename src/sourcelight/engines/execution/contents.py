@@ -14,7 +14,7 @@ from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells import CellDocument
 from sourcelight.engines.execution.plan import Plan, required_content
-from sourcelight.engines.execution.results.select import FileKey
+from sourcelight.engines.execution.results.select import FileKey, file_key
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.cells.rows import add_cells
 
@@ -73,7 +73,7 @@ def parts_with_cells(
     def cells_of(repository: str, revision: str, path: str) -> CellDocument | None:
         nonlocal remaining
         if not target_of_file:
-            target_of_file.update(((target.repository.info.name, target.revision), target) for target in targets)
+            target_of_file.update((file_key(target), target) for target in targets)
 
         target = target_of_file[repository, revision]
         # Files that are in a cache count too, so that the same query always gives the same cells.

@@ -41,6 +41,7 @@ from sourcelight.engines.execution.plan import Plan, can_vary, finds_repositorie
 from sourcelight.engines.execution.results.excludes import corpus_masks
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.raw_ranking import rank_raw
+from sourcelight.engines.execution.results.select import FileKey, file_key
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.cells.rows import have_notebooks
@@ -115,9 +116,9 @@ class KnownShape:
     boost: str | None
 
     @functools.cached_property
-    def targets(self) -> Mapping[tuple[str, str], Target]:
+    def targets(self) -> Mapping[FileKey, Target]:
         """Targets by repository and revision."""
-        return {(target.repository.info.name, target.revision): target for target in self.plan.targets}
+        return {file_key(target): target for target in self.plan.targets}
 
     @functools.cached_property
     def if_nothing(self) -> tuple[Alert | None] | None:
