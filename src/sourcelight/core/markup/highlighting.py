@@ -62,7 +62,7 @@ _FAMILIES = {
     "c": (_SLASHES, _CODE_TICKS + _LINE, _C, _C_LIKE),
 }  # fmt: skip
 _FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
-_WITH_BLOCKS = frozenset({"c", "rust", "sql"})
+_WITH_BLOCKS = frozenset(family for family, (comments, *_) in _FAMILIES.items() if r"/\*" in comments)
 """Families with comments from ``/*`` to ``*/``."""
 Token = tuple[int, int, str]
 
