@@ -18,7 +18,7 @@ from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_names
-from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.core.tools.catalog import COLUMNS, table_of_rows
 from sourcelight.display.frames.export import text_or_path
 from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
 from sourcelight.display.notebook.frame_views import links_of
@@ -133,8 +133,7 @@ class DeepSearchAnswer:
         from sourcelight.display.frames.tables import to_pandas
 
         rows = self._attributes.get("rows") or ()
-        names = [column.name for column in COLUMNS["conversation"]]
-        table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
+        table = table_of_rows("conversation", rows)
         return to_pandas(table, COLUMNS["conversation"], {**self._source, "title": self.title})  # type: ignore[no-any-return]
 
     @cached_property
