@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
 from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage
@@ -45,10 +46,9 @@ _MIN_CLAIM_SHARE = 0.5
 """Share of the question's weight in the part of a sentence that a reason is given for."""
 
 _UNSTATED_KINDS = frozenset({"test", "vendored", "changelog", "config"})
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _KINDS_OF: dict[str, frozenset[str]] = {
-    "function": _FUNCTIONS,
-    "method": _FUNCTIONS,
+    "function": FUNCTION_KINDS,
+    "method": FUNCTION_KINDS,
     "class": frozenset({"class"}),
     "struct": frozenset({"struct"}),
     "interface": frozenset({"interface"}),
