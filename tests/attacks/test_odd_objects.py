@@ -45,6 +45,23 @@ def test_a_commit_without_a_tree_id_hides_no_other_repository(tmp_path: Path, li
     assert any("bad" in item.path for item in catalog.skipped)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [b"ref: refs/heads/ma\0in", b"ref: \0", b"ref: ../../../etc/passwd", b"ref: refs/heads/../../config", b"\xff" * 30],
+    ids=["NUL", "only NUL", "outside", "inside", "bytes"],
+)
+def test_a_head_that_names_no_ref_hides_no_other_repository(tmp_path: Path, head: bytes) -> None:
+    """A NUL in it ended the start of the service."""
+    make_repo(tmp_path / "served" / "good", {"a.py": "needle = 1\n"})
+    bad = make_repo(tmp_path / "served" / "bad", {"a.py": "needle = 2\n"})
+    (bad.path / ".git" / "HEAD").write_bytes(head + b"\n")
+    catalog = Catalog.open([tmp_path / "served"])
+    names = [repository.name for repository in catalog.repositories]
+    assert "good" in names
+    # The other one is read from a branch that exists, or skipped with a reason.
+    assert "bad" in names or any("bad" in item.path for item in catalog.skipped)
+
+
 @pytest.fixture(scope="module")
 def dated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sourcelight.Client]:
     """A repository with a tag at each of some impossible dates, and a subject of two megabytes."""

@@ -112,11 +112,10 @@ def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int],
 def _check_files(discovered: DiscoveredRepository) -> None:
     """Refuse pipes and the like: git reads these files without checking their kind."""
     head = head_target(discovered.git_dir)
-    # HEAD is untrusted text: a ref with ".." would name a file outside of the repository.
     names = [f"{discovered.git_common_dir}/{name}" for name in ("config", "packed-refs", "shallow")]
     names += [
         f"{discovered.git_dir}/HEAD",
-        *([f"{discovered.git_common_dir}/{head}"] if head and ".." not in head else []),
+        *([f"{discovered.git_common_dir}/{head}"] if head else []),
     ]
     for name in names:
         try:
@@ -260,7 +259,7 @@ def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...
     )
     files = [f"{git_dir}/{name}" for name in ("HEAD", "FETCH_HEAD", "commondir")]
     files += [f"{git_common_dir}/{name}" for name in common_names]
-    if head and ".." not in head:
+    if head:
         files.append(f"{git_common_dir}/{head}")
 
     return tuple(files)
@@ -269,7 +268,7 @@ def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...
 def commit_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
     """List the few files that show whether HEAD's commit may differ: git replaces HEAD and packed refs in place."""
     directories = () if discovered.git_dir == discovered.git_common_dir else (discovered.git_common_dir,)
-    ref = (_nearest_existing(discovered.git_common_dir, head),) if head and ".." not in head else ()
+    ref = (_nearest_existing(discovered.git_common_dir, head),) if head else ()
     return (discovered.git_dir, *directories, *ref)
 
 
@@ -288,7 +287,7 @@ def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
     for file in files:
         try:
             info = os.stat(file)
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a name that no file can have
             stamps.append(None)
             continue
         stamps.append((info.st_mtime_ns, info.st_ino, info.st_size))
@@ -353,7 +352,7 @@ def _last_change(discovered: DiscoveredRepository) -> str:
     head = head_target(discovered.git_dir)
     names = [f"{discovered.git_dir}/{name}" for name in ("FETCH_HEAD", "logs/HEAD", "HEAD")]
     names += [f"{discovered.git_common_dir}/{name}" for name in ("packed-refs", "refs/heads", "refs/tags")]
-    if head and ".." not in head:
+    if head:
         names.append(f"{discovered.git_common_dir}/{head}")
 
     times = []

@@ -20,6 +20,7 @@ from sourcelight.repos.boundary import object_sources, read_flags
 from sourcelight.repos.git.command import DEVNULL, PIPE, GitProcess, end_process, start_git
 from sourcelight.repos.git.environment import reading_environment
 from sourcelight.repos.handles import open_handle
+from sourcelight.repos.names import is_ref_name
 from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ MAX_SHALLOW_BYTES = 16 << 20
 MAX_REFS = 1_000_000
 
 _COMMIT_LINE = re.compile(rb"[0-9a-f]{40}(?: [0-9a-f]{40})*")
-_REF_NAME = re.compile(r"refs/[^\x00-\x20\x7f]+")
 _NO_HEAD = b"ref: refs/heads/none\n"
 _CONFIG = """[core]
 \trepositoryformatversion = 0
@@ -188,7 +188,7 @@ def _head(handle: pygit2.Repository) -> bytes:
         return _NO_HEAD
 
     if isinstance(target, str):
-        if _REF_NAME.fullmatch(target):
+        if is_ref_name(target):
             return b"ref: " + os.fsencode(target) + b"\n"
         return _NO_HEAD
 
@@ -214,7 +214,7 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
             target = handle.lookup_reference(name).resolve().target
         except (KeyError, ValueError, pygit2.GitError):
             continue  # a symbolic ref that leads nowhere
-        if _REF_NAME.fullmatch(name):
+        if is_ref_name(name):
             lines.append(f"{target} {name}\n")
 
     return os.fsencode("".join(lines))

@@ -1,4 +1,4 @@
-"""Names of repositories by origin or directory, and suggestions for a missing name.
+"""Names of repositories by origin or directory, suggestions for a missing name, and what may name a ref.
 
 A repository has the same name on every machine, however it was cloned: ``host/owner/name``. User, password, port,
 query and ``.git`` are dropped, so that no credential can end up in a name. This module reads no files.
@@ -16,6 +16,8 @@ _SCP = re.compile(r"(?:[^/\[\]:]*@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^/:\[\]@]{2,})
 _PUBLIC_SCHEMES = {"http", "https", "ssh", "git", "git+ssh", "ssh+git", "git+https", "ftp", "ftps"}
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]")
 
+_REF_NAME = re.compile(r"refs/[^\x00-\x20\x7f]+")
+
 _GENERIC_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
 _LIMIT = 3
 
@@ -24,6 +26,11 @@ _MAX_NAMES, _MAX_COMPARED = 20_000, 300
 
 _LENGTHS = 3
 _MAX_CHARS = 100
+
+
+def is_ref_name(name: str) -> bool:
+    """Return whether a text may name a ref: below ``refs``, without blanks, control characters or ``..``."""
+    return _REF_NAME.fullmatch(name) is not None and ".." not in name
 
 
 def split_origin(url: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.boundary import read_small_file
 from sourcelight.repos.handles import UnusableRepository, open_handle
-from sourcelight.repos.names import near_names
+from sourcelight.repos.names import is_ref_name, near_names
 from sourcelight.repos.objects import MAX_FOLDER_BYTES
 from sourcelight.repos.objects.commits import ancestors_by_time, parents_of, peel_to_commit
 from sourcelight.repos.repository import Repository
@@ -219,12 +219,17 @@ def _resolve_raw(handle: pygit2.Repository, revision: str) -> CommitId:
 
 
 def head_target(git_dir: str) -> str:
-    """Return the ref that HEAD names (``refs/heads/main``), or empty for a detached one."""
+    """Return the ref that HEAD names (``refs/heads/main``), or empty if it is detached or names no ref.
+
+    The name can be joined to the path of the git directory: it has no NUL and doesn't lead out of ``refs``.
+    """
     try:
         text = read_small_file(os.path.join(git_dir, "HEAD"), 4096)
     except OSError:
         return ""
-    return os.fsdecode(text[4:].strip()) if text.startswith(b"ref:") else ""
+
+    name = os.fsdecode(text[4:].strip()) if text.startswith(b"ref:") else ""
+    return name if is_ref_name(name) else ""
 
 
 def newest_before(

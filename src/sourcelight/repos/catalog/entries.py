@@ -66,7 +66,8 @@ class CatalogEntry:
             self.skipped = SkippedRepository(self.path, error.reason, str(error))
         except RepositoryNotFound:
             self.skipped = SkippedRepository(self.path, "gone", "the directory no longer exists")
-        except (RepositoryError, OSError) as error:
+        # ValueError: pygit2 raises it for text that it can't decode or pass on. No repository may hide the others.
+        except (RepositoryError, OSError, ValueError) as error:
             self.skipped = SkippedRepository(self.path, "unreadable", str(error))
 
         # A directory without git is walked whole, so the pause before the next look is a multiple of the time that it
