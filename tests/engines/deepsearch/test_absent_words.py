@@ -71,6 +71,9 @@ def test_names_are_told_by_their_letters(word: str, expected: bool) -> None:  # 
         ("Which version of Unquote do 's tests use", "dependency", "Unquote", "test"),
         ("Which version of hspec do the tests need", "dependency", "hspec", "test"),
         ("Do the unit tests use hspec", "dependency", "hspec", "test"),
+        # "Do hub's tests use" and "do the tests of hub use", as a scope leaves them.
+        ("Which version of Unquote do \u00b7 in tests use", "dependency", "Unquote", "test"),
+        ("Which version of bypass do the tests of \u00b7 use", "dependency", "bypass", "test"),
     ],
 )
 def test_least_versions_and_tests_are_read(question: str, kind: str, name: str, group: str) -> None:
@@ -88,3 +91,78 @@ def test_macros_of_a_project_may_define_tests(tmp_path: Path) -> None:
     answer = research(engine, "How many tests are there?").text
     assert answer.startswith("At least **3** tests are defined")
     assert "`TEST_XML(`" in answer
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which version of rig do the tests of hall use?", "`Makefile` lists `rig` `1.2.0` (TEST_DEPS)"),
+        ("Which version of crank do hall's tests use?", "`Makefile` lists `crank` `2.0`, but not as a test dependency"),
+        ("Which version of mock do hall's tests use?", "`web/package.json` lists `mock` `^5.0.0` (devDependencies)"),
+        ("Do hall's tests use mock?", "`web/package.json` lists `mock` `^5.0.0` (devDependencies)"),
+        ("Is mock a test dependency?", "`web/package.json` lists `mock` `^5.0.0` (devDependencies), but not as a test"),
+    ],
+)
+def test_lists_of_developers_are_stated_for_tests_without_yes(tmp_path: Path, question: str, expected: str) -> None:
+    """A list of all that developers need may have what tests use, and linters as well."""
+    repo = RepositoryBuilder(tmp_path / "hall")
+    makefile = (
+        "DEPS = crank\nTEST_DEPS = $(if $(CI),ci.mk) rig\ndep_rig = git https://example.org/rig 1.2.0\n"
+        "dep_crank = hex 2.0\n"
+    )
+    manifest = '{\n  "name": "hall",\n  "devDependencies": {\n    "mock": "^5.0.0"\n  }\n}\n'
+    repo.commit({"Makefile": makefile, "web/package.json": manifest}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert research(engine, question).text.startswith(expected)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    """A repository that has the words of "Core Data" and "Core Shelf" apart, and others together, and a lost file."""
+    folder = tmp_path_factory.mktemp("shelf")
+    repo = RepositoryBuilder(folder / "shelf")
+    files = {
+        "shelf.py": "def core(reader, data):\n    # Every call must shall open the api.\n    return data\n",
+        "README.md": "# Shelf\n\nDescribed with Open\nApi, and with Blue_Ocean.\n",
+    }
+    repo.commit(files, "Start")
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("Does it work with Core Data?", "Core Data"),
+        ("Can shelf use Data Core?", "Data Core"),
+        ("Can it read Dhall files?", "Dhall"),
+        ("Is Core Shelf Data supported?", "Core Shelf Data"),
+    ],
+)
+def test_a_name_of_several_words_is_absent_as_a_whole(shelf: LocalEngine, question: str, name: str) -> None:
+    assert research(shelf, question).text.startswith(f"No searched file has `{name}`.")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does it work with Open Api?",
+        "Does it support Blue Ocean?",
+        "Does it work with core data?",
+        "How does it work with Core Data?",
+        "Does Core data work?",
+    ],
+)
+def test_words_that_are_written_together_or_are_no_name_are_not_absent(shelf: LocalEngine, question: str) -> None:
+    assert "No searched file has" not in research(shelf, question).text.partition("\n\n")[0]
+
+
+def test_files_that_cannot_be_read_are_said_beside_an_absent_name(tmp_path: Path) -> None:
+    """The sentence is about searched files, and the lost one may have the name."""
+    repo = RepositoryBuilder(tmp_path / "queue")
+    repo.commit({"queue.py": "def push(item):\n    return item\n", "lost.py": "KAFKA = 'kafka'\n"}, "Start")
+    blob = repo.git("rev-parse", "HEAD:lost.py").strip()
+    (repo.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "Does it have a Kafka broker?").text
+    assert answer.startswith("No searched file has `Kafka`")
+    assert "some files couldn't be read" in answer.partition("\n\n")[0]

@@ -86,11 +86,14 @@ class SearchRows:
         Why rows are missing; empty if none is.
     large_files
         Notices about large files, which are searched only by name.
+    lacks_only_files
+        Whether all that `notes` say is that files aren't in the clone, or can't be read: every other one was searched.
     """
 
     rows: list[dict[str, Any]]
     notes: list[str]
     large_files: list[str]
+    lacks_only_files: bool = False
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -98,11 +101,16 @@ class SearchRows:
         return [row for row in self.rows if row["type"] == "content"]
 
 
+_MISSING_FILES = "document-missing"
+"""The reason of files that a clone lacks, or that can't be read."""
+
+
 def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
     """Run searches; raises what the engine raises, such as `QueryError`."""
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     large_files: list[str] = []
+    reasons: list[str] = []
     context = work.inquiry.context
     for query in queries:
         request = SearchRequest(query, pattern_type="standard", cells=True)
@@ -113,6 +121,7 @@ def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
                 if isinstance(event, MatchBatch):
                     batches.append(event.batch)
                 elif isinstance(event, Progress) and event.done:
+                    reasons += [item.reason for item in event.skipped if is_limiting(item)]
                     # Notes are shown as text, where the mark of code would be a letter.
                     limits = [item.message for item in event.skipped if is_limiting(item)]
                     notes += [_sentence_of(message).rstrip(".").replace("`", "") for message in limits]
@@ -120,6 +129,7 @@ def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
                     large_files += [_sentence_of(message) for message in large]
                 elif isinstance(event, Alert) and event.kind != "info":
                     notes.append(event.title)
+                    reasons.append("alert")
 
                 finished = finished or isinstance(event, Done)
 
@@ -128,13 +138,14 @@ def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
         # Without `Done` the stream was cut, and a count would look complete.
         if not finished:
             notes.append("The search did not finish.")
+            reasons.append("unfinished")
 
         query_rows = conform(batches).to_pylist() if batches else []
         rows += [with_cell_line(row) for row in query_rows]
         count = count_of(len(rows), "row")
         work.emit(ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": count}))
 
-    return SearchRows(rows, notes, large_files)
+    return SearchRows(rows, notes, large_files, lacks_only_files=set(reasons) == {_MISSING_FILES})
 
 
 def run_searches(

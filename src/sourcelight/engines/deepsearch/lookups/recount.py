@@ -148,6 +148,28 @@ def are_absent(work: Work, words: Sequence[str]) -> bool:
     return True
 
 
+def are_absent_joined(work: Work, words: Sequence[str]) -> bool:
+    """Return whether no file has one of some words, also not with spaces, signs or line ends inside.
+
+    False for too many files to read again.
+    """
+    files = files_of(replace(work, request=replace(work.request, paths=(), languages=())))
+    if files is None:
+        return False
+
+    texts = FileTexts(work.context)
+    lowered = [word.casefold() for word in words]
+    for repository, path in files:
+        target = work.inquiry.pins.of(repository)
+        work.inquiry.context.cancellation.check()
+        if target is not None and not is_hidden_file(path):
+            letters = re.sub(r"[\W_]+", "", "".join(texts.lines(target, path))).casefold()
+            if any(word in letters for word in lowered):
+                return False
+
+    return True
+
+
 def has_unparsed_part(work: Work) -> bool:
     """Return whether a grammar lost its way in a file that a request counts in, so that definitions may be missing."""
     files = files_of(work, LANGUAGES)

@@ -17,7 +17,12 @@ from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEv
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, is_name
+from sourcelight.engines.deepsearch.lookups.absence.words import (
+    absent_phrases,
+    absent_words,
+    has_unread_files,
+    is_name_in,
+)
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
@@ -124,9 +129,11 @@ class ExtractiveResearcher:
 
         findings = select_evidence(work, question, intents, ranking, past, budget)
         # A name that no file has is said to be absent, whatever spelling the places have.
-        names = [word for word in spellings if is_name(word)]
-        absent = dict.fromkeys([*(absent_words(work, names) if names else ()), *findings.absent])
-        return replace(findings, spellings=spellings, absent=tuple(absent))
+        names = [word for word in spellings if is_name_in(word, inquiry.question)]
+        words = dict.fromkeys([*(absent_words(work, names) if names else ()), *findings.absent])
+        absent = tuple(words) or absent_phrases(work)
+        has_unread = bool(absent) and has_unread_files(work, absent[0])
+        return replace(findings, spellings=spellings, absent=absent, has_unread_files=has_unread)
 
     def _write_draft(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Draft:
         """Answer a question by facts, or show the best passages, or both if the facts need them to be understood."""

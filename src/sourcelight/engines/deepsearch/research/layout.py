@@ -118,6 +118,7 @@ class Findings:
     past: HistoryEvidence | None = None
     relevant: list[RelevantPassage] = field(default_factory=list)
     absent: tuple[str, ...] = ()
+    has_unread_files: bool = False
     spellings: Mapping[str, str] = field(default_factory=dict)
     stated: Finding | None = None
 
@@ -233,7 +234,8 @@ def _lead(
     paragraphs = []
     subjects = " ".join(item.subject for item in past).casefold()
     if absent := [word for word in findings.absent if word.casefold() not in subjects]:
-        paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}.")
+        limit = " (some files couldn't be read, and weren't searched)" if findings.has_unread_files else ""
+        paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}{limit}.")
 
     if past and not findings.weak:
         commit = past[0]

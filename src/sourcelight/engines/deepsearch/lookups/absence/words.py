@@ -11,12 +11,18 @@ from collections.abc import Sequence
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries
+from sourcelight.engines.deepsearch.facts.searches import SearchRows, find_rows, make_queries
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
 
 _MAX_WORDS = 6
 """Words that are looked up: each takes up to four searches."""
+
+_PHRASE = re.compile(r"(?<=[\w,·] )(?:[A-Z][A-Za-z]{1,30} ){1,2}[A-Z][A-Za-z]{1,30}(?![\w./-])")
+"""Words with capital letters one after another, though no sentence begins there: the name of one thing."""
+
+_MAX_PHRASES = 2
+"""Names of several words that are looked up."""
 
 _VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
 """Names such as HTTP/3, whose parts alone are everywhere."""
@@ -61,9 +67,45 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
     return tuple(absent)
 
 
+def absent_phrases(work: Work) -> tuple[str, ...]:
+    """Return the names of several words, such as "Core Data", that no searched file has in any way of writing.
+
+    Only a question whether something exists is read for them. Each of their words may occur for itself.
+    """
+    if _OF_EXISTENCE.search(work.inquiry.question) is None:
+        return ()
+
+    phrases = dict.fromkeys(match[0] for match in _PHRASE.finditer(work.inquiry.words))
+    return tuple(phrase for phrase in list(phrases)[:_MAX_PHRASES] if _is_absent_phrase(work, phrase))
+
+
+def _is_absent_phrase(work: Work, phrase: str) -> bool:
+    """Return whether no line and no path has the words of a phrase one after another, together or apart."""
+    parts = phrase.split()
+    pattern = "[-_. ]?".join(escape_regexp(part) for part in parts)
+    for query in (f"case:no type:file /{pattern}/", f"type:path /{pattern}/"):
+        result = find_rows(work, make_queries(work, query))
+        if result.rows or not _is_searched(result):
+            return False
+
+    # Some files have them on two lines, or with other signs between them.
+    return recount.are_absent_joined(work, ["".join(parts)]) and not _is_of_author(work, phrase)
+
+
+def has_unread_files(work: Work, word: str) -> bool:
+    """Return whether a search for an absent word left out files that the clone lacks, or that can't be read."""
+    return find_rows(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/")).lacks_only_files
+
+
 def is_name(word: str) -> bool:
     """Return whether a word can only be a name, by its capitals, digits or signs."""
     return not (word.isalpha() and word[1:].islower())
+
+
+def is_name_in(word: str, question: str) -> bool:
+    """Return whether a question writes a word as a name: with a capital letter, though no sentence begins there."""
+    is_capital = word[:1].isupper() and re.search(rf"[\w,] +{re.escape(word)}(?!\w)", question) is not None
+    return is_name(word) or is_capital
 
 
 def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str) -> tuple[str, ...]:
@@ -91,16 +133,21 @@ def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str
 def _is_absent(work: Work, word: str) -> bool:
     """Return whether complete searches find a word in no line, no path and no author's name."""
     content = find_rows(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"))
-    if content.lines or content.notes:
+    if content.lines or not _is_searched(content):
         return False
 
     paths = find_rows(work, make_queries(work, f"type:path /{escape_regexp(word)}/"))
-    if paths.rows or paths.notes:
+    if paths.rows or not _is_searched(paths):
         return False
 
     # XQuery is no spelling of query: a name has the letters that it has.
-    is_other_spelling = not is_name(word) and bool(nearest_spelling(work, word))
+    is_other_spelling = not is_name_in(word, work.inquiry.question) and bool(nearest_spelling(work, word))
     return not is_other_spelling and not _is_of_author(work, word)
+
+
+def _is_searched(result: SearchRows) -> bool:
+    """Return whether a search read all files that can be read: the sentence is about searched files."""
+    return not result.notes or result.lacks_only_files
 
 
 def _is_of_author(work: Work, word: str) -> bool:

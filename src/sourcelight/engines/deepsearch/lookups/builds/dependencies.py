@@ -119,13 +119,16 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         if match.manifest.rank <= rank
         and (_is_of_group(match, question.group) or _is_for_work(match, question.group, manifests_of_all))
     ]
-    selected = of_group or matches
+    # Most formats have one list for all that developers need: what it has may be for tests, or for something else.
+    may_be_of_tests = question.group == "test" and question.asks != "listed" and not of_group
+    of_developers = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, "dev")]
+    selected = of_group or (of_developers if may_be_of_tests else []) or matches
     first = _statement(work, texts, selected[0], matches_of_all, queries, notes)
     text = first.text
-    if question.group and not of_group:
+    if question.group and not of_group and not (may_be_of_tests and of_developers):
         noun = _GROUP_NAMES.get(question.group, question.group)
         text += f", but not as {in_words_with_article(noun)} dependency"
-    elif _may_say_yes(work, question, selected[0], manifests_of_all):
+    elif of_group and _may_say_yes(work, question, selected[0], manifests_of_all):
         text = f"Yes: {text}"
 
     versions = {match.requirement.version for match in selected if match.manifest.rank <= 1}

@@ -151,12 +151,22 @@ def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
 _ERLANG_MK = re.compile(r"dep_(?P<name>[a-z]\w*)\s*[?:]?=\s*(?:hex|(?:git|hg)\s+\S+)\s+(?P<version>\S+)")
 
 
+_ERLANG_MK_LIST = re.compile(r"(?P<list>(?:TEST|DOC|BUILD|SHELL|REL)_DEPS)\s*[+?:]?=(?P<names>.*)")
+"""A list of packages that erlang.mk fetches for some targets alone. Those of ``DEPS`` are always required."""
+
+
 def _erlang_mk(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Yield the packages whose sources a Makefile gives to erlang.mk."""
+    """Yield the packages whose sources a Makefile gives to erlang.mk, with the list that names each."""
+    list_of_name: dict[str, str] = {}
+    for line in lines:
+        match = _ERLANG_MK_LIST.match(line[:_MAX_LINE])
+        if match is not None:
+            list_of_name |= dict.fromkeys(match["names"].split(), match["list"])
+
     for number, line in enumerate(lines, 1):
         match = _ERLANG_MK.match(line[:_MAX_LINE])
         if match is not None:
-            yield Requirement(match["name"], match["version"], "", number)
+            yield Requirement(match["name"], match["version"], list_of_name.get(match["name"], ""), number)
 
 
 def _shard(lines: Sequence[str]) -> Iterator[Requirement]:

@@ -83,11 +83,12 @@ _POSSESSIVE = re.compile(
 )
 """An owner before the last name of a question: "Response's initialize"."""
 _OF_TESTS = re.compile(
-    r"^(?P<start>.{0,120}?\b)(?:do|does)(?: ?'s| the| its| our| their)? (?:unit )?tests? "
-    r"(?P<verb>use|need|require|depend on)(?P<rest>(?: .{1,60})?)$",
+    r"^(?P<start>.{0,120}?\b)(?:do|does)(?: ?'s| the| its| our| their| in)? (?:unit )?tests?(?: of| for| in)? "
+    r"(?P<verb>use|need|require|depend on|run with)(?P<rest>(?: .{1,60})?)$",
     re.IGNORECASE,
 )
-"""Tests as the subject of what manifests list: "which version of X do the tests use"."""
+"""Tests as the subject of what manifests list: "which version of X do the tests use". "Do hub's tests use" comes as
+"do in tests use", and "do the tests of hub use" without the name."""
 _AT_LEAST = re.compile(
     r"(?<= )(?:(?:at|as)(?: the| a)?(?: very)? (?:least|minimum)|minimally)$"
     r"|(?<=needs )at least$|(?<=requires )at least$",
