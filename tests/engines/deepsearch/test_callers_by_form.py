@@ -8,7 +8,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import has_call
+from sourcelight.engines.deepsearch.source.call_forms import has_call
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder

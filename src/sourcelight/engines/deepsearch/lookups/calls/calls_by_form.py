@@ -14,8 +14,6 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import rows_evidence
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     PROGRAMMING_LANGUAGES,
-    WITHOUT_BRACKETS,
-    has_call,
     is_parsed,
     language_at,
 )
@@ -23,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.lookups.uses import holder_of
+from sourcelight.engines.deepsearch.source.call_forms import WITHOUT_BRACKETS, has_call
 from sourcelight.engines.deepsearch.source.functions import enclosing_function, top_line
 from sourcelight.engines.deepsearch.source.line_kinds import IMPORT
 
