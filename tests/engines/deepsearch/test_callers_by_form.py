@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.source.call_forms import has_call
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.execution import LocalEngine
@@ -276,3 +278,82 @@ def test_a_function_is_around_a_line_only_if_it_is_indented_less(language: str, 
 )  # fmt: skip
 def test_a_command_of_a_shell_begins_with_its_name(line: str, calls: bool) -> None:  # noqa: FBT001
     assert has_call(line, "stone", "Shell") == calls
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [("  wheel.grind corn", True), ("wheel&.grind", True), ("  .grind(corn)", True), ('puts "#{wheel.grind}"', True),
+     ("puts '#{wheel.grind}'", False), ("wheel.grind = 1", False), ("wheel.grind ||= 1", False),
+     ("def self.grind!", False),
+     ("wheel.grinder", False), (":grind", False), ("x = grind", False), ("wheel.grind == 1", True)],
+)  # fmt: skip
+def test_a_receiver_before_a_name_calls_it_in_ruby(line: str, calls: bool) -> None:  # noqa: FBT001
+    assert has_call(line, "grind", "Ruby") == calls
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [("int depth() const {", False), ("int depth() const { return tree.depth(); }", True), ("return depth();", True),
+     ("x && depth()", True), ("virtual std::vector<int>& depth(int level)", False), ("tree.depth(1);", True),
+     ("else depth();", True), ("Tree depth(other);", False)],
+)  # fmt: skip
+def test_a_type_before_a_name_declares_it_in_c(line: str, calls: bool) -> None:  # noqa: FBT001
+    assert has_call(line, "depth", "C++") == calls
+    assert is_call({"line": line, "caller_path": "mill.h"}, "depth") == calls
+
+
+CRYSTAL = """class Mill
+  getter stones = 2
+
+  def self.grind(corn)
+    wheel.turn corn
+    corn
+  end
+
+  private def turn(corn)
+    corn
+  end
+end
+"""
+
+
+def _lead(engine: LocalEngine, question: str) -> str:
+    return re.sub(r"\\([_*])", r"\1", research(engine, question).text.split("\n\n")[0])
+
+
+def test_callers_in_crystal_are_named(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({"src/mill.cr": CRYSTAL, "README.md": "Call `grind`.\n"}, "Build")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+
+    assert _lead(engine, "What calls turn?").startswith("`turn` is called by name in `grind` (line 5 of `src/mill.cr`)")
+    assert _lead(engine, "Where is turn defined?").startswith(
+        "`turn` is defined in `src/mill.cr`, line 9, as a function"
+    )
+    assert _lead(engine, "What calls grind?").startswith(
+        "No searched line has `grind` except its definition in `src/mill.cr`, and comments and documents"
+    )
+
+
+def test_calls_in_tests_are_not_said_to_be_outside_of_tests(tmp_path: Path) -> None:
+    files = {
+        "mill.py": "def grind():\n    pass\n",
+        "tests/test_mill.py": "from mill import grind\n\n\ndef test_grind():\n    grind()\n    print(grind)\n",
+    }
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit(files, "Build")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = _lead(engine, "What calls grind?")
+
+    assert "`test_grind` (1 call in 1 file" in lead
+    assert "outside" not in lead
+
+
+def test_methods_answer_a_question_for_functions_where_there_are_no_others(tmp_path: Path) -> None:
+    text = "<?php\nclass Mill {\n  function __construct() {}\n  function grind() {}\n  function sift() {}\n}\n"
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({"src/Mill.php": text}, "Build")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+
+    lead = _lead(engine, "How many functions are in Mill.php?")
+    assert lead == "**2** methods are defined in `**/Mill.php`, in addition to 1 constructor."

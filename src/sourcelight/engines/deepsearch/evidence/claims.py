@@ -113,8 +113,9 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("No searched line has `…` except …",),
         "lines",
-        "A complete search for the letters in a row finds only the defining lines, which are cited. A second line in "
-        "a notebook cell counts, too. The sentence says that nothing calls it by its name, not that nothing calls it.",
+        "A complete search for the letters in a row finds only the defining lines, which are cited, and comments and "
+        "documents if it says so. A second line in a notebook cell counts, too. The sentence says that nothing calls "
+        "it by its name, not that nothing calls it.",
         "lines with the name",
         ("callers._no_callers",),
     ),

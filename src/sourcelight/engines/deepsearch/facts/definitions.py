@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_first, join_words
@@ -26,7 +26,11 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, unparsed_languages
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
+    PROGRAMMING_LANGUAGES,
+    documents_with_code,
+    unparsed_languages,
+)
 from sourcelight.engines.deepsearch.question.request import FactRequest
 
 _KINDS_OF_TYPES = frozenset({"class", "struct", "interface", "enum"})
@@ -44,15 +48,19 @@ def count_definitions(work: Work) -> Fact:
         for kind in kinds or ("",)
         for query in make_queries(work, f"type:symbol {pattern}{f' select:symbol.{kind}' if kind else ''}")
     ]
-    rows = run_searches(work, queries, notes)
-    if request.relation == "member":
-        containers = {term.text for term in request.terms}
-        rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
+    rows = _of_containers(work, run_searches(work, queries, notes))
 
     # The grammar of C gives macros with parameters as functions.
     macros = [row for row in rows if _MACRO.match(row["line"] or "")] if kinds == ("function",) else []
     if macros:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
+
+    if kinds == ("function",) and request.kind == "definitions" and not (rows or macros or request.relation):
+        of_methods = count_definitions(replace(work, request=replace(request, symbol_kinds=("method",))))
+        if of_methods.number:
+            # Ruby and Java have no others, and who asks for functions there means methods.
+            of_methods.sentences.append("No function outside of a class is defined there.")
+            return of_methods
 
     rows, noun, left_out = _keep_kinds(rows, kinds)
     condition = f" {_RELATIONS.get(request.relation, '')} {format_terms(request.terms)}" if request.relation else ""
@@ -64,12 +72,11 @@ def count_definitions(work: Work) -> Fact:
         notes=notes,
         unit="definitions",
     )
-    fact.unread = [*unparsed_languages(work, notes), *_documents_with_code(work, notes)]
+    fact.unread = [*unparsed_languages(work, notes), *documents_with_code(work, notes)]
     fact.sentences += left_out
     if macros:
-        fact.sentences.append(
-            f"{count_of(len(macros), 'macro')} with parameters {'are' if len(macros) != 1 else 'is'} left out."
-        )
+        verb = "are" if len(macros) != 1 else "is"
+        fact.sentences.append(f"{count_of(len(macros), 'macro')} with parameters {verb} left out.")
 
     _add_other_kinds(work, fact, pattern)
     fact.repositories = Counter(row["repository"] for row in rows)
@@ -105,35 +112,39 @@ def _symbol_pattern(request: FactRequest) -> str:
     }.get(request.relation, "/.*/")
 
 
+def _of_containers(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the members of the classes that a request names; all rows if it asks for no members."""
+    if work.request.relation != "member":
+        return rows
+
+    containers = {term.text for term in work.request.terms}
+    return [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
+
+
 def _add_other_kinds(work: Work, fact: Fact, pattern: str) -> None:
     """Mention definitions that a reader may have meant too: methods beside functions, structs beside classes."""
     kinds, is_member = work.request.symbol_kinds, work.request.relation == "member"
 
     def count(kind: str) -> int:
-        return len(run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.{kind}"), fact.notes))
+        queries = make_queries(work, f"type:symbol {pattern} select:symbol.{kind}")
+        return len(_of_containers(work, run_searches(work, queries, fact.notes)))
 
-    if kinds == ("function",) and not is_member and (methods := count("method")):
+    methods = count("method") if kinds == ("function",) and not is_member else 0
+    if methods:
         fact.subject += f", in addition to {count_of(methods, 'method')}"
         fact.sentences.append("Methods of classes don't count as functions. Ask for methods to list them.")
 
-    if kinds == ("class",) and not fact.number and (structs := count("struct")):
+    # Some languages call it a method.
+    constructors = count("constructor") if kinds == ("method",) else 0
+    if constructors:
+        fact.subject += f", in addition to {count_of(constructors, 'constructor')}"
+
+    structs = count("struct") if kinds == ("class",) and not fact.number else 0
+    if structs:
         fact.sentences.append(f"The code also defines {count_of(structs, 'struct')}.")
 
     if is_member:
         fact.sentences.append("Only rows whose container has this name count.")
-
-
-_DEFINING = (
-    r"^[ \t]*(?:export |public |async |pub |static )*(?:def|class|function|func|fn|interface|struct)"
-    r"[ \t]+[A-Za-z_]\w*[ \t]*[(:{<]"
-)
-
-
-def _documents_with_code(work: Work, notes: list[str]) -> list[str]:
-    """Return the languages of documents that define something in blocks of code, as in a course."""
-    ending = r"\.(?:md|mdx|markdown|rmd|qmd|rst|adoc|org|tex)$"
-    rows = run_searches(work, make_queries(work, f"type:file case:yes file:{ending} /{_DEFINING}/"), notes)
-    return sorted({language_of(row["path"]) or "document" for row in rows if row["type"] == "content"})
 
 
 def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[dict[str, Any]], str, list[str]]:

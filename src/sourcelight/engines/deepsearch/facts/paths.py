@@ -353,6 +353,7 @@ TEST_CUSTOMS: tuple[tuple[str, str, str], ...] = (
         r"type:file case:yes /^[ \t]*(?:it|specify|test)\s+[\"']|^[ \t]*def\s+test_/",
         "lines that begin with it, specify, test or def test_",
     ),
+    ("Crystal", r"type:file case:yes /^[ \t]*it[ \t]+\"/", "lines that begin with it"),
     ("Tcl", r"type:file case:yes /^[ \t]*test\s+[{\"]/", "lines that begin with test"),
     ("Shell", r"type:file case:yes /^[ \t]*@test[ \t]/", "lines that begin with @test"),
     (

@@ -34,6 +34,7 @@ _JAVA_WORDS = (
     r"|readonly|ref|unsafe|file|new|case|implicit|lazy|override|inline)\s+)*"
 )
 _RUST_WORDS = r"(?:(?:pub(?:\([^)]*\))?|const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*"
+_CRYSTAL_WORDS = r"(?:(?:private|protected|abstract)\s+)*"
 _NO_TYPE = r"(?:return|await|new|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch)"
 # `{name}` is replaced by the name, and the group `kind` is the keyword that `_KINDS` translates.
 _FORMS: Mapping[str, Sequence[str]] = {
@@ -95,6 +96,12 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*\((?P<kind>defn-?|def|defonce|defmacro|defmulti|defprotocol|defrecord|deftype)\s+(?:\^\S+\s+)*{name}(?=[\s)]|$)",
     ),
     "Nim": (r"\s*(?P<kind>proc|func|method|template|macro|iterator|const|let|var)\s+{name}\b",),
+    "Crystal": (
+        rf"\s*{_CRYSTAL_WORDS}(?P<kind>def|macro|fun|class|struct|module|enum|annotation|alias|lib)\s+(?:self\.|\w+::)*{{name}}(?![\w?!])",
+        rf"\s*{_CRYSTAL_WORDS}(?:class_)?(?P<kind>getter|property|setter)[?!]?\s+{{name}}(?![\w?!])",
+        r"\s*record\s+(?P<kind>){name}\s*(?:,|$)",
+        r"\s*(?P<kind>)(?=[A-Z]){name}\s*=(?![=~>])",
+    ),
     "Groovy": (r"\s*(?:\w+\s+)*(?P<kind>def|class|interface|enum|trait)\s+{name}\b",),
     "Objective-C": (
         r"\s*[-+]\s*\([^)]*\)\s*(?P<kind>{name})\b",
@@ -132,7 +139,8 @@ _KINDS = {
     "record": "class", "object": "class", "static": "constant",
     "local": "variable", "defonce": "variable", "defmodule": "module", "module": "module",
     "package": "module", "case": "enummember", "data": "type", "newtype": "type", "type": "type", "typealias": "type",
-    "associatedtype": "type", "typedef": "type", "get": "property",
+    "associatedtype": "type", "typedef": "type", "get": "property", "getter": "property", "setter": "property",
+    "property": "property", "annotation": "class", "alias": "type", "lib": "module",
     "|": "constant", "=": "constant", "exception": "type", "abstract type": "type",
 }  # fmt: skip
 """Kinds of definitions by their keywords; any other keyword defines a function."""
@@ -205,6 +213,19 @@ def unparsed_languages(work: Work, notes: list[str]) -> list[str]:
     return sorted({row["language"] for row in rows if row["path"]} & UNPARSED_LANGUAGES)
 
 
+_DEFINING = (
+    r"^[ \t]*(?:export |public |async |pub |static )*(?:def|class|function|func|fn|interface|struct)"
+    r"[ \t]+[A-Za-z_]\w*[ \t]*[(:{<]"
+)
+
+
+def documents_with_code(work: Work, notes: list[str]) -> list[str]:
+    """Return the languages of documents that define something in blocks of code, as in a course."""
+    ending = r"\.(?:md|mdx|markdown|rmd|qmd|rst|adoc|org|tex)$"
+    rows = run_searches(work, make_queries(work, f"type:file case:yes file:{ending} /{_DEFINING}/"), notes)
+    return sorted({language_of(row["path"]) or "document" for row in rows if row["type"] == "content"})
+
+
 _NAME = r"[^\s\"`()\[\]{},;/\\]{1,80}"
 """A name of a language that allows signs in names, and names of signs alone."""
 
@@ -272,6 +293,8 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
     """Return the kind of a definition by its keyword, which some languages use in their own way."""
     if language == "Haskell" and not keyword:
         return "constant"
+    if language == "Crystal" and not keyword:
+        return "struct" if line.lstrip().startswith("record") else "constant"
     if keyword == "def" and language == "Clojure":
         return "variable"
     if language in {"Python", "Lua"} and not keyword:

@@ -19,6 +19,14 @@ _CALL_FORMS: Mapping[str, str] = {
     # A routine of Nim may be the first word of a command, or behind its first argument.
     "Nim": r"(?:(?<![\w`]){name}\s*\(|(?:^\s*|[:=]\s+|\bawait\s+){name}\s+[\w\"&@\[(]|[\w)\]]\.{name}\b(?!\s*=[^=]))",
     "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",
+    # What follows a receiver and a dot is a call, except on the left of a sign of equality.
+    **dict.fromkeys(
+        ("Ruby", "Crystal"),
+        (
+            r"(?:(?<![\w$@.:]){name}\s*\("
+            r"|(?:[\w)\]}}?!]|^\s*)&?\.{name}(?![\w?!])(?!\s*(?:[-+*/|&]{{0,2}}=[^=~>])))"
+        ),
+    ),
     # The first word of a command.
     "Shell": (
         r"(?:^\s*|[;&|({{!]\s*|\$\(\s*|`\s*|(?<!\S)(?:then|do|else|if|elif|while|until)\s+){name}(?=[\s;)&|`\"]|$)"
@@ -31,6 +39,8 @@ _TEXTS_BESIDE_PRIMES = re.compile(r"\"(?:[^\"\\]|\\.)*\"|(?<![\w')\]])'(?:[^'\\]
 _WITH_PRIMES = frozenset({
     "Haskell", "PureScript", "Elm", "OCaml", "F#", "Julia", "Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket",
 })  # fmt: skip
+_WITH_CODE_IN_TEXTS = frozenset({"Ruby", "Crystal", "Elixir"})
+_CODE_IN_TEXT = re.compile(r"#\{([^{}]*)\}")
 _SHELL_TEXTS = re.compile(r"\"(?:[^\"\\$`]|\\.|\$(?!\())*\"|'[^']*'")
 """Texts of a shell that run no command."""
 
@@ -48,13 +58,14 @@ _COMMENTS: Mapping[str, str] = {
 def has_call(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has the form of a call, outside of texts and comments."""
     texts = _SHELL_TEXTS if language == "Shell" else _TEXTS_BESIDE_PRIMES if language in _WITH_PRIMES else _TEXTS
-    bare = re.sub(_COMMENTS.get(language, r"\s(?://|#).*"), "", texts.sub('""', line[:_MAX_CALL_LINE]))
+    without_texts = texts.sub(_keep_code if language in _WITH_CODE_IN_TEXTS else '""', line[:_MAX_CALL_LINE])
+    bare = re.sub(_COMMENTS.get(language, r"\s(?://|#).*"), "", without_texts)
     escaped = re.escape(name)
     if language not in WITHOUT_BRACKETS:
         if re.match(r"\s*@\w", bare) and language == "Elixir":
             return False
-        if language in _WITH_TYPES_FIRST and _is_prototype(bare, escaped):
-            return False
+        if language in WITH_TYPES_FIRST:
+            bare = without_prototype(bare, name)
 
         if language == "Erlang":
             if bare.startswith("-"):
@@ -74,16 +85,30 @@ def has_call(line: str, name: str, language: str) -> bool:
     return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
 
 
+def _keep_code(text: re.Match[str]) -> str:
+    """Return the code within a text, between quotation marks; a text between single ones has none."""
+    return " ".join(['""', *_CODE_IN_TEXT.findall(text[0])]) if text[0].startswith('"') else '""'
+
+
 _BEFORE_CALLS = frozenset([
     "return", "else", "do", "case", "throw", "co_await", "co_return", "not", "new", "await", "yield", "assert", "in",
     "is", "and", "or",
 ])  # fmt: skip
 """Keywords that precede a call; any other word before a name is a type."""
-_WITH_TYPES_FIRST = frozenset({"C", "C++", "Cuda", "Objective-C++", "Java", "C#"})
+WITH_TYPES_FIRST = frozenset({"C", "C++", "Cuda", "Objective-C++", "Java", "C#"})
+"""Languages that declare a function by its type and its name, without a keyword."""
+_TYPE = re.compile(r"[\w\s*&:<>,]*[\w*&>]")
 
 
-def _is_prototype(line: str, escaped_name: str) -> bool:
-    """Return whether a word that is no keyword precedes a name, as the type of a declaration does in C or Java."""
-    match = re.match(rf"([\w\s*&:<>,]*[\w*&>])\s*(?<!\w){escaped_name}\s*\(", line)
-    words = [] if match is None else re.findall(r"\w+", match[1])
-    return bool(words) and words[-1] not in _BEFORE_CALLS
+def without_prototype(line: str, name: str) -> str:
+    """Return a line of C, Java or their like without the type and the name that it declares; others unchanged.
+
+    What follows them may call a function of the same name: `int depth() { return tree.depth(); }`.
+    """
+    match = re.search(rf"(?<!\w){re.escape(name)}\s*\(", line[:_MAX_CALL_LINE])
+    type_text = "" if match is None else line[: match.start()].rstrip()
+    if match is None or _TYPE.fullmatch(type_text) is None or "&&" in type_text:
+        return line
+
+    words = re.findall(r"\w+", type_text)
+    return line[match.end() :] if words and words[-1] not in _BEFORE_CALLS else line

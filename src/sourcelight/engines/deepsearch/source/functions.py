@@ -244,6 +244,7 @@ _INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
     "Lua": re.compile(
         r"\s*(?:local\s+)?(?:function\s+(?:[\w.]+[.:])?(?P<name>\w+)|(?:\w+\.)*(?P<named>\w+)\s*=\s*function\b)"
     ),
+    "Crystal": re.compile(r"\s*(?:(?:private|protected)\s+)*(?:def|macro)\s+(?:self\.)?(?P<name>\w+[?!]?)"),
     "Perl": re.compile(r"\s*sub\s+(?P<name>\w+)"),
     "Julia": re.compile(
         r"\s*(?:@\w+\s+)*(?:function|macro)\s+(?:\w+\.)*(?P<name>\w+!?)"

@@ -10,11 +10,13 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, join_words
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations, head_at
+from sourcelight.engines.deepsearch.source.call_forms import WITH_TYPES_FIRST, without_prototype
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT
 
 
@@ -103,6 +105,10 @@ def is_call(row: Mapping[str, Any], name: str) -> bool:
     """Return whether the line itself shows the call, so that it proves it; a comment shows an example at best."""
     # Where a grammar lost its way, the head of a definition is read as a call.
     head = rf"\b(?:fun|defp?|fn|func|function|sub)\b[^=({{]*(?<![\w$]){re.escape(name)}\s*[(<\[]"
-    if COMMENT.match(row["line"] or "") or re.search(head, row["line"] or ""):
+    line = row["line"] or ""
+    if COMMENT.match(line) or re.search(head, line):
         return False
-    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", row["line"] or "") is not None
+
+    if language_of(row.get("caller_path") or "") in WITH_TYPES_FIRST:
+        line = without_prototype(line, name)
+    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) is not None

@@ -83,8 +83,8 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     other_lines = _other_lines(work, texts, simple, rows.keys(), notes)
     is_whole = complete and not notes and not any(is_unread for _, is_unread in other_lines)
 
-    # Lines of tests say nothing of the project's code, but may call a function of a test.
-    is_of_tests = all(rank_of(location.path) for location in callables)
+    # Lines of tests say nothing of the project's code, but may call a function of a test, or the one that tests call.
+    is_of_tests = all(rank_of(location.path) for location in callables) or all(rank_of(path) for _, path, _ in rows)
     number = sum(is_of_tests or not rank_of(path) for (_, path, _), _ in other_lines)
     return _state(
         work,
@@ -301,7 +301,8 @@ def _no_callers(
     texts = FileTexts(work.context)
     first = callables[0]
 
-    if other_rows:
+    code_rows = [row for row in other_rows if not _is_prose(row)]
+    if code_rows:
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
         finding = _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
         # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
@@ -313,12 +314,19 @@ def _no_callers(
     line = first.definition.line
     evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
     defined = "its definition" if len(callables) == 1 else "its definitions"
-    text = f"No searched line has {code(name)} except {defined} in {code(first.path)}: nothing there calls it by name"
+    prose = ", and comments and documents" if other_rows else ""
+    location_text = f"{defined} in {code(first.path)}{prose}"
+    text = f"No searched line has {code(name)} except {location_text}: nothing there calls it by name"
     finding = Finding(
         Statement(text, (evidence,)), "callers", queries=[*queries, join_queries(searches)], is_negative=True
     )
     finding.method.append("The search can't find names that code builds at run time, or calls from other programs.")
     return finding
+
+
+def _is_prose(row: Mapping[str, Any]) -> bool:
+    """Return whether a line is a comment as a whole, or of a document: neither calls anything."""
+    return COMMENT.match(row["line"] or "") is not None or DOCUMENTS.search(row["path"]) is not None
 
 
 def _mentions(
