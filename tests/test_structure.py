@@ -21,7 +21,6 @@ SHORT_MODULES = {
     "core.batches.git_names": "git quotes names in histories and patches too, which have no fenced text",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",
-    "core.patterns.alternative_texts": "a pattern of its own kind, beside the one of all others, which is long",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
     "core.tools.answer_size": "settings and options are checked against it before tools load",
     "core.tools.chunk_table": "loads pyarrow, which definitions of tools don't",

@@ -1,4 +1,7 @@
-"""Alternations of words, such as ``(foo|bar)``, as compiled patterns that are made without a parser and without RE2."""
+"""Alternations of words, such as ``(foo|bar)``, as compiled patterns that are made without a parser.
+
+RE2 decides only where a word that can overlap itself, such as `papa`, is near another one.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ import numpy as np
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Stopped, never
-from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.formula import RequiredText, lower_ascii
-from sourcelight.core.patterns.ranges import BufferList, as_ranges
+from sourcelight.core.patterns.ranges import BufferList, as_ranges, never_overlaps
 from sourcelight.core.patterns.texts import are_separate
 
 
@@ -33,13 +36,23 @@ class AlternativeTexts(CompiledPattern):
         self._texts = tuple(sorted(texts))
 
     @functools.cached_property
+    def alternatives(self) -> tuple[CompiledPattern, ...]:
+        """The texts as patterns of their own, whose matches are those of this one unless `hides_matches` says so."""
+        return tuple(compile_pattern(text.decode(), kind="literal", case_sensitive=True) for text in self._texts)
+
+    @functools.cached_property
+    def overlaps_itself(self) -> bool:
+        """Whether one of the texts can overlap itself."""
+        return not all(map(never_overlaps, self._texts))
+
+    @functools.cached_property
     def _exact_texts(self) -> tuple[bytes, ...]:
         return self._texts
 
     def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Int64Array:
         """Return a place in each line with one of the texts, as `CompiledPattern.lines`."""
         pairs = self.text_spans(BufferList.of(buffer), as_ranges(ranges), stopped)
-        return np.empty(0, dtype=np.int64) if pairs is None else pairs[0]
+        return super().lines(buffer, ranges, stopped) if pairs is None else pairs[0]
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
@@ -48,8 +61,12 @@ class AlternativeTexts(CompiledPattern):
         # Few lines have a match: paths, as a rule.
         starts = np.asarray(line_starts, dtype=np.int64)
         pairs = self.text_spans(BufferList.of(buffer), np.stack((starts, np.asarray(line_ends)), axis=1), stopped)
+        # Occurrences overlap, and one of the texts can overlap itself.
+        if pairs is None:
+            return super().spans(buffer, line_starts, line_ends, stopped)
+
         spans: list[tuple[int, int]] = []
-        for start, end in () if pairs is None else zip(*(side.tolist() for side in pairs), strict=True):
+        for start, end in zip(*(side.tolist() for side in pairs), strict=True):
             # A position inside another match doesn't count.
             if not spans or start >= spans[-1][1]:
                 spans.append((start, end))
@@ -59,7 +76,11 @@ class AlternativeTexts(CompiledPattern):
         return rows, table[:, 0] - starts[rows], table[:, 1] - starts[rows]
 
 
-def alternative_texts(words: Sequence[str]) -> AlternativeTexts | None:
-    """Return the pattern ``(foo|bar)``, of words in ASCII and with their case, or None if it needs a parser."""
+@functools.lru_cache(maxsize=256)
+def alternative_texts(words: tuple[str, ...]) -> AlternativeTexts | None:
+    """Return the pattern ``(foo|bar)``, of words in ASCII and with their case, or None if it needs a parser.
+
+    The last 256 are kept, since what a corpus caches belongs to the pattern object.
+    """
     texts = [word.encode() for word in words]
     return AlternativeTexts(texts) if are_separate(texts) else None

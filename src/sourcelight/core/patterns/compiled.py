@@ -33,7 +33,14 @@ from sourcelight.core.patterns.syntax import (
     nullable,
     plain_text,
 )
-from sourcelight.core.patterns.texts import Prefilter, find_lowered, prefilters, rarest_prefilter, separate_texts
+from sourcelight.core.patterns.texts import (
+    Prefilter,
+    find_lowered,
+    hides_matches,
+    prefilters,
+    rarest_prefilter,
+    separate_texts,
+)
 
 SHORT_BYTES = 256
 """Bytes of a text that RE2 compiles in far less than its memory, so that compiling it can be put off."""
@@ -214,9 +221,10 @@ class CompiledPattern:
     def text_spans(
         self, buffers: BufferList, ranges: Int64Array, stopped: Stopped = never
     ) -> tuple[Int64Array, Int64Array] | None:
-        """Return starts and ends of all occurrences of the texts of `exact_texts`, sorted by start; None without them.
+        """Return starts and ends of all occurrences of the texts of `exact_texts`, sorted by start.
 
-        Occurrences of two texts may overlap. Buffers, ranges and `stopped` as for `lines`.
+        None without such texts, or if only RE2 can tell which occurrences are matches. Occurrences of two texts may
+        overlap: the later one is no match. Buffers, ranges and `stopped` as for `lines`.
         """
         if not self._exact_texts:
             return None
@@ -234,7 +242,9 @@ class CompiledPattern:
 
         start, end = np.concatenate(starts), np.concatenate(ends)
         order = np.argsort(start, kind="stable")
-        return start[order], end[order]
+        start, end = start[order], end[order]
+        # Rare: two texts at one place, one of which can also begin inside itself.
+        return None if hides_matches(self._exact_texts, start, end) else (start, end)
 
     @functools.cached_property
     def _exact_texts(self) -> tuple[bytes, ...]:

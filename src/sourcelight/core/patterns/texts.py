@@ -91,20 +91,28 @@ def prefilters(tree: Node) -> tuple[Prefilter, ...]:
 def separate_texts(tree: Node) -> tuple[bytes, ...]:
     """Return all texts that a tree without anchors matches, where finding each by itself gives the matches.
 
-    Empty where there are many or other matches, or where it matters which of two occurrences comes first: no text
-    begins with another, and none can overlap itself.
+    Empty where there are many or other matches, or where a text begins with another.
     """
     texts = exact_texts(tree)
     return tuple(sorted(texts)) if texts is not None and are_separate(texts) else ()
 
 
 def are_separate(texts: Collection[bytes]) -> bool:
-    """Return whether finding each text by itself gives all matches of any of them."""
+    """Return whether finding each text by itself gives all matches of any of them, see `hides_matches`."""
     if len(texts) > MAX_TEXTS or any(len(text) < MIN_TEXT_BYTES for text in texts):
         return False
     # Sorting puts all texts with a common prefix next to each other, so comparing neighbors is enough.
     in_order = sorted(texts)
-    return not any(later.startswith(text) for text, later in pairwise(in_order)) and all(map(never_overlaps, in_order))
+    return not any(later.startswith(text) for text, later in pairwise(in_order))
+
+
+def hides_matches(texts: Collection[bytes], starts: Int64Array, ends: Int64Array) -> bool:
+    """Return whether there may be matches besides these non-overlapping occurrences of each text, sorted by start.
+
+    A text such as `papa` can overlap itself. If the match of another text covers its first occurrence, a second one
+    within the first becomes a match. Without an overlap of two texts, all these occurrences are matches, and no other.
+    """
+    return bool((starts[1:] < ends[:-1]).any()) and not all(map(never_overlaps, texts))
 
 
 def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Int64Array) -> Prefilter | None:

@@ -401,7 +401,7 @@ def _is_literal(term: FileTerm) -> bool:
 def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None:
     """Return the text query of a shape with other words, or None if a repository's name has one, or two are equal."""
     if shape.prepared.has_regexp:
-        alternation = None if any(word.lower() in shape.names for word in words) else alternative_texts(words)
+        alternation = None if any(word.lower() in shape.names for word in words) else alternative_texts(tuple(words))
         term = shape.prepared.terms[0]
         if alternation is None:
             return None

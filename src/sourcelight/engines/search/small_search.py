@@ -15,6 +15,7 @@ import numpy as np
 from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.cancellation import never
+from sourcelight.core.patterns.alternative_texts import AlternativeTexts
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import find_lowered
 from sourcelight.engines.search.model import (
@@ -34,10 +35,13 @@ from sourcelight.engines.search.scan.conjunctions import Conjunction, Conjunctio
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
-from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, unit_ranges
+from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, merge_spans, unit_ranges
 
 _OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)
 """Options for all matches, shown as lines without surroundings."""
+
+_MAX_KEPT_UNITS = 64
+"""Candidates that stay cached beside the spans in them."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_FILES = FileNumbers(_EMPTY)
@@ -135,28 +139,51 @@ class SmallSearch:
         if not term.content:
             return UnitNumbers(_EMPTY), NO_SPANS
 
-        query = self.prepared.query
-        cached = self.corpus.pattern_cache.remember((pattern, query.files, query.languages), PatternSpans)
+        cached = self._cache_of(pattern)
         if cached.spans is not None and len(cached.spans):
             return cached.units if cached.units is not None else UnitNumbers(_EMPTY), cached.spans
 
-        # With spans, the units may be those with a span alone.
-        units = cached.units if cached.spans is None else None
-        if units is None:
-            units = self._units_of(term, pattern)
-            if units is None:
+        # Each text of an alternation is looked for in its own candidates: those of a common one are many.
+        texts = pattern.alternatives if isinstance(pattern, AlternativeTexts) else (pattern,)
+        candidates: list[UnitNumbers] = []
+        unread_units = self.limits.units
+        for text in texts:
+            units = self._candidates(term, text)
+            unread_units -= 0 if units is None else len(units)
+            if units is None or unread_units < 0:
                 return None
-            if cached.spans is None and len(units) <= MAX_CACHED_UNITS:
-                cached.units = units
+            candidates.append(units)
 
-        if len(units) > self.limits.units:
-            return None
-
+        units = candidates[0] if len(texts) == 1 else UnitNumbers(unique_sorted(np.concatenate(candidates)))
+        # Checked before it is read, as damage must end the search and not change its result.
         self.corpus.check_content(units)
-        spans = find_spans(self.corpus, pattern, units, never)
-        if len(units) <= MAX_CACHED_UNITS and len(spans) <= MAX_CACHED_SPANS:
-            cached.spans = spans
+        parts = [find_spans(self.corpus, *of_text, never) for of_text in zip(texts, candidates, strict=True)]
+        spans = merge_spans(parts)
+        if isinstance(pattern, AlternativeTexts) and pattern.overlaps_itself and len(spans) < sum(map(len, parts)):
+            return None  # RE2 must tell which of two overlapping occurrences is a match, see `hides_matches`
+        if len(spans) <= MAX_CACHED_SPANS:
+            # Many candidates are dropped for the units with a span.
+            if len(units) > _MAX_KEPT_UNITS:
+                cached.store(self.corpus, spans)
+            else:
+                cached.spans = spans
         return units, spans
+
+    def _cache_of(self, pattern: CompiledPattern) -> PatternSpans:
+        query = self.prepared.query
+        return self.corpus.pattern_cache.remember((pattern, query.files, query.languages), PatternSpans)
+
+    def _candidates(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
+        """Return the candidates of `_units_of`, and cache them."""
+        cached = self._cache_of(pattern)
+        # With spans, the units are those with a span alone.
+        if cached.spans is None and cached.units is not None:
+            return cached.units
+
+        units = self._units_of(term, pattern)
+        if units is not None and cached.spans is None and len(units) <= MAX_CACHED_UNITS:
+            cached.units = units
+        return units
 
     def _units_of(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
         """Return the candidates of a term in selected documents; None: it may match anywhere."""

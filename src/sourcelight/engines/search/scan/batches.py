@@ -11,7 +11,7 @@ from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
 from sourcelight.engines.search.scan.spans import Spans, concatenate_spans
 
-MAX_CACHED_UNITS, MAX_CACHED_SPANS = 4096, 20_000
+MAX_CACHED_UNITS, MAX_CACHED_SPANS = 16_384, 20_000
 """Candidates and spans that are cached per pattern (0.5 MB at most): a repeated search then reads no text."""
 
 _MIN_BATCH_UNITS, _GROWTH = 4, 4
