@@ -17,6 +17,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
+from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.engine import StepRunner
 from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
@@ -74,7 +75,14 @@ class ScriptedEngine:
     def refresh(self, cancellation: Cancellation | None = None) -> None:
         """There is nothing that could change."""
 
-    def count(self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation) -> None:
+    def count(
+        self,
+        request: SearchRequest,
+        by: Sequence[GroupBy],
+        viewer: Viewer,
+        cancellation: Cancellation,
+        on_skipped: Callable[[tuple[Skipped, ...]], None] | None = None,
+    ) -> None:
         """Only the stream answers."""
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:

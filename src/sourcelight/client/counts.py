@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ from sourcelight.client.search.queries import QueryText, everything, is_bounded,
 from sourcelight.client.search.search_run import SearchRun, await_phase, consume
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches import MATCHES, SERVICE, MatchBatch
-from sourcelight.core.batches.results import REPOSITORIES_COUNTED
+from sourcelight.core.batches.results import COUNT_SKIPPED, REPOSITORIES_COUNTED
+from sourcelight.core.wire.decode import decode_skipped
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -176,9 +178,12 @@ class CountMethods(RunMaker):
             if table is None:
                 await consume(run, add)
             else:
-                repository_count = (table.schema.metadata or {}).get(REPOSITORIES_COUNTED)
+                metadata = table.schema.metadata or {}
+                repository_count = metadata.get(REPOSITORIES_COUNTED)
                 run.state.set_count(
-                    sum(table["matches"].to_pylist()), None if repository_count is None else int(repository_count)
+                    sum(table["matches"].to_pylist()),
+                    None if repository_count is None else int(repository_count),
+                    tuple(map(decode_skipped, json.loads(metadata.get(COUNT_SKIPPED, b"[]")))),
                 )
                 run.state.finish()
 

@@ -155,6 +155,7 @@ class Backend(Protocol):
         -------
         pyarrow.Table or None
             The columns `by`, ``matches`` and ``files``; None: this backend has to stream the matches to count them.
+            The metadata of an incomplete count have `batches.results.COUNT_SKIPPED`.
         """
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:

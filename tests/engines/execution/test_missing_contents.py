@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.wire.events import Skipped
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = pytest.mark.filterwarnings(
@@ -111,6 +115,21 @@ def test_what_one_revision_lacks_is_not_lost_over_another(tmp_path: Path) -> Non
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
         result = code.search("repo:partial@old:HEAD needle count:all")
     assert list(result.skipped["reason"]) == ["document-binary", "document-missing"]
+
+
+@pytest.mark.parametrize("query", ["needle", "needle file:txt", "needle -repo:shallow", "b.txt", "type:symbol thing"])
+def test_what_is_there_is_counted_without_a_stream(code: sl.Client, query: str) -> None:
+    result, counts = code.search(f"{query} count:all"), code.count_by(query, by="repository")
+    assert counts["matches"].sum() == result.match_count > 0
+    assert counts.attrs["reasons"] == "; ".join(result.reasons)
+
+    reported: list[tuple[Skipped, ...]] = []
+    engine, request = code.backend.engine, SearchRequest(f"{query} count:all")  # type: ignore[attr-defined]
+    table = engine.count(request, ["repository"], Viewer.owner(), Cancellation(), reported.append)
+    assert sum(table["matches"].to_pylist()) == result.match_count
+    assert [item.reason for item in reported[0]].count("document-missing") == 1
+    # A caller that doesn't ask what is left out gets no number that looks complete.
+    assert engine.count(request, ["repository"], Viewer.owner(), Cancellation()) is None
 
 
 @pytest.mark.parametrize("lack", ["unreadable", "replaced"])

@@ -28,6 +28,7 @@ from sourcelight.core.errors import QueryError, RepositoryNotFound, SearchIndexE
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query.explanation import Advice, Explanation
 from sourcelight.core.tools.tool import A
+from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Limits
 from sourcelight.engines.execution.advice import notices
@@ -176,9 +177,15 @@ class ClusterEngine:
         return SearchExecution(ClusterSource(cluster, task), task, self.limits, finds).events()
 
     def count(
-        self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
+        self,
+        request: SearchRequest,
+        by: Sequence[GroupBy],
+        viewer: Viewer,
+        cancellation: Cancellation,
+        on_skipped: Callable[[tuple[Skipped, ...]], None] | None = None,
     ) -> Any | None:
         """Return matches and files by ``repository``, ``commit``, ``language`` or ``path``; see `LocalEngine.count`."""
+        del on_skipped  # a worker's count that lacks something is None
         cluster = self.snapshot()
         self._queries.read(request, cluster.catalog.contexts)  # an invalid query reaches no worker
         return count_on_workers(cluster, request, by, viewer, cancellation)

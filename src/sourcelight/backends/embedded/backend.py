@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
@@ -16,9 +17,11 @@ from sourcelight.core.backend import ClusterInfo, Features
 from sourcelight.core.batches import Event, RepositoryInfo
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch
 from sourcelight.core.batches.events import IndexProgress, RepositoryOverview
-from sourcelight.core.batches.results import REPOSITORIES_COUNTED, CallObserver, ToolResult
+from sourcelight.core.batches.results import COUNT_SKIPPED, REPOSITORIES_COUNTED, CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.tools.catalog import is_conversation
+from sourcelight.core.wire.encode import encode_skipped
+from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Engine, Limits, LocalEngine
 from sourcelight.engines.execution.indexes.disk import overview
@@ -183,7 +186,10 @@ class EmbeddedBackend:
         cancellation = Cancellation()
         # Always by repository, too, for the number of repositories.
         grouped = list(dict.fromkeys(["repository", *columns]))
-        table = await self._work(lambda: self.engine.count(request, grouped, self.viewer, cancellation), cancellation)
+        skipped: list[tuple[Skipped, ...]] = []
+        table = await self._work(
+            lambda: self.engine.count(request, grouped, self.viewer, cancellation, skipped.append), cancellation
+        )
         if table is None:
             return None
 
@@ -195,7 +201,10 @@ class EmbeddedBackend:
             table = sums.select([*by, "matches_sum", "files_sum"]).rename_columns([*by, "matches", "files"])
 
         table = table.select([*by, "matches", "files"])
-        return table.replace_schema_metadata({REPOSITORIES_COUNTED: str(repositories).encode()})
+        metadata = {REPOSITORIES_COUNTED: str(repositories).encode()}
+        if skipped:
+            metadata[COUNT_SKIPPED] = json.dumps([encode_skipped(item) for item in skipped[-1]]).encode()
+        return table.replace_schema_metadata(metadata)
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
         """Explain a query over the repositories that the viewer may see."""

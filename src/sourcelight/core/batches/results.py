@@ -25,6 +25,9 @@ FILE_BYTES, LAST_LINE_IS_OPEN = b"bytes", b"last_line_is_open"
 REPOSITORIES_COUNTED = b"repositories"
 """In the metadata of a table of counts: the number of repositories with matches, for any grouping."""
 
+COUNT_SKIPPED = b"skipped"
+"""In the metadata of an incomplete table of counts: what it leaves out, as JSON of `wire.encode.encode_skipped`."""
+
 _ADDRESS = re.compile(
     r"/(?P<repository>[^?]+?)(?:@(?P<commit>[0-9a-f]{40,64}))?(?:/-/(?P<kind>blob|tree|commit)/(?P<rest>.*))?"
 )

@@ -248,12 +248,13 @@ def _progress(value: Json) -> Progress:
         match_count=_count(matches),
         duration_ms=_int(record, "durationMs"),
         repositories_count=None if count is None else _number(count),
-        skipped=tuple(map(_decode_skipped, [skipped] if isinstance(skipped, dict) else _items(record, "skipped"))),
+        skipped=tuple(map(decode_skipped, [skipped] if isinstance(skipped, dict) else _items(record, "skipped"))),
         trace=_text(record, "trace"),
     )
 
 
-def _decode_skipped(value: Json) -> Skipped:
+def decode_skipped(value: Json) -> Skipped:
+    """Return an item of skipped work from JSON."""
     # In any form, an item means that something was left out.
     record = {"reason": value} if isinstance(value, str) else _object(value)
     suggested = record.get("suggested")

@@ -128,12 +128,13 @@ def _progress(event: Progress) -> Json:
     value |= {
         "matchCount": event.match_count,
         "durationMs": event.duration_ms,
-        "skipped": [_encode_skipped(item) for item in event.skipped],
+        "skipped": [encode_skipped(item) for item in event.skipped],
     }
     return value | _non_empty(trace=event.trace)
 
 
-def _encode_skipped(s: Skipped) -> Json:
+def encode_skipped(s: Skipped) -> Json:
+    """Return an item of skipped work as JSON."""
     value: dict[str, Any] = {"reason": s.reason, "title": s.title, "message": s.message, "severity": s.severity}
     if s.suggested is not None:
         value["suggested"] = {"title": s.suggested.title, "queryExpression": s.suggested.query_expression}

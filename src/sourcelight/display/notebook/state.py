@@ -184,9 +184,10 @@ class SearchState:
         """Record the parts of a search: `done` of `total`, with `arrived` matches."""
         self._parts = _SearchParts(done, total, arrived)
 
-    def set_count(self, matches: int, repositories: int | None = None) -> None:
-        """Record the matches and repositories that the backend counted without sending any."""
+    def set_count(self, matches: int, repositories: int | None = None, skipped: tuple[Skipped, ...] = ()) -> None:
+        """Record the matches and repositories that the backend counted without sending any, and what it left out."""
         self.matches = matches
+        self.skipped = skipped
         self.repositories_count = repositories
 
     def finish(self) -> None:

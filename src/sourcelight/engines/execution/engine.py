@@ -9,6 +9,7 @@ from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
+from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
 from sourcelight.engines.execution.protocol import Limits, ToolHandler
@@ -68,9 +69,17 @@ class Engine(Protocol):
         ...
 
     def count(
-        self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
+        self,
+        request: SearchRequest,
+        by: Sequence[GroupBy],
+        viewer: Viewer,
+        cancellation: Cancellation,
+        on_skipped: Callable[[tuple[Skipped, ...]], None] | None = None,
     ) -> Any | None:
-        """Count matches and files by some columns; None if only a stream can answer."""
+        """Count matches and files by some columns; None if only a stream can answer.
+
+        `on_skipped` receives what a count leaves out that lacks contents alone; without it, that count is None.
+        """
         ...
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:

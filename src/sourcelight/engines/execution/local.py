@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import QueryError, SearchIndexError
 from sourcelight.core.query import Query
 from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
+from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.advice.explain import explain
+from sourcelight.engines.execution.advice.skipped_items import MISSING_CONTENT
 from sourcelight.engines.execution.fast_path import IN_THREAD, FastPath
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
@@ -153,13 +156,21 @@ class LocalEngine(IndexedRepositories):
         return self.fast_path.answer(request, viewer) if self.is_unchanged() else None
 
     def count(
-        self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
+        self,
+        request: SearchRequest,
+        by: Sequence[GroupBy],
+        viewer: Viewer,
+        cancellation: Cancellation,
+        on_skipped: Callable[[tuple[Skipped, ...]], None] | None = None,
     ) -> Any | None:
         """Return matches and files by ``repository``, ``commit``, ``language`` or ``path``, without touching a line.
 
         Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None if only a stream
         can answer: a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
         definitions that are not all known, or anything else that is missing, which the stream then names.
+
+        `on_skipped` receives what the stream would report where clones lack contents and nothing else is missing: the
+        table then counts the others. Without it, such a count is None too.
         """
         query, scoped = self.queries.parse(request, self.catalog.contexts)
         if not _is_countable(query):
@@ -170,7 +181,7 @@ class LocalEngine(IndexedRepositories):
         scoper = source.scoper
         scopes = scoper.resolve(scoped)
 
-        # A number can't report missing parts, so incomplete counts are left to the stream.
+        # Only the stream names what these lack.
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
 
@@ -185,7 +196,13 @@ class LocalEngine(IndexedRepositories):
         except SearchIndexError:
             return None  # the stream names the repository that can't be searched
 
-        return None if table is None or source.missing_from_count(plan, parts) else table
+        if table is not None and source.missing_from_count(plan, parts):
+            skipped = source.report((), limit_hit=False).skipped
+            if on_skipped is None or any(is_limiting(item) and item.reason != MISSING_CONTENT for item in skipped):
+                return None
+            on_skipped(tuple(skipped))
+
+        return table
 
     def _count(
         self,

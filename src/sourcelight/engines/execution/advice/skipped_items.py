@@ -21,10 +21,13 @@ _MAX_TITLE_CHARS = 160
 
 _NOT_READABLE = "are not in this clone, or can't be read, so their content was not searched"
 
+MISSING_CONTENT = "document-missing"
+"""Reason of files whose content a clone lacks."""
+
 _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
     "binary": ("document-binary", "binary files", "have a NUL byte", "info"),
     "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
-    "missing": ("document-missing", "files missing", _NOT_READABLE, "warn"),
+    "missing": (MISSING_CONTENT, "files missing", _NOT_READABLE, "warn"),
     "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
     UNRANKED: (
         "symbols-pending",
