@@ -50,7 +50,8 @@ def distinct(names: Iterable[str]) -> list[str]:
     """Return the names, with numbers added to duplicates: ``embedded``, ``embedded 2``."""
     unique_names: list[str] = []
     for name in names:
-        number, candidate = 1, name
+        candidate = name
+        number = 1
         while candidate in unique_names:
             number += 1
             candidate = f"{name} {number}"
@@ -75,19 +76,31 @@ async def explanation_of(services: Sequence[Service], request: SearchRequest) ->
             return None
 
     replies = await asyncio.gather(*(ask(service) for service in services))
-    first = next((data for data in replies if data is not None), None)
-    if first is None:
+    explanations: dict[str, Mapping[str, Any]] = {}
+    texts = []
+    for service, reply in zip(services, replies, strict=True):
+        if reply is None:
+            texts.append(f"{service.name}:\nno explanation of queries")
+        else:
+            texts.append(f"{service.name}:\n{reply['text']}")
+            explanations[service.name] = reply
+
+    if not explanations:
         return None
 
-    texts = [
-        f"{service.name}:\n{data['text'] if data else 'no explanation of queries'}"
-        for service, data in zip(services, replies, strict=True)
-    ]
-    warnings = [warning for data in replies if data for warning in data.get("warnings", ())]
+    alternatives: list[Any] = []
+    warnings: list[Any] = []
+    for explanation in explanations.values():
+        alternatives += explanation.get("alternatives", ())
+        # Most services warn of the same things.
+        warnings += [warning for warning in explanation.get("warnings", ()) if warning not in warnings]
+
+    # Whatever else an explanation has depends on the query alone, so that of the first service holds for all.
+    first = next(iter(explanations.values()))
     return {
         **first,
-        "alternatives": [alternative for data in replies if data for alternative in data.get("alternatives", ())],
-        "warnings": [warning for index, warning in enumerate(warnings) if warning not in warnings[:index]],
-        "services": {s.name: data for s, data in zip(services, replies, strict=True) if data is not None},
+        "alternatives": alternatives,
+        "warnings": warnings,
+        "services": explanations,
         "text": "\n\n".join(texts),
     }

@@ -11,6 +11,7 @@ import functools
 import html
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from sourcelight.core.markup.escaping import code, visible
@@ -38,9 +39,9 @@ _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.|(?:mailto|xmpp):)[^\s<>`\[\]|]+|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+",
     re.IGNORECASE,
 )
-
-
 _TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[a-zA-Z][^<>]*>", re.DOTALL)
+_RULES = {"left": ":--", "right": "--:", "center": ":-:"}
+_MARKERS = {"em": "*", "strong": "**", "s": "~~"}
 
 
 def clean_markdown(
@@ -70,9 +71,10 @@ def clean_markdown(
     >>> clean_markdown("see **[this][r]** ![x](http://evil) <img>\n\n[r]: http://evil")
     'see **this** x &lt;img>\n'
     """
+    from markdown_it.tree import SyntaxTreeNode
+
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS] + _CUT
-    from markdown_it.tree import SyntaxTreeNode
 
     writer = _Writer(render_text or literal, render_link or (lambda _label, _address: None), drop_tags=drop_tags)
     lines = writer.blocks(SyntaxTreeNode(_parser().parse(text)).children)
@@ -81,15 +83,19 @@ def clean_markdown(
 
 def literal(text: str) -> str:
     """Escape text within a line of Markdown, so that it is shown literally."""
+    text = visible(text).replace("\n", " ")
     texts: list[str] = []
     position = 0
-    text = visible(text).replace("\n", " ")
     for match in _ADDRESS.finditer(text):
+        # As renderers read it: punctuation behind an address ends a sentence.
         address = match[0].rstrip(".,;:!?)*_\"'\\")
-        texts += [_escape(text[position : match.start()]), code(address) if address else ""]
+        texts.append(_escape(text[position : match.start()]))
+        if address:
+            texts.append(code(address))
         position = match.start() + len(address)
 
-    return join_inline([*texts, _escape(text[position:])])
+    texts.append(_escape(text[position:]))
+    return join_inline(texts)
 
 
 def join_inline(texts: Sequence[str]) -> str:
@@ -155,45 +161,54 @@ class _Writer:
                 return self._list(node)
             case "table":
                 return self._table(node)
-            case "html_block" if self._drop_tags:
-                # Only for looks: anything else remains text.
-                text = html.unescape(_TAG.sub("", node.content))
-                return _guard("\n".join(self._text(line.strip()) for line in text.split("\n") if line.strip()))
             case "html_block":
-                return _guard("\n".join(self._text(line.strip()) for line in node.content.strip("\n").split("\n")))
+                return self._tags(node.content)
             case _:
                 return _guard(self._inline(node))
 
+    def _tags(self, content: str) -> list[str]:
+        """Write a block of tags: as text, or without the tags where they are only for layout."""
+        if self._drop_tags:
+            content = html.unescape(_TAG.sub("", content))
+
+        lines = [line.strip() for line in content.strip("\n").split("\n")]
+        return _guard("\n".join(self._text(line) for line in lines if line))
+
     def _list(self, node: SyntaxTreeNode) -> list[str]:
-        tight = all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")
-        number = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else -1
+        tight = _is_tight(node)
+        first_number = int(node.attrs.get("start", 1))
         lines: list[str] = []
-        for item in node.children:
-            marker = "-" if number < 0 else f"{number}."
-            number += number >= 0
+        for number, item in enumerate(node.children, first_number):
+            marker = f"{number}." if node.type == "ordered_list" else "-"
+            margin = " " * (len(marker) + 1)
             inner = self.blocks(item.children, tight=tight) or [""]
             if lines and not tight:
                 lines.append("")
-            margin = " " * (len(marker) + 1)
-            lines += [f"{marker} {inner[0]}".rstrip(), *(f"{margin}{line}".rstrip() for line in inner[1:])]
+            lines.append(f"{marker} {inner[0]}".rstrip())
+            lines += [f"{margin}{line}".rstrip() for line in inner[1:]]
 
         return lines
 
     def _table(self, node: SyntaxTreeNode) -> list[str]:
-        rows = [
-            [self._inline(cell, one_line=True, in_table=True) for cell in row.children]
-            for part in node.children
-            for row in part.children
-        ]
+        row_nodes = chain.from_iterable(part.children for part in node.children)  # of the head, and of the body
+        rows = [self._cells(row) for row in row_nodes]
         head = node.children[0].children[0].children
         styles = [str(cell.attrs.get("style", "")).rpartition(":")[2] for cell in head]
-        rules = [{"left": ":--", "right": "--:", "center": ":-:"}.get(style, "---") for style in styles]
+        rules = [_RULES.get(style, "---") for style in styles]
         return [f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]]]
 
+    def _cells(self, row: SyntaxTreeNode) -> list[str]:
+        return [self._inline(cell, one_line=True, in_table=True) for cell in row.children]
+
     def _inline(self, node: SyntaxTreeNode, *, one_line: bool = False, in_table: bool = False) -> str:
-        parts = [part for child in node.children for part in self._inline_parts(child, in_table=in_table)]
-        text = join_inline(parts).strip()
-        return " ".join(text.replace("\\\n", " ").split("\n")) if one_line else text
+        text = join_inline(self._parts_of_children(node, in_table=in_table)).strip()
+        return text.replace("\\\n", " ").replace("\n", " ") if one_line else text
+
+    def _parts_of_children(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
+        parts: list[str] = []
+        for child in node.children:
+            parts += self._inline_parts(child, in_table=in_table)
+        return parts
 
     def _inline_parts(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
         match node.type:
@@ -210,16 +225,22 @@ class _Writer:
             case "link" | "image":
                 return self._link_parts(node, in_table=in_table)
             case _:
-                inner = [part for child in node.children for part in self._inline_parts(child, in_table=in_table)]
-                marker = {"em": "*", "strong": "**", "s": "~~"}.get(node.type, "")
+                inner = self._parts_of_children(node, in_table=in_table)
+                marker = _MARKERS.get(node.type, "")
                 return [marker, *inner, marker] if marker and "".join(inner).strip() else inner
 
     def _link_parts(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
-        address = str(node.attrs.get("href" if node.type == "link" else "src", ""))
+        attribute = "href" if node.type == "link" else "src"
+        address = str(node.attrs.get(attribute, ""))
         link_text = self._link("".join(map(_text_of, node.children)), address)
         if link_text is not None:
             return [link_text]
-        return [part for child in node.children for part in self._inline_parts(child, in_table=in_table)]
+        return self._parts_of_children(node, in_table=in_table)
+
+
+def _is_tight(node: SyntaxTreeNode) -> bool:
+    """Return whether the items of a list follow one another without an empty line."""
+    return all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")
 
 
 def _text_of(node: SyntaxTreeNode) -> str:
@@ -230,8 +251,15 @@ def _text_of(node: SyntaxTreeNode) -> str:
 
 def _guard(text: str) -> list[str]:
     """Return lines of a paragraph that don't begin like another block."""
-    lines = filter(None, (line.strip(" \t") for line in text.split("\n")))
-    return [_LINE_PREFIX.sub(_escape_prefix, line, count=1) if _LINE_PREFIX.match(line) else line for line in lines]
+    lines = []
+    for line in text.split("\n"):
+        stripped = line.strip(" \t")
+        if _LINE_PREFIX.match(stripped):
+            stripped = _LINE_PREFIX.sub(_escape_prefix, stripped, count=1)
+        if stripped:
+            lines.append(stripped)
+
+    return lines
 
 
 def _escape_prefix(match: re.Match[str]) -> str:
@@ -240,16 +268,26 @@ def _escape_prefix(match: re.Match[str]) -> str:
 
 def _code_span(text: str) -> str:
     content = visible(text.replace("\n", " "))
-    longest = max((len(run) for run in _TICKS.findall(content)), default=0)
+    if not content.strip():
+        return ""
+
+    # The fence has a length that no run of ticks within has.
     runs = {len(run) for run in _TICKS.findall(content)}
-    fence = "`" * next(size for size in range(1, longest + 2) if size not in runs)
-    pad = " " if content[:1] in {"`", " "} or content[-1:] in {"`", " "} else ""
-    return f"{fence}{pad}{content}{pad}{fence}" if content.strip() else ""
+    size = 1
+    while size in runs:
+        size += 1
+    fence = "`" * size
+
+    # CommonMark removes one space at each end, and a tick there would belong to the fence.
+    needs_pad = content.startswith(("`", " ")) or content.endswith(("`", " "))
+    pad = " " if needs_pad else ""
+    return f"{fence}{pad}{content}{pad}{fence}"
 
 
 def _fence(content: str, info: str) -> list[str]:
-    lines = visible(content).removesuffix("\n").split("\n")
-    longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
+    text = visible(content).removesuffix("\n")
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
-    language = _LANGUAGE.match(info.strip())
-    return [f"{fence}{language[0] if language else ''}", *lines, fence]
+    match = _LANGUAGE.match(info.strip())
+    language = match[0] if match else ""
+    return [f"{fence}{language}", *text.split("\n"), fence]

@@ -17,12 +17,15 @@ _SYNTAX = re.compile(r"syntax error at or near \"([^\"]*)\"|syntax error at end 
 _SHUT = re.compile(r"disabled by configuration|Permission Error|locked", re.IGNORECASE)
 _TYPES = re.compile(r"No function matches the given name and argument types '([^'(]+)\(([^']*)\)'")
 _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
+
 _MAX_COLUMNS = 30
+"""Columns of a table that a message lists."""
+
+_MIN_SIMILARITY = 0.6
+"""Share of equal letters, as `difflib` measures it, from which a name is suggested in place of another."""
 
 
-def explain_error(  # noqa: PLR0911 - one for each kind of error
-    message: str, query: str, tables: Mapping[str, Sequence[str]]
-) -> str:
+def explain_error(message: str, query: str, tables: Mapping[str, Sequence[str]]) -> str:
     """Return the fault of a statement, and how to write it.
 
     Parameters
@@ -34,29 +37,70 @@ def explain_error(  # noqa: PLR0911 - one for each kind of error
     tables
         Columns of each table that the statement can read.
     """
-    if match := _TABLE.search(message):
-        return f"unknown table {match[1]!r}{_near(match[1], list(tables))}; tables: {', '.join(tables)}"
-    if match := _GROUP.search(message):
-        name = match[1]
-        return f"column {name!r} is neither grouped nor aggregated; add it to GROUP BY, or write any_value({name})"
-    if match := _COLUMN.search(message):
-        name = next(group for group in match.groups() if group)
-        return f"unknown column {name!r}{_near(name, _columns(query, tables))}; {_list_columns(query, tables)}"
-    if match := _FUNCTION.search(message):
-        return f"DuckDB has no function {match[1]!r}{_suggestion(message)}"
-    if match := _SYNTAX.search(message):
-        position = f"at {match[1]!r}" if match[1] else "at its end"
-        return f"the statement can't be read {position}{_marked_line(message)}"
-    if match := _TYPES.search(message):
-        return f"{match[1]!r} can't take {match[2].replace('_LITERAL', '')}; convert with CAST(… AS …)"
-    if _SHUT.search(message):
-        return f"the statement reads or changes something outside of its tables; it can read {', '.join(tables)} alone"
+    # The first form that fits: the message about GROUP BY names a column, too.
+    forms = (_table_error, _group_error, _column_error, _function_error, _syntax_error, _type_error, _access_error)
+    for form in forms:
+        text = form(message, query, tables)
+        if text:
+            return text
 
-    return _KIND.sub("", message.strip().partition("\n")[0])
+    first_line = message.strip().partition("\n")[0]
+    return _KIND.sub("", first_line)
 
 
-def _columns(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(column for name in _used_tables(query, tables) for column in tables[name]))
+def _table_error(message: str, _query: str, tables: Mapping[str, Sequence[str]]) -> str:
+    match = _TABLE.search(message)
+    if match is None:
+        return ""
+    return f"unknown table {match[1]!r}{_suggest(match[1], list(tables))}; tables: {', '.join(tables)}"
+
+
+def _group_error(message: str, _query: str, _tables: Mapping[str, Sequence[str]]) -> str:
+    match = _GROUP.search(message)
+    if match is None:
+        return ""
+    name = match[1]
+    return f"column {name!r} is neither grouped nor aggregated; add it to GROUP BY, or write any_value({name})"
+
+
+def _column_error(message: str, query: str, tables: Mapping[str, Sequence[str]]) -> str:
+    match = _COLUMN.search(message)
+    if match is None:
+        return ""
+
+    name = next(group for group in match.groups() if group)
+    columns: dict[str, None] = {}  # in order, each once
+    for table in _used_tables(query, tables):
+        columns.update(dict.fromkeys(tables[table]))
+
+    return f"unknown column {name!r}{_suggest(name, list(columns))}; {_list_columns(query, tables)}"
+
+
+def _function_error(message: str, _query: str, _tables: Mapping[str, Sequence[str]]) -> str:
+    match = _FUNCTION.search(message)
+    return f"DuckDB has no function {match[1]!r}{_own_suggestion(message)}" if match else ""
+
+
+def _syntax_error(message: str, _query: str, _tables: Mapping[str, Sequence[str]]) -> str:
+    match = _SYNTAX.search(message)
+    if match is None:
+        return ""
+    position = f"at {match[1]!r}" if match[1] else "at its end"
+    return f"the statement can't be read {position}{_marked_line(message)}"
+
+
+def _type_error(message: str, _query: str, _tables: Mapping[str, Sequence[str]]) -> str:
+    match = _TYPES.search(message)
+    if match is None:
+        return ""
+    types = match[2].replace("_LITERAL", "")
+    return f"{match[1]!r} can't take {types}; convert with CAST(… AS …)"
+
+
+def _access_error(message: str, _query: str, tables: Mapping[str, Sequence[str]]) -> str:
+    if _SHUT.search(message) is None:
+        return ""
+    return f"the statement reads or changes something outside of its tables; it can read {', '.join(tables)} alone"
 
 
 def _used_tables(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
@@ -74,13 +118,17 @@ def _list_columns(query: str, tables: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(texts)
 
 
-def _near(name: str, names: Sequence[str]) -> str:
-    close_names = [candidate for candidate in names if candidate.casefold().startswith(name.casefold())]
-    close_names = close_names or difflib.get_close_matches(name.casefold(), names, 1, 0.6)
-    return f"; did you mean {close_names[0]!r}?" if close_names else ""
+def _suggest(name: str, names: Sequence[str]) -> str:
+    """Return a question for the name that was probably meant, or nothing."""
+    folded = name.casefold()
+    near = [candidate for candidate in names if candidate.casefold().startswith(folded)]
+    if not near:
+        near = difflib.get_close_matches(folded, names, n=1, cutoff=_MIN_SIMILARITY)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _suggestion(message: str) -> str:
+def _own_suggestion(message: str) -> str:
+    """Return DuckDB's suggestion in the same form, or nothing."""
     match = re.search(r"Did you mean \"([^\"]+)\"", message)
     return f"; did you mean {match[1]!r}?" if match else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from sourcelight.core.batches.events import OtherMatch, ServiceStatus
 from sourcelight.core.completeness import Status
@@ -63,8 +64,12 @@ class ManyState:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Reasons why the status is not complete, by search."""
-        incomplete = {name: state for name, state in self.states.items() if state.status != "complete"}
-        return tuple(f"{name}: {'; '.join(state.reasons)}" for name, state in incomplete.items())
+        reasons = []
+        for name, state in self.states.items():
+            if state.status != "complete":
+                reasons.append(f"{name}: {'; '.join(state.reasons)}")
+
+        return tuple(reasons)
 
     @property
     def phase(self) -> Phase:
@@ -79,33 +84,37 @@ class ManyState:
     @property
     def progress(self) -> tuple[Progress, ...]:
         """The reported progress, search by search."""
-        return tuple(item for state in self.states.values() for item in state.progress)
+        return tuple(chain.from_iterable(state.progress for state in self.states.values()))
 
     @property
     def filters(self) -> tuple[SuggestedFilter, ...]:
         """Suggested filters, search by search."""
-        return tuple(item for state in self.states.values() for item in state.filters)
+        return tuple(chain.from_iterable(state.filters for state in self.states.values()))
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """Work that was left out; titles begin with the name of the search."""
-        return tuple(
-            replace(item, title=f"{name}: {item.title}" if item.title else name)
-            for name, state in self.states.items()
-            for item in state.skipped
-        )
+        items = []
+        for name, state in self.states.items():
+            for item in state.skipped:
+                title = f"{name}: {item.title}" if item.title else name
+                items.append(replace(item, title=title))
+
+        return tuple(items)
 
     @property
     def alerts(self) -> tuple[Alert, ...]:
         """Alerts; titles begin with the name of the search."""
-        return tuple(
-            replace(item, title=f"{name}: {item.title}") for name, state in self.states.items() for item in state.alerts
-        )
+        alerts = []
+        for name, state in self.states.items():
+            alerts += [replace(alert, title=f"{name}: {alert.title}") for alert in state.alerts]
+
+        return tuple(alerts)
 
     @property
     def other(self) -> tuple[OtherMatch, ...]:
         """Matches that aren't rows, search by search."""
-        return tuple(item for state in self.states.values() for item in state.other)
+        return tuple(chain.from_iterable(state.other for state in self.states.values()))
 
     @property
     def services(self) -> tuple[ServiceStatus, ...]:
@@ -114,28 +123,35 @@ class ManyState:
         for name, state in self.states.items():
             # A service takes part in each search, so its reasons need the name of the search.
             for service in state.services:
-                with_reasons = replace(service, reasons=tuple(f"{name}: {reason}" for reason in service.reasons))
-                existing = by_name.get(service.name)
-                by_name[service.name] = with_reasons if existing is None else _add(existing, with_reasons)
+                reasons = tuple(f"{name}: {reason}" for reason in service.reasons)
+                status = replace(service, reasons=reasons)
+                if service.name in by_name:
+                    status = _add(by_name[service.name], status)
+                by_name[service.name] = status
 
         return tuple(by_name.values())
 
     @property
     def elapsed_s(self) -> float:
         """Seconds since the start, or until the end."""
-        return self._clock() - self._started if self._elapsed is None else self._elapsed
+        if self._elapsed is not None:
+            return self._elapsed
+        return self._clock() - self._started
 
     def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         elapsed = self.elapsed_s
-        running = [name for name in self.states if name in self._begun and self.states[name].phase == "running"]
-        done_count = sum(state.phase != "running" for state in self.states.values())
-        doing = f": {', '.join(running[:_MAX_RUNNING])}" if running else ""
+        unfinished = [name for name, state in self.states.items() if state.phase == "running"]
+        running = [name for name in unfinished if name in self._begun]
+        title = count_of(len(self.states), "search")
+        if running:
+            title += f": {', '.join(running[:_MAX_RUNNING])}"
+
         return ProgressSnapshot(
-            title=f"{count_of(len(self.states), 'search')}{doing}",
+            title=title,
             phase=self.phase,
             elapsed_s=elapsed,
-            done=done_count,
+            done=len(self.states) - len(unfinished),
             total=len(self.states),
             unit="searches",
             fields=(("matches", f"{self.matches:,}"), ("s", f"{elapsed:.1f}")),
@@ -146,10 +162,15 @@ class ManyState:
 def _worst(statuses: Iterable[str]) -> Status:
     """Return the worst of some statuses, ``complete`` without any."""
     present = set(statuses)
-    return next((status for status in _WORST if status in present), "complete")
+    for status in _WORST:
+        if status in present:
+            return status
+
+    return "complete"
 
 
 def _add(first: ServiceStatus, second: ServiceStatus) -> ServiceStatus:
+    """Return the part of one service in two searches."""
     statuses = {first.status, second.status}
     return replace(
         first,
