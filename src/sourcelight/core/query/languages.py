@@ -7,7 +7,7 @@ several languages (``.h``, ``.m``): the ``lang:`` filter accepts each of them, w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -38,27 +38,39 @@ def _read(table: str) -> dict[str, ProgrammingLanguage]:
     return languages
 
 
-def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    grouped: dict[str, list[str]] = {}
-    for key, name in pairs:
-        names = grouped.setdefault(key, [])
-        if name not in names:
-            names.append(name)
-    return {key: tuple(names) for key, names in grouped.items()}
+def _languages_by(keys: Callable[[ProgrammingLanguage], tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the languages that have each key, in the order of the table."""
+    names: dict[str, list[str]] = {}
+    for language in LANGUAGES.values():
+        for key in dict.fromkeys(keys(language)):
+            names.setdefault(key, []).append(language.name)
+
+    return {key: tuple(values) for key, values in names.items()}
 
 
-LANGUAGES: Mapping[str, ProgrammingLanguage] = _read(TABLE)
-_BY_EXTENSION = _group((ending, item.name) for item in LANGUAGES.values() for ending in item.extensions)
-_BY_FILENAME = _group((name, item.name) for item in LANGUAGES.values() for name in item.filenames)
+def _names_by_spelling() -> dict[str, str]:
+    """Return the name of a language by each of its spellings, in lower case."""
+    names: dict[str, str] = {}
+    # Of two languages with one alias, the first of the table has it.
+    for language in reversed(LANGUAGES.values()):
+        lowered = language.name.lower()
+        names.update(dict.fromkeys((*language.aliases, lowered.replace(" ", "-"), lowered), language.name))
+
+    # A language's own name beats the alias of another one.
+    return names | {name.lower(): name for name in LANGUAGES}
+
+
+LANGUAGES: dict[str, ProgrammingLanguage] = _read(TABLE)
+_BY_EXTENSION = _languages_by(lambda language: language.extensions)
+_BY_FILENAME = _languages_by(lambda language: language.filenames)
 _MAIN = {ending: PREFERRED.get(ending, names[0]) for ending, names in _BY_EXTENSION.items()}
+"""The language that is shown for an ending."""
+
 _MAIN_BY_FILENAME = {name: names[0] for name, names in _BY_FILENAME.items()}
 _COMPOUND = frozenset("." + ending.rsplit(".", 1)[1] for ending in _BY_EXTENSION if ending.count(".") > 1)
-_BY_NAME = {
-    spelling: item.name
-    for item in reversed(list(LANGUAGES.values()))
-    for spelling in (*item.aliases, item.name.lower().replace(" ", "-"), item.name.lower())
-}
-_BY_NAME |= {item.name.lower(): item.name for item in LANGUAGES.values()}
+"""Last parts of endings of two parts, such as ``.php`` of ``.blade.php``."""
+
+_BY_NAME = _names_by_spelling()
 
 
 def find_language(name: str) -> str | None:

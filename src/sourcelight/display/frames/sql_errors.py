@@ -22,7 +22,7 @@ _MAX_COLUMNS = 30
 """Columns of a table that a message lists."""
 
 _MIN_SIMILARITY = 0.6
-"""Share of equal letters, as `difflib` measures it, from which a name is suggested in place of another."""
+"""Share of equal letters, as `difflib` measures it, from which another name is suggested."""
 
 
 def explain_error(message: str, query: str, tables: Mapping[str, Sequence[str]]) -> str:
@@ -120,10 +120,10 @@ def _list_columns(query: str, tables: Mapping[str, Sequence[str]]) -> str:
 
 def _suggest(name: str, names: Sequence[str]) -> str:
     """Return a question for the name that was probably meant, or nothing."""
-    folded = name.casefold()
-    near = [candidate for candidate in names if candidate.casefold().startswith(folded)]
+    lowered = name.casefold()
+    near = [candidate for candidate in names if candidate.casefold().startswith(lowered)]
     if not near:
-        near = difflib.get_close_matches(folded, names, n=1, cutoff=_MIN_SIMILARITY)
+        near = difflib.get_close_matches(lowered, names, n=1, cutoff=_MIN_SIMILARITY)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

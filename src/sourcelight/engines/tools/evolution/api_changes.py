@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
@@ -32,7 +32,6 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, resolve
 
-T = TypeVar("T")
 _RULE = Rule(
     "Public symbols of Go, Java, Python and TypeScript are compared; tests and internal modules are left out.",
     "languages",
@@ -40,65 +39,99 @@ _RULE = Rule(
 _REPORT_EVERY = 50
 _MAX_NAMED = 3
 
-_Key: TypeAlias = tuple[str, str, str]
-"""Language, module and qualified name."""
-
-
-_Declarations: TypeAlias = "dict[_Key, list[tuple[str, PublicSymbol]]]"
-"""Public symbols with the files that declare them."""
+_STATUSES = ("added", "removed", "changed", "moved")
 
 _REACHES_INTERNAL = re.compile(
     rb"^\s*from\s+(?:[\w.]*\b_[a-z\d]|[\w.]+\s+import\s+(?:\*|\([^)]*\b_\w|[^(\n]*\b_\w))", re.MULTILINE
 )
 """Python modules whose public names other files may decide: parsing every module of a repository takes too long."""
 
-_STATUSES = ("added", "removed", "changed", "moved")
+
+class _Key(NamedTuple):
+    """Identity of a public symbol in one revision; `name` is qualified, such as ``Client.get``."""
+
+    language: str
+    module: str
+    name: str
+
+    @property
+    def owner(self) -> _Key:
+        """The key of the class that the symbol is a member of, or of the symbol itself."""
+        return self._replace(name=self.name.partition(".")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """One declaration of a public symbol, and the file that has it."""
+
+    path: str
+    symbol: PublicSymbol
+
+
+_Declarations: TypeAlias = dict[_Key, list[_Declaration]]
+"""The public symbols of a revision; overloads have several declarations."""
 
 
 class _Side:
-    """One of the two revisions: its files, and its public symbols as far as the other revision may differ."""
+    """One of the two revisions: its files, and its public symbols as far as the other revision may differ.
+
+    Attributes
+    ----------
+    files
+        Blob id of each file in a language that is compared.
+    unread
+        Files that can't be parsed, in the order of reading.
+    """
 
     def __init__(self, reader: ObjectReader, commit: CommitId, context: ToolContext) -> None:
         tree = reader.tree(commit)
         names = [path.decode("utf-8", "replace") for path in tree.paths]
         self.files = {name: tree.blob_id(index) for index, name in enumerate(names) if language_of(name) in LANGUAGES}
         self.unread: list[str] = []
-        self._reader, self._context = reader, context
+        self._reader = reader
+        self._context = context
         self._calls = 0
         self._exports = PythonExports([path for path in self.files if language_of(path) == "Python"], self._module)
 
     def symbols(self, differing: AbstractSet[str], modules: Iterable[str], below: str) -> _Declarations:
         """Return the public symbols of files that differ, of their Go packages, and of some Python modules."""
         packages = {_directory(path) for path in differing if path.endswith(".go")}
-        # Files of a Go package share one set of names: one that a file lost may be in another that didn't change.
-        paths = [path for path in self.files if is_public_file(path) and language_of(path) != "Python"
-                 and (path in differing or (path.endswith(".go") and _directory(path) in packages))]  # fmt: skip
         symbols: _Declarations = {}
-        for path in sorted(paths):
-            if is_below(path, below):
-                data = self._data(path)
-                for symbol in () if data is None else self._note_incomplete(path, *public_symbols(path, data)):
-                    self._add(symbols, path, path, symbol)
+        for path in sorted(self.files):
+            if language_of(path) == "Python" or not is_public_file(path) or not is_below(path, below):
+                continue
+            # Files of a Go package share one set of names: one that a file lost may be in another that didn't change.
+            is_of_package = path.endswith(".go") and _directory(path) in packages
+            if path in differing or is_of_package:
+                for symbol in self._symbols_of_file(path):
+                    _add(symbols, path, _Declaration(path, symbol))
 
         for path in sorted(modules):
-            if path in self.files:
-                for defined, symbol in self._exports.public_symbols(path):
-                    if is_below(path, below) or is_below(defined, below):
-                        self._add(symbols, path, defined, symbol)
+            if path not in self.files:
+                continue
+            for defining_path, symbol in self._exports.public_symbols(path):
+                if is_below(path, below) or is_below(defining_path, below):
+                    _add(symbols, path, _Declaration(defining_path, symbol))
 
+        return symbols
+
+    def _symbols_of_file(self, path: str) -> Sequence[PublicSymbol]:
+        data = self._data(path)
+        if data is None:
+            return ()
+        symbols, incomplete = public_symbols(path, data)
+        if incomplete:
+            self.unread.append(path)
         return symbols
 
     def python_modules(self, differing: AbstractSet[str]) -> set[str]:
         """Return the public modules whose names depend on differing files, including modules that re-export them."""
-        modules = {
-            path for path in differing & self.files.keys() if language_of(path) == "Python" and is_public_file(path)
-        }
+        public_modules = {path for path in self.files if language_of(path) == "Python" and is_public_file(path)}
+        modules = public_modules & differing
         if not any(language_of(path) == "Python" for path in differing):
             return modules
 
-        for path in self.files.keys() - modules:
-            if language_of(path) != "Python" or not is_public_file(path):
-                continue
+        for path in public_modules - modules:
             data = self._data(path)
             if data is not None and _REACHES_INTERNAL.search(data) and self._exports.sources(path) & differing:
                 modules.add(path)
@@ -110,20 +143,14 @@ class _Side:
         """Modules that export too much to list."""
         return self._exports.limited
 
-    def _add(self, symbols: _Declarations, path: str, defined: str, symbol: PublicSymbol) -> None:
-        language = language_of(path).replace("TSX", "TypeScript")
-        symbols.setdefault((language, symbol.module, symbol.name), []).append((defined, symbol))
-
     def _module(self, path: str) -> Module:
         data = self._data(path)
         if data is None:
             return Module()
-        return self._note_incomplete(path, *read_module(path, data))
-
-    def _note_incomplete(self, path: str, value: T, incomplete: str) -> T:
+        module, incomplete = read_module(path, data)
         if incomplete:
             self.unread.append(path)
-        return value
+        return module
 
     def _data(self, path: str) -> bytes | None:
         """Return the content of a file; None, and named as unread, if it is missing or too large."""
@@ -139,14 +166,26 @@ class _Side:
         return data
 
 
+def _add(symbols: _Declarations, path: str, declaration: _Declaration) -> None:
+    """Add what the module at `path` makes public, wherever it is declared."""
+    language = language_of(path).replace("TSX", "TypeScript")
+    key = _Key(language, declaration.symbol.module, declaration.symbol.name)
+    symbols.setdefault(key, []).append(declaration)
+
+
 @dataclass(frozen=True, slots=True)
 class _ApiChange:
     """A symbol with its declarations in both revisions; empty if it has none."""
 
     status: str
     key: _Key
-    old: list[tuple[str, PublicSymbol]]
-    new: list[tuple[str, PublicSymbol]]
+    old: list[_Declaration]
+    new: list[_Declaration]
+
+    @property
+    def signature(self) -> str:
+        """The signatures of a symbol that one revision has."""
+        return _signature(self.old or self.new)
 
 
 def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolResult:
@@ -160,15 +199,17 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     base, head = resolve(repository, arguments.base), resolve(repository, arguments.head)
     below = clean_path(arguments.path or "")
     with ObjectReader(repository) as reader:
-        sides = [_Side(reader, commit, context) for commit in (base, head)]
-        old_files, new_files = (side.files for side in sides)
-        differing = {path for path in {*old_files, *new_files} if old_files.get(path) != new_files.get(path)}
-        modules = {path for side in sides for path in side.python_modules(differing)}
-        old, new = (side.symbols(differing, modules, below) for side in sides)
+        old_side, new_side = _Side(reader, base, context), _Side(reader, head, context)
+        paths = old_side.files.keys() | new_side.files.keys()
+        differing = {path for path in paths if old_side.files.get(path) != new_side.files.get(path)}
+        modules = old_side.python_modules(differing) | new_side.python_modules(differing)
+        old = old_side.symbols(differing, modules, below)
+        new = new_side.symbols(differing, modules, below)
 
-    changes = sorted(_with_moves(_differences(old, new)), key=lambda change: (change.key[1:], change.status))
+    changes = _with_moves(_differences(old, new))
+    changes.sort(key=lambda change: (change.key.module, change.key.name, change.status))
     notices: list[str] = [_RULE]
-    unread = sorted({path for side in sides for path in (*side.unread, *side.limited)})
+    unread = sorted({*old_side.unread, *old_side.limited, *new_side.unread, *new_side.limited})
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
 
@@ -191,107 +232,122 @@ def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
         own_before, own_after = _own_declarations(key, old, new)
         if not own_before and not own_after:
             continue
-        if not before or not after:
-            changes.append(_ApiChange(status="removed" if before else "added", key=key, old=before, new=after))
-        elif _comparable(key[0], own_before) != _comparable(key[0], own_after):
-            changes.append(_ApiChange(status="changed", key=key, old=before, new=after))
+        if not before:
+            changes.append(_ApiChange("added", key, before, after))
+        elif not after:
+            changes.append(_ApiChange("removed", key, before, after))
+        elif _comparable(key.language, own_before) != _comparable(key.language, own_after):
+            changes.append(_ApiChange("changed", key, before, after))
 
     return changes
 
 
-def _comparable(language: str, declarations: Iterable[tuple[str, PublicSymbol]]) -> set[str]:
+def _comparable(language: str, declarations: Iterable[_Declaration]) -> set[str]:
     """Return the signatures of a name in a form that is equal for equal types."""
-    signatures = {symbol.signature for _, symbol in declarations}
+    signatures = {declaration.symbol.signature for declaration in declarations}
     # `any` is an alias of the empty interface since Go 1.18.
     if language == "Go":
         return {text.replace("interface{}", "any") for text in signatures}
     return signatures
 
 
-def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list[list[tuple[str, PublicSymbol]]]:
+def _own_declarations(
+    key: _Key, old: _Declarations, new: _Declarations
+) -> tuple[list[_Declaration], list[_Declaration]]:
     """Return the declarations of a name in both revisions, without declarations that another row compares.
 
     Python packages export what their public modules define. Both modules have the name, and one change is one row.
     """
-    owner = (key[0], key[1], key[2].partition(".")[0])
-    owners = [side.get(owner, []) for side in (old, new)]
-    is_in_both = all(owners)
-    if is_in_both and not all(any(symbol.is_resolved for _, symbol in declarations) for declarations in owners):
-        return [[], []]
+    old_owners, new_owners = old.get(key.owner, []), new.get(key.owner, [])
+    is_owner_in_both = bool(old_owners and new_owners)
+    if is_owner_in_both and not (_any_resolved(old_owners) and _any_resolved(new_owners)):
+        return [], []
 
-    origins = [{symbol.listed_in for _, symbol in declarations} - {""} for declarations in owners]
-    is_exported = is_in_both and not origins[0].isdisjoint(origins[1])
-    is_new_or_lost_member = key != owner and not (old.get(key) and new.get(key))
+    old_origins, new_origins = _origins(old_owners), _origins(new_owners)
+    is_exported = is_owner_in_both and not old_origins.isdisjoint(new_origins)
+    is_member = key != key.owner
+    is_in_both = key in old and key in new
 
     def is_own(symbol: PublicSymbol, origins_of_owner: set[str]) -> bool:
-        if is_in_both and not symbol.is_resolved:
+        if is_owner_in_both and not symbol.is_resolved:
             return False
         if not symbol.listed_in:
             return True
-        if is_new_or_lost_member:  # its class came or went, or it belongs to a public base
-            return is_in_both and not is_exported and symbol.listed_in in origins_of_owner
-        return not is_exported
+        if is_exported:
+            return False
+        if is_member and not is_in_both:
+            # Its class came or went, or a public base of its class has it.
+            return is_owner_in_both and symbol.listed_in in origins_of_owner
+        return True
 
-    return [
-        [item for item in side.get(key, []) if is_own(item[1], origins_of_owner)]
-        for side, origins_of_owner in zip((old, new), origins, strict=True)
-    ]
+    return (
+        [declaration for declaration in old.get(key, []) if is_own(declaration.symbol, old_origins)],
+        [declaration for declaration in new.get(key, []) if is_own(declaration.symbol, new_origins)],
+    )
+
+
+def _any_resolved(declarations: Iterable[_Declaration]) -> bool:
+    return any(declaration.symbol.is_resolved for declaration in declarations)
+
+
+def _origins(declarations: Iterable[_Declaration]) -> set[str]:
+    """Return the public modules that define what another module exports."""
+    return {declaration.symbol.listed_in for declaration in declarations} - {""}
 
 
 def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
     """Join what one module lost and exactly one other got, under the same name and with the same signature."""
-    sides: dict[str, dict[tuple[str, str, str], list[_ApiChange]]] = {"removed": {}, "added": {}}
+    removals, additions = _by_identity(changes, "removed"), _by_identity(changes, "added")
+    moves: list[_ApiChange] = []
+    paired_ids: set[int] = set()
+    for identity, removed in removals.items():
+        added = additions.get(identity, [])
+        if len(removed) == 1 and len(added) == 1:
+            moves.append(_ApiChange("moved", added[0].key, removed[0].old, added[0].new))
+            paired_ids |= {id(removed[0]), id(added[0])}
+
+    return [*moves, *(change for change in changes if id(change) not in paired_ids)]
+
+
+def _by_identity(changes: Iterable[_ApiChange], status: str) -> dict[tuple[str, str, str], list[_ApiChange]]:
+    """Group the changes of a status by what a move keeps: language, name and signature."""
+    groups: dict[tuple[str, str, str], list[_ApiChange]] = {}
     for change in changes:
         # What another public module defines doesn't move with the statement that exports it.
-        if change.status in sides and not _is_listed_elsewhere(change.old or change.new):
-            identity = (change.key[0], change.key[2], _signature(change.old or change.new))
-            sides[change.status].setdefault(identity, []).append(change)
+        if change.status == status and not _origins(change.old or change.new):
+            identity = (change.key.language, change.key.name, change.signature)
+            groups.setdefault(identity, []).append(change)
 
-    moved: list[_ApiChange] = []
-    paired_ids: set[int] = set()
-    for identity, (removed, *other_removals) in sides["removed"].items():
-        gained = sides["added"].get(identity, [])
-        if not other_removals and len(gained) == 1:
-            moved.append(_ApiChange("moved", gained[0].key, removed.old, gained[0].new))
-            paired_ids |= {id(removed), id(gained[0])}
-
-    return [*moved, *(change for change in changes if id(change) not in paired_ids)]
+    return groups
 
 
-def _is_listed_elsewhere(declarations: Iterable[tuple[str, PublicSymbol]]) -> bool:
-    return any(symbol.listed_in for _, symbol in declarations)
-
-
-def _signature(declarations: Iterable[tuple[str, PublicSymbol]]) -> str:
+def _signature(declarations: Iterable[_Declaration]) -> str:
     """Return the signatures of all declarations of a name, one a line.
 
     Overloads have several declarations, and so have names that are declared for each platform.
     """
-    return "\n".join(dict.fromkeys(symbol.signature for _, symbol in declarations))
+    return "\n".join(dict.fromkeys(declaration.symbol.signature for declaration in declarations))
 
 
 def _table(repository: str, base: str, head: str, changes: list[_ApiChange]) -> Any:
-    def of(side: list[tuple[str, PublicSymbol]], value: str) -> Any:
-        if not side:
-            return None
-        path, symbol = side[0]
-        return {"path": path, "line": symbol.line, "signature": _signature(side)}[value]
-
+    # The first declaration gives the place; a symbol that a revision lacks has none there.
+    old = [change.old[0] if change.old else None for change in changes]
+    new = [change.new[0] if change.new else None for change in changes]
     values: dict[str, Any] = {
         "repository": repository,
         "base": base,
         "head": head,
-        "language": [change.key[0] for change in changes],
+        "language": [change.key.language for change in changes],
         "status": [change.status for change in changes],
-        "module": [change.key[1] for change in changes],
-        "symbol": [change.key[2] for change in changes],
-        "kind": [(change.new or change.old)[0][1].kind for change in changes],
-        "signature": [of(change.new, "signature") for change in changes],
-        "old_signature": [of(change.old, "signature") for change in changes],
-        "path": [of(change.new, "path") for change in changes],
-        "line_number": [of(change.new, "line") for change in changes],
-        "old_path": [of(change.old, "path") for change in changes],
-        "old_line_number": [of(change.old, "line") for change in changes],
+        "module": [change.key.module for change in changes],
+        "symbol": [change.key.name for change in changes],
+        "kind": [(change.new or change.old)[0].symbol.kind for change in changes],
+        "signature": [_signature(change.new) if change.new else None for change in changes],
+        "old_signature": [_signature(change.old) if change.old else None for change in changes],
+        "path": [None if declaration is None else declaration.path for declaration in new],
+        "line_number": [None if declaration is None else declaration.symbol.line for declaration in new],
+        "old_path": [None if declaration is None else declaration.path for declaration in old],
+        "old_line_number": [None if declaration is None else declaration.symbol.line for declaration in old],
     }
     return tables.table("api_changes", values, len(changes))
 

@@ -25,7 +25,11 @@ from sourcelight.engines.tools.history.histories import OpenedHistory, open_hist
 from sourcelight.engines.tools.quality.complexity import file_row, function_rows, measure_files
 
 _POINTS = 12
+"""Commits to measure without `points` and `revisions`."""
+
 _MAX_NAMED = 3
+"""Commits or files that a notice names."""
+
 _SUMS = ("functions", "lines", "code_lines", "comment_lines", "cyclomatic", "cognitive")
 _Row = dict[str, Any]
 
@@ -117,22 +121,25 @@ def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, contex
     history = snapshot.history
     times = history.commits.commit_time
     if arguments.revisions:
-        commits = [
-            open_history(COMPLEXITY_TREND.name, context, arguments.repo, revision).selections[0].commits[0]
-            for revision in arguments.revisions
-        ]
-        return [
-            _Point(revision, commit, int(times[_number(history, commit)]))
-            for revision, commit in zip(arguments.revisions, commits, strict=True)
-        ]
+        points = []
+        for revision in arguments.revisions:
+            selection = open_history(COMPLEXITY_TREND.name, context, arguments.repo, revision).selections[0]
+            commit = selection.commits[0]
+            points.append(_Point(revision, commit, int(times[_number(history, commit)])))
+        return points
 
-    line = _first_parents(history, _number(history, snapshot.commits[0]))
+    line = np.array(_first_parents(history, _number(history, snapshot.commits[0])))
     # A clock can be wrong, so the time of a commit is at least the time of the commit before it.
-    of_line = np.maximum.accumulate(times[line])
-    positions = np.linspace(int(of_line[0]), int(of_line[-1]), arguments.points or _POINTS)
-    selected = np.unique(np.searchsorted(of_line, positions, side="right") - 1)
-    oids = [history.oid(line[index]) for index in selected.tolist()]
-    return [_Point(oid, oid, int(times[line[index]])) for oid, index in zip(oids, selected.tolist(), strict=True)]
+    line_times = np.maximum.accumulate(times[line])
+    # At equal distances in time: the newest commit that is not later.
+    instants = np.linspace(int(line_times[0]), int(line_times[-1]), arguments.points or _POINTS)
+    indices = np.unique(np.searchsorted(line_times, instants, side="right") - 1)
+    points = []
+    for number in line[indices].tolist():
+        oid = history.oid(number)
+        points.append(_Point(oid, oid, int(times[number])))
+
+    return points
 
 
 def _number(history: History, commit: str) -> int:
@@ -159,21 +166,27 @@ def _rows_of(measured: Iterable[tuple[str, FileMeasures]], by: str, below: str) 
     if by == "file":
         return [row | {"files": int(not is_test(row["path"]))} for row in files]
 
-    tests = [row for row in files if is_test(row["path"])]
+    return [_total_row(files, below)]
+
+
+def _total_row(files: Sequence[_Row], below: str) -> _Row:
+    """Return the sums of all files; of tests, only how many there are and their lines of code."""
     code = [row for row in files if not is_test(row["path"])]
-    sums = {name: sum(row[name] for row in code) for name in _SUMS}
-    code_lines, test_lines = sums["code_lines"], sum(row["code_lines"] for row in tests)
-    return [
-        {
-            **sums,
-            "path": below,
-            "kind": "total",
-            "files": len(code),
-            "test_files": len(tests),
-            "test_code_lines": test_lines,
-            "test_ratio": test_lines / code_lines if code_lines else None,
-        }
-    ]
+    tests = [row for row in files if is_test(row["path"])]
+    total: _Row = {name: sum(row[name] for row in code) for name in _SUMS}
+    test_lines = sum(row["code_lines"] for row in tests)
+    return total | {
+        "path": below,
+        "kind": "total",
+        "files": len(code),
+        "test_files": len(tests),
+        "test_code_lines": test_lines,
+        "test_ratio": _ratio(test_lines, total["code_lines"]),
+    }
+
+
+def _ratio(count: int, total: int) -> float | None:
+    return count / total if total else None
 
 
 def _table(snapshot: OpenedHistory, rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -185,7 +198,7 @@ def _table(snapshot: OpenedHistory, rows: Sequence[Mapping[str, Any]]) -> Any:
         "revision": [row["point"].revision for row in rows],
         "commit": [row["point"].commit for row in rows],
         "commit_date": pa.array([row["point"].time * 1_000_000 for row in rows], pa.timestamp("us", tz="UTC")),
-        "comment_ratio": [row["comment_lines"] / row["code_lines"] if row["code_lines"] else None for row in rows],
+        "comment_ratio": [_ratio(row["comment_lines"], row["code_lines"]) for row in rows],
     }
     return tables.table("complexity_trend", values, len(rows))
 
