@@ -21,12 +21,10 @@ from sourcelight.engines.navigation.languages.declared import (
     ModuleRef,
     NameUse,
     TypeStep,
-    is_field,
     misfit,
-    nearest,
-    text_of,
 )
 from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.nodes import is_field, nearest, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -198,25 +198,6 @@ class SyntaxRules(Protocol):
         ...
 
 
-def nearest(path: Sequence[Node], kinds: Collection[str], end: int | None = None) -> Node | None:
-    """Return the innermost node of these kinds in ``path[:end]``, by default in the path above its leaf."""
-    outer = path[:-1] if end is None else path[:end]
-    return next((node for node in reversed(outer) if node.type in kinds), None)
-
-
-def is_field(parent: Node, field: str, node: Node) -> bool:
-    """Return whether a node is the given field of its parent."""
-    return any(
-        child.start_byte == node.start_byte and child.end_byte == node.end_byte
-        for child in parent.children_by_field_name(field)
-    )
-
-
-def text_of(node: Node | None) -> bytes:
-    """Return the text of a node; empty for none."""
-    return (node.text or b"") if node is not None else b""
-
-
 class DeclarationModel(ParsedFile):
     """A parsed file that finds its declarations by the rules of its language."""
 

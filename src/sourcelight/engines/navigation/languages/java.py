@@ -14,13 +14,11 @@ from sourcelight.engines.navigation.languages.declared import (
     ModuleRef,
     NameUse,
     TypeStep,
-    is_field,
-    nearest,
     parameter_mismatch,
-    text_of,
 )
 from sourcelight.engines.navigation.model import Document, Role
 from sourcelight.engines.navigation.named import imports_of
+from sourcelight.engines.navigation.nodes import is_field, nearest, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

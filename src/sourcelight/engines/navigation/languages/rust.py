@@ -14,14 +14,12 @@ from sourcelight.engines.navigation.languages.declared import (
     ModuleRef,
     NameUse,
     TypeStep,
-    is_field,
-    nearest,
-    text_of,
 )
 from sourcelight.engines.navigation.languages.rust_crates import child_file, crate_root, crates, parent_file
 from sourcelight.engines.navigation.languages.rust_tokens import macro_declaration, macro_use, use_path
 from sourcelight.engines.navigation.model import Document, Role
 from sourcelight.engines.navigation.named import imports_of
+from sourcelight.engines.navigation.nodes import is_field, nearest, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.declared import Declaration, NameUse, is_field, text_of
+from sourcelight.engines.navigation.languages.declared import (
+    Declaration,
+    NameUse,
+)
+from sourcelight.engines.navigation.nodes import is_field, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
