@@ -1,4 +1,8 @@
-"""Read the type expressions of TypeScript."""
+"""Read the type expressions of TypeScript.
+
+`TsAnnotations` turns a type expression into values: the things that an expression of the type may be (`TsValue`). A
+type parameter means nothing by itself, so that each question brings *bound types*: what the parameters stand for there.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +22,33 @@ from sourcelight.engines.navigation.languages.typescript.names import (
 )
 from sourcelight.engines.navigation.languages.typescript.scopes import CLASSES, type_parameters, unquote
 from sourcelight.engines.navigation.model import DeclarationKey, Document
+from sourcelight.engines.navigation.nodes import child_of_type, children_of, code_of, field_of, first_child, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from sourcelight.engines.navigation.language import Session
 
+# Types of the standard library by what a value of them has.
 _SAME = frozenset({
     b"Partial", b"Readonly", b"Required", b"NonNullable", b"Pick", b"Omit", b"Exclude", b"Extract", b"DeepReadonly",
     b"ThisType", b"NoInfer", b"UnwrapNestedRefs",
 })  # fmt: skip
+"""Types with the members of their first argument, or some of them."""
+
 _ARRAYS = frozenset({
     b"Array", b"ReadonlyArray", b"Set", b"ReadonlySet", b"Iterable", b"Iterator", b"IterableIterator", b"Generator",
     b"AsyncIterable", b"AsyncGenerator", b"AsyncIterableIterator", b"ArrayLike", b"WeakSet",
 })  # fmt: skip
 _PROMISES = frozenset({b"Promise", b"PromiseLike"})
 _MAPS = frozenset({b"Map", b"WeakMap", b"ReadonlyMap", b"Record"})
+
 _INNER = frozenset({
     "type_annotation", "parenthesized_type", "readonly_type", "optional_type", "constraint", "default_type",
     "omitting_type_annotation", "opting_type_annotation",
 })  # fmt: skip
+"""Nodes around a type that don't change its members."""
+
 _FUNCTIONS = frozenset({"function_type", "constructor_type"})
 
 
@@ -60,6 +71,13 @@ class TsAnnotations(TsNames):
         """Return the values that a function returns."""
         raise NotImplementedError
 
+    def return_values_of_all(self, functions: Iterable[TsValue]) -> list[TsValue]:
+        """Return the values that several functions return, one function after the other."""
+        values: list[TsValue] = []
+        for function in functions:
+            values += self.return_values(function)
+        return values
+
     def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
         """Return the members of a value by name."""
         raise NotImplementedError
@@ -67,6 +85,20 @@ class TsAnnotations(TsNames):
     def values_of(self, ref: TsRef) -> list[TsValue]:
         """Return the possible values of a declaration."""
         raise NotImplementedError
+
+    def values_of_all(self, refs: Iterable[TsRef]) -> list[TsValue]:
+        """Return the possible values of several declarations, one after the other."""
+        values: list[TsValue] = []
+        for ref in refs:
+            values += self.values_of(ref)
+        return values
+
+    def members_of_all(self, holders: Iterable[TsValue], name: bytes) -> list[TsRef]:
+        """Return the members of several values by name, one value after the other."""
+        refs: list[TsRef] = []
+        for holder in holders:
+            refs += self.member_refs(holder, name)
+        return refs
 
     def annotation_values(self, document: Document, node: Node | None, bound_types: BoundTypes) -> list[TsValue]:
         """Return up to four possible values of a type, the most likely first."""
@@ -92,14 +124,7 @@ class TsAnnotations(TsNames):
             self._was_truncated = True
             return []
 
-        key = (
-            subject,
-            document.key,
-            node.start_byte,
-            node.end_byte,
-            node.type,
-            id(bound_types) if bound_types else 0,
-        )
+        key = subject, document.key, node.start_byte, node.end_byte, node.type, id(bound_types) if bound_types else 0
         cached = self._values.get(key)
         if cached is not None:
             return cached[0]
@@ -122,7 +147,7 @@ class TsAnnotations(TsNames):
 
         return values
 
-    def _annotation_values(self, document: Document, node: Node, bound_types: BoundTypes) -> Iterable[TsValue]:  # noqa: PLR0911 - a case a kind of type
+    def _annotation_values(self, document: Document, node: Node, bound_types: BoundTypes) -> Iterable[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of type
         # `readonly T[]`, `(T)`, `: T`: wrappers without a meaning for members.
         while node.type in _INNER and node.named_children:
             node = node.named_children[-1]
@@ -132,59 +157,56 @@ class TsAnnotations(TsNames):
             return self._named_type_values(document, node, [], bound_types)
 
         if kind == "generic_type":
-            arguments = node.child_by_field_name("type_arguments")
             name = node.child_by_field_name("name")
-            type_arguments = (
-                [child for child in arguments.named_children if child.type != "comment"]
-                if arguments is not None
-                else []
-            )
-            return self._named_type_values(document, name, type_arguments, bound_types) if name is not None else []
+            if name is None:
+                return []
+            return self._named_type_values(document, name, code_of(field_of(node, "type_arguments")), bound_types)
 
         if kind in {"union_type", "intersection_type"}:
-            return [
-                value for child in node.named_children for value in self.annotation_values(document, child, bound_types)
-            ]
+            return self._values_of_types(document, node.named_children, bound_types)
 
         if kind == "object_type":
-            mapped = next((child for child in node.named_children if child.type == "index_signature"), None)
-            inner = self._mapped_members(document, mapped, bound_types) if mapped is not None else []
-            return [TsValue("shape", document, node, bound_types), *inner]
+            mapped = child_of_type(node, "index_signature")
+            return [
+                TsValue("shape", document, node, bound_types),
+                *self._mapped_members(document, mapped, bound_types),
+            ]
 
         if kind == "array_type":
-            return [
-                TsValue(
-                    "array",
-                    document,
-                    node,
-                    bound_types,
-                    tuple(self.annotation_values(document, node.named_children[0], bound_types)),
-                )
-            ]
+            items = self.annotation_values(document, node.named_children[0], bound_types)
+            return [TsValue("array", document, node, bound_types, tuple(items))]
 
         if kind == "tuple_type":
             return [TsValue("tuple", document, node, bound_types)]
         if kind in _FUNCTIONS:
             return [TsValue("function", document, node, bound_types)]
         if kind == "type_query":
-            return self.infer(document, node.named_children[0] if node.named_children else None, bound_types)
+            return self.infer(document, first_child(node), bound_types)
         if kind == "lookup_type":
             return self._lookup_type(document, node, bound_types)
 
         if kind == "conditional_type":
             # Which branch holds needs a type checker; a member of either may be meant.
             branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
-            return [value for branch in branches for value in self.annotation_values(document, branch, bound_types)]
+            return self._values_of_types(document, branches, bound_types)
 
         if kind == "this_type":
             return self.this(document, node)
 
         return []
 
-    def _mapped_members(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
+    def _values_of_types(
+        self, document: Document, nodes: Iterable[Node | None], bound_types: BoundTypes
+    ) -> list[TsValue]:
+        """Return the possible values of several types, one after the other."""
+        values: list[TsValue] = []
+        for node in nodes:
+            values += self.annotation_values(document, node, bound_types)
+        return values
+
+    def _mapped_members(self, document: Document, signature: Node | None, bound_types: BoundTypes) -> list[TsValue]:
         """Return the members of ``T``, which ``[K in keyof T]: …`` has."""
-        clause = next((child for child in node.named_children if child.type == "mapped_type_clause"), None)
-        kind = clause.child_by_field_name("type") if clause is not None else None
+        kind = field_of(child_of_type(signature, "mapped_type_clause"), "type")
         if kind is None or kind.type != "index_type_query":
             return []
         return self.annotation_values(document, kind.named_children[0], bound_types)
@@ -198,9 +220,9 @@ class TsAnnotations(TsNames):
 
         # `T[number]` is an element; `T["name"]` is a member.
         if key.type != "literal_type":
-            return [item for value in values for item in value.items]
+            return items_of(values)
 
-        return [v for value in values for ref in self.member_refs(value, unquote(key)) for v in self.values_of(ref)]
+        return self.values_of_all(self.members_of_all(values, unquote(key)))
 
     def this(self, document: Document, node: Node) -> list[TsValue]:
         """Return the values of ``this`` at a node."""
@@ -224,8 +246,7 @@ class TsAnnotations(TsNames):
         return []
 
     def _declared_this(self, document: Document, function: Node) -> list[TsValue]:
-        parameters = function.child_by_field_name("parameters")
-        for parameter in parameters.named_children if parameters is not None else ():
+        for parameter in children_of(field_of(function, "parameters")):
             pattern = parameter.child_by_field_name("pattern")
             if pattern is not None and pattern.type == "this":
                 return self.annotation_values(document, parameter.child_by_field_name("type"), {})
@@ -233,24 +254,23 @@ class TsAnnotations(TsNames):
 
     def _named_type_values(
         self, document: Document, name: Node, arguments: list[Node], bound_types: BoundTypes
-    ) -> Iterable[TsValue]:
+    ) -> list[TsValue]:
         refs = self.type_refs(document, name)
-        if refs:
-            return [value for ref in refs for value in self.of_type(ref, document, arguments, bound_types)]
-        return self._built_in_type(document, name, arguments, bound_types)
+        if not refs:
+            return self._built_in_type(document, name, arguments, bound_types)
+
+        values: list[TsValue] = []
+        for ref in refs:
+            values += self.of_type(ref, document, arguments, bound_types)
+        return values
 
     def type_refs(self, document: Document, name: Node) -> list[TsRef]:
         """Return the declarations of a named type, imports followed."""
         if name.type in {"nested_type_identifier", "member_expression", "nested_identifier"}:
+            # `a.B` in an annotation has a module and a name; as an expression it has an object and a property.
             holder = name.child_by_field_name("module") or name.child_by_field_name("object")
-            last = name.child_by_field_name("name") or name.child_by_field_name("property")
-            holders = self.infer(document, holder) if holder is not None else []
-            members = [
-                r
-                for value in holders
-                for r in self.member_refs(value, (last.text if last is not None else None) or b"")
-            ]
-            return self.follow(members)
+            member = name.child_by_field_name("name") or name.child_by_field_name("property")
+            return self.follow(self.members_of_all(self.infer(document, holder), text_of(member)))
 
         refs = self.lookup(document, name.text or b"", name.start_byte, as_type=True)
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
@@ -266,10 +286,10 @@ class TsAnnotations(TsNames):
             if values:
                 return values
             # Unbound, a parameter has at least the members of its default or constraint.
-            default, constraint = (binding.node.child_by_field_name(field) for field in ("value", "constraint"))
-            return self.annotation_values(ref.document, default, bound_types) or self.annotation_values(
-                ref.document, constraint, bound_types
-            )
+            default = binding.node.child_by_field_name("value")
+            constraint = binding.node.child_by_field_name("constraint")
+            default_values = self.annotation_values(ref.document, default, bound_types)
+            return default_values or self.annotation_values(ref.document, constraint, bound_types)
 
         if arguments or binding.node.child_by_field_name("type_parameters"):
             inner = self.bound_to(ref, document, arguments, bound_types)
@@ -294,7 +314,10 @@ class TsAnnotations(TsNames):
     def bound_to(self, ref: TsRef, document: Document, arguments: list[Node], bound_types: BoundTypes) -> BoundTypes:
         """Bind the type parameters of a declaration to arguments, or to their defaults."""
         bindings: dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments] = {}
-        for position, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
+        if ref.binding is None:
+            return bindings
+
+        for position, parameter in enumerate(type_parameters(ref.binding.node)):
             default = parameter.node.child_by_field_name("value")
             if position < len(arguments):
                 bindings[ref.document.key, parameter.start] = TypeArguments(document, arguments[position], bound_types)
@@ -310,58 +333,45 @@ class TsAnnotations(TsNames):
         text = name.text or b""
         if not arguments:
             return []
-        if text in _SAME:
-            return self.annotation_values(document, arguments[0], bound_types)
-
-        if text in _ARRAYS:
-            return [
-                TsValue(
-                    "array",
-                    document,
-                    name,
-                    bound_types,
-                    tuple(self.annotation_values(document, arguments[0], bound_types)),
-                )
-            ]
-
-        if text in _PROMISES:
-            return [
-                TsValue(
-                    "promise",
-                    document,
-                    name,
-                    bound_types,
-                    tuple(self.annotation_values(document, arguments[0], bound_types)),
-                )
-            ]
-
         if text in _MAPS:
-            return [
-                TsValue(
-                    "map",
-                    document,
-                    name,
-                    bound_types,
-                    tuple(self.annotation_values(document, arguments[-1], bound_types)),
-                )
-            ]
+            # The last argument: the values of `Map<K, V>` have members of interest, its keys are mostly text.
+            items = self.annotation_values(document, arguments[-1], bound_types)
+            return [TsValue("map", document, name, bound_types, tuple(items))]
 
         inner = self.annotation_values(document, arguments[0], bound_types)
+        if text in _SAME:
+            return inner
+        if text in _ARRAYS:
+            return [TsValue("array", document, name, bound_types, tuple(inner))]
+        if text in _PROMISES:
+            return [TsValue("promise", document, name, bound_types, tuple(inner))]
         if text == b"Awaited":
-            return self.unwrap_promises(inner)
+            return unwrap_promises(inner)
         if text == b"ReturnType":
-            return [value for function in inner for value in self.return_values(function)]
+            return self.return_values_of_all(inner)
         if text == b"InstanceType":
             return [replace(value, kind="instance") for value in inner if value.kind == "class"]
 
         return []
 
-    @staticmethod
-    def unwrap_promises(values: list[TsValue]) -> list[TsValue]:
-        """Unwrap promises."""
-        return [item for value in values for item in (value.items if value.kind == "promise" else (value,))][
-            :MAX_ALTERNATIVES
-        ]
+
+def unwrap_promises(values: Iterable[TsValue]) -> list[TsValue]:
+    """Return the first few values, with what promises among them resolve to in their place."""
+    unwrapped: list[TsValue] = []
+    for value in values:
+        if value.kind == "promise":
+            unwrapped += value.items
+        else:
+            unwrapped.append(value)
+    return unwrapped[:MAX_ALTERNATIVES]
+
+
+def items_of(values: Iterable[TsValue]) -> list[TsValue]:
+    """Return what the collections and promises among some values contain."""
+    items: list[TsValue] = []
+    for value in values:
+        items += value.items
+    return items
 
 
 def merge_bound_types(first: BoundTypes, second: BoundTypes) -> BoundTypes:

@@ -1,14 +1,20 @@
-"""Infer the expected type of an expression from arguments, annotations and returns around it."""
+"""Infer the expected values of an expression from the arguments, annotations and returns around it.
+
+In ``save({name: 1})``, the literal must be what `save` takes, so that `name` is a member of that. A *path* is the list
+of nodes from the root of a file down to the expression.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.typescript.inference import TsExpressions, callback_parameter
+from sourcelight.engines.navigation.languages.typescript.annotations import items_of, unwrap_promises
+from sourcelight.engines.navigation.languages.typescript.inference import TsExpressions, callback_parameter, is_async
 from sourcelight.engines.navigation.languages.typescript.names import TsRef, TsValue
 from sourcelight.engines.navigation.languages.typescript.scopes import FUNCTIONS, unquote
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import definitions_named
+from sourcelight.engines.navigation.nodes import children_of, code_of, field_of, field_text, nearest_index, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,6 +23,7 @@ _THROUGH = frozenset({
     "parenthesized_expression", "ternary_expression", "non_null_expression", "as_expression", "satisfies_expression",
     "jsx_expression", "binary_expression",
 })  # fmt: skip
+"""Nodes that are expected to have the values that an expression directly in them has."""
 
 _TYPED = frozenset({
     "variable_declarator", "public_field_definition", "field_definition", "required_parameter", "optional_parameter",
@@ -29,7 +36,7 @@ _MAX_PLATFORMS = 8
 
 def is_intrinsic(name: Node) -> bool:
     """Return whether a tag names an element of the platform, not a component."""
-    return name.type == "identifier" and (name.text or b"")[:1].islower()
+    return name.type == "identifier" and text_of(name)[:1].islower()
 
 
 class TsInference(TsExpressions):
@@ -43,34 +50,25 @@ class TsInference(TsExpressions):
 
     def passed_values(self, document: Document, path: list[Node], position: int) -> list[TsValue]:
         """Return the values passed at a position to the function at the end of a path."""
-        call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
-        function = call.child_by_field_name("function") if call is not None else None
-        if function is not None and function.type == "member_expression":
-            name = function.child_by_field_name("property")
-            holders = self.infer(document, function.child_by_field_name("object"))
-            built_in = [
-                v
-                for holder in holders
-                for v in callback_parameter(holder, (name.text if name else None) or b"", position)
-            ]
-            if built_in:
-                return built_in
+        values: list[TsValue] = []
+        called = path[-3].child_by_field_name("function") if _is_argument(path) else None
+        if called is not None and called.type == "member_expression":
+            method = field_text(called, "property")
+            for holder in self.infer(document, called.child_by_field_name("object")):
+                values += callback_parameter(holder, method, position)
 
-        return [
-            value for expected in self.expected_values(document, path) for value in self.parameter(expected, position)
-        ]
+        return values or self.parameter_of_all(self.expected_values(document, path), position)
 
-    def _expected_values(self, document: Document, path: list[Node]) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of place
+    def _expected_values(self, document: Document, path: list[Node]) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of place
         node, parent = path[-1], path[-2]
         kind = parent.type
         if kind == "arguments":
             return self._expected_argument(document, path)
 
-        if (
-            kind in {"as_expression", "satisfies_expression"}
-            and parent.named_children[-1].start_byte != node.start_byte
-        ):
-            return self.annotation_values(document, parent.named_children[-1], {})
+        if kind in {"as_expression", "satisfies_expression"}:
+            asserted_type = parent.named_children[-1]
+            if asserted_type.start_byte != node.start_byte:
+                return self.annotation_values(document, asserted_type, {})
 
         if kind in _THROUGH:
             return self.expected_values(document, path[:-1])
@@ -79,23 +77,25 @@ class TsInference(TsExpressions):
         if kind == "pair":
             return self._expected_property(document, path)
         if kind == "array":
-            return [item for value in self.expected_values(document, path[:-1]) for item in value.items]
+            return items_of(self.expected_values(document, path[:-1]))
         if kind == "return_statement":
             return self._expected_return(document, path)
 
         if kind == "arrow_function":
             body = parent.child_by_field_name("body")
-            is_result = body is not None and body.start_byte == node.start_byte
-            return self._returned_by(document, path[:-1]) if is_result else []
+            if body is not None and body.start_byte == node.start_byte:
+                return self._returned_by(document, path[:-1])
+            return []
 
         if kind == "assignment_expression":
             left = parent.child_by_field_name("left")
             if left is not None and left.start_byte != node.start_byte:
                 return self.infer(document, left)
             return []
+
         if kind == "jsx_attribute":
-            name = parent.named_children[0].text or b""
-            return [value for props in self.props(document, path[:-1]) for value in self._member_values(props, name)]
+            name = text_of(parent.named_children[0])
+            return self.values_of_all(self.members_of_all(self.props(document, path[:-1]), name))
 
         return []
 
@@ -105,14 +105,14 @@ class TsInference(TsExpressions):
         if key is None:
             return []
         holders = self.expected_values(document, path[:-2])
-        return [value for holder in holders for value in self._member_values(holder, unquote(key))]
-
-    def _member_values(self, holder: TsValue, name: bytes) -> list[TsValue]:
-        return [value for ref in self.member_refs(holder, name) for value in self.values_of(ref)]
+        return self.values_of_all(self.members_of_all(holders, unquote(key)))
 
     def _expected_return(self, document: Document, path: list[Node]) -> list[TsValue]:
-        index = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)
-        return self._returned_by(document, path[: index + 1]) if index is not None else []
+        """Return the values that the function around a return statement must return."""
+        index = nearest_index(path[:-1], FUNCTIONS)
+        if index is None:
+            return []
+        return self._returned_by(document, path[: index + 1])
 
     def _returned_by(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the values that the function at the end of a path must return."""
@@ -121,27 +121,26 @@ class TsInference(TsExpressions):
         if kind is not None:
             values = self.annotation_values(document, kind, {})
         elif function.type == "method_definition":
-            values = [v for expected in self.expected_member(document, path) for v in self.return_values(expected)]
+            values = self.return_values_of_all(self.expected_member(document, path))
         else:
-            values = [v for expected in self.expected_values(document, path) for v in self._result(expected)]
+            values = []
+            for expected in self.expected_values(document, path):
+                if expected.kind == "function":
+                    values += self.return_values(expected)
+                else:
+                    values += self._call_signature_results(expected)
 
-        if any(child.type == "async" for child in function.children):
-            return self.unwrap_promises(values)
-        return values
-
-    def _result(self, function: TsValue) -> list[TsValue]:
-        if function.kind == "function":
-            return self.return_values(function)
-        return self._call_signature_results(function)
+        return unwrap_promises(values) if is_async(function) else values
 
     def _expected_argument(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the values that a call expects of an argument."""
         if len(path) < 3:
             return []
 
-        node, arguments, call = path[-1], path[-2], path[-3]
-        given_arguments = [child for child in arguments.named_children if child.type != "comment"]
-        position = next((i for i, child in enumerate(given_arguments) if child.start_byte == node.start_byte), 0)
+        node, call = path[-1], path[-3]
+        arguments = code_of(path[-2])
+        starts = [argument.start_byte for argument in arguments]
+        position = starts.index(node.start_byte) if node.start_byte in starts else 0
         if call.type == "new_expression":
             return self._constructor_parameter(document, call, position)
 
@@ -155,17 +154,17 @@ class TsInference(TsExpressions):
             if value.kind == "function":
                 # The result of a callback doesn't constrain its parameters, and inferring it would recurse forever.
                 callee = self.instantiate(value, document, call, callbacks=node.type not in FUNCTIONS)
-            values += self.parameter(callee, position, len(given_arguments))
+            values += self.parameter(callee, position, len(arguments))
 
         return values
 
     def _constructor_parameter(self, document: Document, call: Node, position: int) -> list[TsValue]:
         values: list[TsValue] = []
         for value in self.infer(document, call.child_by_field_name("constructor")):
-            body = value.node.child_by_field_name("body") if value.kind == "class" and value.node is not None else None
-            for child in body.named_children if body is not None else ():
-                name = child.child_by_field_name("name")
-                if child.type == "method_definition" and name is not None and name.text == b"constructor":
+            if value.kind != "class":
+                continue
+            for child in children_of(field_of(value.node, "body")):
+                if child.type == "method_definition" and field_text(child, "name") == b"constructor":
                     values += self.parameter(TsValue("function", value.document, child, value.bound_types), position)
 
         return values
@@ -173,12 +172,10 @@ class TsInference(TsExpressions):
     def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:
         """Return the declaration of a platform element, such as ``div``: a member of ``IntrinsicElements``."""
         refs: list[TsRef] = []
-        for candidate in definitions_named(document.project, b"IntrinsicElements", self.session.workspace)[
-            :_MAX_PLATFORMS
-        ]:
-            for ref in self.lookup(candidate.document, b"IntrinsicElements", candidate.start, as_type=True):
-                for value in self.of_type(ref, candidate.document, [], {}):
-                    refs += self.member_refs(value, name)
+        platforms = definitions_named(document.project, b"IntrinsicElements", self.session.workspace)
+        for platform in platforms[:_MAX_PLATFORMS]:
+            for ref in self.lookup(platform.document, b"IntrinsicElements", platform.start, as_type=True):
+                refs += self.members_of_all(self.of_type(ref, platform.document, [], {}), name)
 
         return refs
 
@@ -187,10 +184,12 @@ class TsInference(TsExpressions):
         element = path[-2] if len(path) > 1 else path[-1]
         name = element.child_by_field_name("name")
         if name is not None and is_intrinsic(name):
-            return [v for ref in self.intrinsic(document, name.text or b"") for v in self.values_of(ref)]
+            return self.values_of_all(self.intrinsic(document, text_of(name)))
 
-        values: list[TsValue] = []
-        for value in self.infer(document, name):
-            values += self.parameter(value, 0)
+        # A component is a function of its properties.
+        return self.parameter_of_all(self.infer(document, name), 0)
 
-        return values
+
+def _is_argument(path: list[Node]) -> bool:
+    """Return whether the expression at the end of a path is an argument of a call."""
+    return len(path) > 2 and path[-2].type == "arguments"

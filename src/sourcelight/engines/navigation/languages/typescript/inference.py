@@ -1,14 +1,20 @@
 """Infer the values of TypeScript expressions from annotations, literals, constructors and returns.
 
-Methods of arrays, maps and promises are built in, because the standard library is seldom indexed.
+A value (`TsValue`) is one thing that an expression may be, such as an instance of a class; an expression has up to
+four. Methods of arrays, maps and promises are built in, because the standard library is seldom indexed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.typescript.annotations import merge_bound_types
+from sourcelight.engines.navigation.languages.typescript.annotations import (
+    items_of,
+    merge_bound_types,
+    unwrap_promises,
+)
 from sourcelight.engines.navigation.languages.typescript.members import TsGenerics
 from sourcelight.engines.navigation.languages.typescript.names import (
     MAX_ALTERNATIVES,
@@ -27,6 +33,15 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     unquote,
 )
 from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.nodes import (
+    children_of,
+    code_of,
+    field_of,
+    field_text,
+    first_child,
+    nearest_index,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -45,7 +60,12 @@ _CALLED_WITH_ITEM = _MAPPED | {
 
 _WRAPPERS = frozenset({"parenthesized_expression", "non_null_expression", "sequence_expression"})
 _BOTH = frozenset({"||", "??", "&&"})
+
+_MAX_ELEMENTS = 8
+"""Elements of an array literal that are read; the elements of a longer one are mostly alike."""
+
 _MAX_RETURNS = 4
+"""Return statements of a function that are read: as many as an expression has values."""
 
 
 def built_in_method_results(
@@ -62,7 +82,7 @@ def built_in_method_results(
             return [TsValue("array", document, call, {}, tuple(results))] if results else []
     elif holder.kind == "promise":
         if name == b"then":
-            results = types.unwrap_promises(_callback_results(types, document, call))
+            results = unwrap_promises(_callback_results(types, document, call))
             return [TsValue("promise", document, call, {}, tuple(results))]
         if name in {b"catch", b"finally"}:
             return [holder]
@@ -71,9 +91,8 @@ def built_in_method_results(
 
 
 def _callback_results(types: TsExpressions, document: Document, call: Node) -> list[TsValue]:
-    arguments = call.child_by_field_name("arguments")
-    callback = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-    return first_distinct(v for value in types.infer(document, callback) for v in types.return_values(value))
+    callback = first_child(field_of(call, "arguments"))
+    return first_distinct(types.return_values_of_all(types.infer(document, callback)))
 
 
 def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsValue]:
@@ -81,15 +100,19 @@ def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsVa
     if holder.kind not in {"array", "map", "promise"}:
         return []
 
-    if name in _CALLED_WITH_ITEM:
-        # A comparison takes two items; the second parameter of the others is the index.
-        last = 1 if name in {b"sort", b"toSorted"} else 0
-        return list(holder.items) if position <= last else []
+    if name in {b"sort", b"toSorted"}:
+        # A comparison takes two items.
+        takes_item = position <= 1
+    elif name in _CALLED_WITH_ITEM:
+        # The second parameter is the index.
+        takes_item = position == 0
+    elif name in {b"reduce", b"reduceRight"}:
+        # The first parameter is the result so far.
+        takes_item = position == 1
+    else:
+        takes_item = False
 
-    if name in {b"reduce", b"reduceRight"}:
-        return list(holder.items) if position == 1 else []
-
-    return []
+    return list(holder.items) if takes_item else []
 
 
 class TsExpressions(TsGenerics):
@@ -124,10 +147,9 @@ class TsExpressions(TsGenerics):
         if kind == "this":
             return self.this(document, node)
         if kind == "super":
-            values = self.this(document, node)
-            return [base for value in values if value.node is not None for base in self._bases(value, value.node)]
+            return self._super(document, node)
         if kind == "await_expression":
-            return self.unwrap_promises(self.infer(document, _first(node), bound_types))
+            return unwrap_promises(self.infer(document, _first(node), bound_types))
         if kind in _WRAPPERS:
             return self.infer(document, _last(node), bound_types)
         if kind in {"as_expression", "satisfies_expression", "type_assertion"}:
@@ -139,11 +161,10 @@ class TsExpressions(TsGenerics):
         if kind == "object":
             return [TsValue("object", document, node, bound_types)]
         if kind == "array":
-            items = [v for child in node.named_children[:8] for v in self._element(document, child, bound_types)]
-            return [TsValue("array", document, node, bound_types, tuple(first_distinct(items)))]
+            return [self._array(document, node, bound_types)]
         if kind == "ternary_expression":
             branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
-            return [value for branch in branches for value in self.infer(document, branch, bound_types)]
+            return list(self._infer_all(document, branches, bound_types))
         if kind == "binary_expression":
             return self._binary(document, node, bound_types)
         if kind in {"assignment_expression", "augmented_assignment_expression"}:
@@ -155,25 +176,48 @@ class TsExpressions(TsGenerics):
 
         return []
 
-    def _name_values(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
-        refs = self.lookup(document, node.text or b"", node.start_byte)
-        return [
-            value
-            for ref in self.follow(refs)[:MAX_ALTERNATIVES]
-            for value in self.values_of(replace(ref, bound_types=merge_bound_types(ref.bound_types, bound_types)))
-        ]
+    def _infer_all(
+        self, document: Document, nodes: Iterable[Node | None], bound_types: BoundTypes
+    ) -> Iterator[TsValue]:
+        """Yield the possible values of several expressions, one expression after the other."""
+        for node in nodes:
+            yield from self.infer(document, node, bound_types)
 
-    def _element(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
-        if node.type == "spread_element":
-            return [item for value in self.infer(document, _first(node), bound_types) for item in value.items]
-        return self.infer(document, node, bound_types)
+    def _name_values(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
+        values: list[TsValue] = []
+        refs = self.lookup(document, text_of(node), node.start_byte)
+        for ref in self.follow(refs)[:MAX_ALTERNATIVES]:
+            values += self.values_of(replace(ref, bound_types=merge_bound_types(ref.bound_types, bound_types)))
+        return values
+
+    def _super(self, document: Document, node: Node) -> list[TsValue]:
+        bases: list[TsValue] = []
+        for value in self.this(document, node):
+            if value.node is not None:
+                bases += self._bases(value, value.node)
+        return bases
+
+    def _array(self, document: Document, node: Node, bound_types: BoundTypes) -> TsValue:
+        items: list[TsValue] = []
+        for element in node.named_children[:_MAX_ELEMENTS]:
+            if element.type == "spread_element":
+                items += items_of(self.infer(document, _first(element), bound_types))
+            else:
+                items += self.infer(document, element, bound_types)
+
+        return TsValue("array", document, node, bound_types, tuple(first_distinct(items)))
 
     def _asserted_values(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
-        parts = [child for child in node.named_children if child.type != "comment"]
+        parts = code_of(node)
         if len(parts) < 2:
             return self.infer(document, parts[0] if parts else None, bound_types)
 
-        value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else (parts[0], parts[1])
+        # `<T>value`, but `value as T`.
+        if node.type == "type_assertion":
+            kind, value = parts[:2]
+        else:
+            value, kind = parts[:2]
+
         # `satisfies` checks and keeps the type of the value; `as` and `<T>` replace it.
         if node.type == "satisfies_expression":
             return self.infer(document, value, bound_types) or self.annotation_values(document, kind, bound_types)
@@ -185,43 +229,25 @@ class TsExpressions(TsGenerics):
         if sign is None or sign.type not in _BOTH:
             return []
 
-        sides = (
-            [node.child_by_field_name("right")]
-            # `a && b` has members only if it is `b`, because a falsy `a` has none.
-            if sign.type == "&&"
-            else [node.child_by_field_name("left"), node.child_by_field_name("right")]
-        )
-        return [value for side in sides for value in self.infer(document, side, bound_types)]
+        right = node.child_by_field_name("right")
+        # `a && b` has members only if it is `b`, because a falsy `a` has none.
+        if sign.type == "&&":
+            return self.infer(document, right, bound_types)
+        return list(self._infer_all(document, [node.child_by_field_name("left"), right], bound_types))
 
     def _property(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
-        name = node.child_by_field_name("property")
-        refs = self.select_member(
-            document,
-            node.child_by_field_name("object"),
-            (name.text if name is not None else None) or b"",
-            bound_types,
-        )
-        return [value for ref in self.follow(refs)[:2] for value in self.values_of(ref)]
-
-    def select_member(
-        self, document: Document, holder: Node | None, name: bytes, bound_types: BoundTypes
-    ) -> list[TsRef]:
-        """Return the members that ``holder.name`` refers to, imports not followed."""
-        refs: list[TsRef] = []
-        for value in self.infer(document, holder, bound_types):
-            refs += self.member_refs(value, name)
-        return refs
+        holders = self.infer(document, node.child_by_field_name("object"), bound_types)
+        refs = self.members_of_all(holders, field_text(node, "property"))
+        return self.values_of_all(self.follow(refs)[:2])
 
     def _subscript(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         index = node.child_by_field_name("index")
         values: list[TsValue] = []
         for value in self.infer(document, node.child_by_field_name("object"), bound_types):
             if index is not None and index.type == "string":
-                values += [v for ref in self.member_refs(value, unquote(index)) for v in self.values_of(ref)]
+                values += self.values_of_all(self.member_refs(value, unquote(index)))
             elif index is not None and index.type == "number" and value.kind == "tuple":
-                values += self.take_step(
-                    [value], PatternStep("index", index=int(index.text or b"0") if (index.text or b"").isdigit() else 0)
-                )
+                values += self.take_step([value], PatternStep("index", index=_whole_number(index)))
             else:
                 values += value.items
                 values += self._index_signature(value)
@@ -229,24 +255,21 @@ class TsExpressions(TsGenerics):
         return values
 
     def _index_signature(self, value: TsValue) -> list[TsValue]:
-        body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
-        for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
+        for child in _declared_members(value):
             if child.type == "index_signature":
                 return self.annotation_values(value.document, child.child_by_field_name("type"), value.bound_types)
         return []
 
     def _new(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
-        arguments = node.child_by_field_name("type_arguments")
-        type_arguments = list(arguments.named_children) if arguments is not None else []
+        type_arguments = children_of(field_of(node, "type_arguments"))
         constructor = node.child_by_field_name("constructor")
         values: list[TsValue] = []
         for value in self.infer(document, constructor, bound_types):
             if value.kind == "class" and value.node is not None:
                 ref = TsRef(value.document, TsBinding("class", b"", 0, 0, value.node))
                 bindings = self.bound_to(ref, document, type_arguments, bound_types)
-                values.append(
-                    TsValue("instance", value.document, value.node, merge_bound_types(value.bound_types, bindings))
-                )
+                instance_types = merge_bound_types(value.bound_types, bindings)
+                values.append(TsValue("instance", value.document, value.node, instance_types))
 
         # `new Map<string, Item>()`: the class is built in, so that its type arguments are all there is.
         if not values and constructor is not None and type_arguments:
@@ -267,18 +290,14 @@ class TsExpressions(TsGenerics):
             return self._dynamic_import(document, node)
 
         # Built-in methods come first: a class's own `then` and `map` are found by its kind, which isn't an array.
-        if function.type == "member_expression":
-            name = function.child_by_field_name("property")
-            holders = self.infer(document, function.child_by_field_name("object"), bound_types)
-            built_in = [
-                v
-                for holder in holders
-                for v in built_in_method_results(self, holder, (name.text if name else None) or b"", document, node)
-            ]
-            if built_in:
-                return built_in
-
         values: list[TsValue] = []
+        if function.type == "member_expression":
+            name = field_text(function, "property")
+            for holder in self.infer(document, function.child_by_field_name("object"), bound_types):
+                values += built_in_method_results(self, holder, name, document, node)
+            if values:
+                return values
+
         for value in self.infer(document, function, bound_types):
             if value.kind == "function":
                 values += self.return_values(self.instantiate(value, document, node))
@@ -288,17 +307,19 @@ class TsExpressions(TsGenerics):
         return values
 
     def _dynamic_import(self, document: Document, node: Node) -> list[TsValue]:
-        arguments = node.child_by_field_name("arguments")
-        first = _first(arguments) if arguments is not None else None
-        target = self.module(document, unquote(first)) if first is not None and first.type == "string" else None
-        if target is not None:
-            return [TsValue("promise", document, node, {}, (TsValue("module", target),))]
-        return []
+        """Return the promise of the module that ``import("…")`` gives."""
+        first = _first(node.child_by_field_name("arguments"))
+        if first is None or first.type != "string":
+            return []
+
+        target = self.module(document, unquote(first))
+        if target is None:
+            return []
+        return [TsValue("promise", document, node, {}, (TsValue("module", target),))]
 
     def _call_signature_results(self, value: TsValue) -> list[TsValue]:
         """Return the type that calling an interface or object type with a call signature returns."""
-        body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
-        for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
+        for child in _declared_members(value):
             if child.type == "call_signature":
                 return self.return_values(TsValue("function", value.document, child, value.bound_types))
         return []
@@ -322,21 +343,14 @@ class TsExpressions(TsGenerics):
         results = [body] if body.type != "statement_block" else _returns(body)
         self.depth += 1
         try:
-            values = first_distinct(
-                v for result in results for v in self.infer(function.document, result, function.bound_types)
-            )
+            values = first_distinct(self._infer_all(function.document, results, function.bound_types))
         finally:
             self.depth -= 1
 
-        # What an `async` function returns is a promise of it, and a promise of a promise is one promise.
-        if any(child.type == "async" for child in node.children):
-            if values:
-                return [
-                    TsValue(
-                        "promise", function.document, node, function.bound_types, tuple(self.unwrap_promises(values))
-                    )
-                ]
-            return []
+        # An `async` function returns a promise of its values, and a promise of a promise is one promise.
+        if values and is_async(node):
+            items = tuple(unwrap_promises(values))
+            return [TsValue("promise", function.document, node, function.bound_types, items)]
 
         return values
 
@@ -356,7 +370,7 @@ class TsExpressions(TsGenerics):
         if binding.kind == "default":
             return self.infer(document, binding.node)
         if binding.kind == "import":
-            return [value for target in self.follow([ref]) if target.key != ref.key for value in self.values_of(target)]
+            return self.values_of_all(target for target in self.follow([ref]) if target.key != ref.key)
         if binding.kind in {"variable", "parameter", "member"}:
             return self._declared_values(ref, binding)
 
@@ -386,8 +400,7 @@ class TsExpressions(TsGenerics):
             return [TsValue("function", document, node, bound_types)]
 
         if node.type == "for_in_statement":
-            over = self.infer(document, node.child_by_field_name("right"), bound_types)
-            return [item for value in over for item in value.items]
+            return items_of(self.infer(document, node.child_by_field_name("right"), bound_types))
 
         kind = node.child_by_field_name("type")
         if kind is not None:
@@ -411,20 +424,19 @@ class TsExpressions(TsGenerics):
     def _expected_parameter(self, document: Document, node: Node) -> list[TsValue]:
         """Return the values of a parameter without a type, from the expected type of its function."""
         model = self.model(document)
-        path = model.path_to(node.start_byte) if model is not None else []
-        index = next(
-            (
-                i
-                for i in range(len(path) - 1, -1, -1)
-                if path[i].type in FUNCTIONS and path[i].end_byte >= node.end_byte
-            ),
-            None,
-        )
+        if model is None:
+            return []
+
+        # The function that the parameter belongs to contains all of it; one in its pattern contains less.
+        path = model.path_to(node.start_byte)
+        index = nearest_index(path, FUNCTIONS)
+        while index is not None and path[index].end_byte < node.end_byte:
+            index = nearest_index(path[:index], FUNCTIONS)
         if index is None or path[index].type in {"function_declaration", "function_signature"}:
             return []
 
         function = path[index]
-        starts = [p.start_byte for p in parameters_of(function)]
+        starts = [parameter.start_byte for parameter in parameters_of(function)]
         if node.start_byte not in starts:
             return []
 
@@ -432,7 +444,7 @@ class TsExpressions(TsGenerics):
         # A method of an object literal takes its types from the member of the expected type that it implements.
         if function.type == "method_definition":
             expected = self.expected_member(document, path[: index + 1])
-            return [value for function_value in expected for value in self.parameter(function_value, position)]
+            return self.parameter_of_all(expected, position)
 
         return self.passed_values(document, path[: index + 1], position)
 
@@ -442,7 +454,7 @@ class TsExpressions(TsGenerics):
         if len(path) < 2 or path[-2].type != "object" or name is None:
             return []
         holders = self.expected_values(document, path[:-1])
-        return [v for holder in holders for ref in self.member_refs(holder, unquote(name)) for v in self.values_of(ref)]
+        return self.values_of_all(self.members_of_all(holders, unquote(name)))
 
     def parameter(self, function: TsValue, position: int, count: int = 0) -> list[TsValue]:
         """Return the expected values of a parameter; of overloads, the first that takes `count` arguments.
@@ -460,13 +472,20 @@ class TsExpressions(TsGenerics):
 
         return first_values
 
+    def parameter_of_all(self, functions: Iterable[TsValue], position: int) -> list[TsValue]:
+        """Return the expected values of a parameter of several functions, one function after the other."""
+        values: list[TsValue] = []
+        for function in functions:
+            values += self.parameter(function, position)
+        return values
+
     @staticmethod
     def _signatures_of(function: TsValue) -> list[Node]:
-        node = function.node
-        if node is not None and function.kind in {"shape", "instance"}:
-            body = node.child_by_field_name("body") or node
-            return [child for child in body.named_children if child.type == "call_signature"]
-        return [node] if node is not None and node.type in FUNCTIONS else []
+        if function.kind in {"shape", "instance"}:
+            return [child for child in _declared_members(function) if child.type == "call_signature"]
+        if function.node is not None and function.node.type in FUNCTIONS:
+            return [function.node]
+        return []
 
     def _parameter(self, function: TsValue, node: Node, position: int) -> list[TsValue]:
         parameters = parameters_of(node)
@@ -489,26 +508,50 @@ class TsExpressions(TsGenerics):
         if step.kind == "rest":
             return values
         if step.kind == "key":
-            refs = [ref for value in values for ref in self.member_refs(value, step.key)]
-            return [value for ref in self.follow(refs)[:MAX_ALTERNATIVES] for value in self.values_of(ref)]
+            refs = self.members_of_all(values, step.key)
+            return self.values_of_all(self.follow(refs)[:MAX_ALTERNATIVES])
 
-        stepped_values: list[TsValue] = []
+        elements: list[TsValue] = []
         for value in values:
-            if value.kind == "tuple" and value.node is not None:
-                parts = [child for child in value.node.named_children if child.type != "comment"]
-                if step.index < len(parts):
-                    part = parts[step.index]
-                    inner = part.child_by_field_name("type") or part
-                    stepped_values += self.annotation_values(value.document, inner, value.bound_types)
-            elif value.kind == "array" and value.node is not None and value.node.type == "array":
-                parts = value.node.named_children
-                stepped_values += (
-                    self.infer(value.document, parts[step.index], value.bound_types) if step.index < len(parts) else []
-                )
-            else:
-                stepped_values += value.items
+            elements += self._element_values(value, step.index)
+        return elements
 
-        return stepped_values
+    def _element_values(self, value: TsValue, index: int) -> list[TsValue]:
+        """Return the values of the element at an index of a tuple, an array literal or another collection."""
+        if value.kind == "tuple" and value.node is not None:
+            types = code_of(value.node)
+            if index >= len(types):
+                return []
+            # `[name: T]` labels its elements.
+            element_type = types[index].child_by_field_name("type") or types[index]
+            return self.annotation_values(value.document, element_type, value.bound_types)
+
+        if value.kind == "array" and value.node is not None and value.node.type == "array":
+            elements = value.node.named_children
+            if index >= len(elements):
+                return []
+            return self.infer(value.document, elements[index], value.bound_types)
+
+        return list(value.items)
+
+
+def _declared_members(value: TsValue) -> list[Node]:
+    """Return the members in the declaration of an interface or object type; empty for other values."""
+    if value.kind not in {"shape", "instance"}:
+        return []
+    body = field_of(value.node, "body") or value.node
+    return children_of(body)
+
+
+def is_async(function: Node) -> bool:
+    """Return whether a function is declared ``async``."""
+    return any(child.type == "async" for child in function.children)
+
+
+def _whole_number(node: Node) -> int:
+    """Return the value of an index in decimal digits; 0 for other numbers."""
+    digits = text_of(node)
+    return int(digits) if digits.isdigit() else 0
 
 
 def _is_rest_parameter(parameter: Node) -> bool:
@@ -521,12 +564,14 @@ def _has_rest_parameter(function: Node) -> bool:
     return bool(parameters) and _is_rest_parameter(parameters[-1])
 
 
-def _first(node: Node) -> Node | None:
-    return next((child for child in node.named_children if child.type != "comment"), None)
+def _first(node: Node | None) -> Node | None:
+    code = code_of(node)
+    return code[0] if code else None
 
 
-def _last(node: Node) -> Node | None:
-    return next((child for child in reversed(node.named_children) if child.type != "comment"), None)
+def _last(node: Node | None) -> Node | None:
+    code = code_of(node)
+    return code[-1] if code else None
 
 
 def _required_module(call: Node) -> bytes:
@@ -545,7 +590,8 @@ def _returns(body: Node) -> list[Node]:
         node = pending.pop()
         if node.type == "return_statement":
             value = _first(node)
-            returned += [value] if value is not None else []
+            if value is not None:
+                returned.append(value)
         elif node.type not in FUNCTIONS and node.type not in CLASSES and not node.type.endswith("expression"):
             pending += reversed(node.named_children)
 
