@@ -24,6 +24,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     unquote,
 )
 from sourcelight.engines.navigation.model import Document, How, Role
+from sourcelight.engines.navigation.nodes import field_of, nearest
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,6 +50,11 @@ _KINDS = {"label": "variable", "catch": "variable", "type": "class", "default": 
 _SIGNATURES = frozenset({"function_signature", "method_signature", "abstract_method_signature"})
 _BODIES = frozenset({"function_declaration", "generator_function_declaration", "method_definition"})
 _FIELDS = frozenset({"property_signature", "public_field_definition", "field_definition", "assignment_expression"})
+_PATTERNS = frozenset({
+    "object_pattern", "array_pattern", "pair_pattern", "object_assignment_pattern", "assignment_pattern",
+    "rest_pattern", "property_identifier", "shorthand_property_identifier_pattern", "identifier",
+})  # fmt: skip
+"""Parts of a destructuring, such as ``{ a: [first] }``."""
 
 
 class TypeScriptLanguage(Language):
@@ -88,12 +94,7 @@ class TypeScriptLanguage(Language):
             return []
 
         if cursor.parent.type in _MEMBERS and len(cursor.path) > 2:
-            bindings = [
-                binding("member", key, child)
-                for child in cursor.path[-3].named_children
-                if (key := child.child_by_field_name("name")) is not None and key.text == cursor.name
-                if is_static(child) == is_static(cursor.parent)
-            ]
+            bindings = _same_members(cursor)
         else:
             inference = _inference(session)
             refs = inference.lookup(ref.document, cursor.name, ref.start)
@@ -101,8 +102,8 @@ class TypeScriptLanguage(Language):
             bindings = [other.binding for other in refs if other.binding is not None]
 
         # A class is a type and a value, so both look-ups have it.
-        by_start = {first_binding.start: first_binding for first_binding in bindings}
-        return [_to_ref(TsRef(ref.document, first_binding), "scope") for first_binding in by_start.values()]
+        by_start = {declared.start: declared for declared in bindings}
+        return [_to_ref(TsRef(ref.document, declared), "scope") for declared in by_start.values()]
 
     def implementation(self, ref: Ref, session: Session) -> Ref:
         """Return the function or method whose overload a declaration is."""
@@ -143,6 +144,16 @@ class TypeScriptLanguage(Language):
 def _inference(session: Session) -> TsInference:
     """Return the inference of this call: types that it has inferred once are not inferred again."""
     return session.remember("inference", lambda: TsInference(session))
+
+
+def _same_members(cursor: Cursor) -> list[TsBinding]:
+    """Return all declarations of the member at a cursor: overloads, getter and setter."""
+    members: list[TsBinding] = []
+    for child in cursor.path[-3].named_children:
+        key = child.child_by_field_name("name")
+        if key is not None and key.text == cursor.name and is_static(child) == is_static(cursor.parent):
+            members.append(binding("member", key, child))
+    return members
 
 
 def _declaring_node(ref: Ref, session: Session) -> str:
@@ -289,24 +300,23 @@ class TsLookup:
     def _attribute(self) -> tuple[list[TsRef], How]:
         holder = self.parent.child_by_field_name("object") or self.parent.child_by_field_name("module")
         values = self.inference.infer(self.document, holder)
-        refs = [ref for value in values for ref in self.inference.member_refs(value, self.name)]
+        refs = self.inference.members_of_all(values, self.name)
         rule: How = "import" if values and values[0].kind == "module" else "type"
         return self.inference.follow(refs), rule
 
     def _specifier(self) -> tuple[list[TsRef], How]:
-        outer = next((n for n in reversed(self.path) if n.type in {"import_statement", "export_statement"}), None)
-        source = outer.child_by_field_name("source") if outer is not None else None
+        statement = nearest(self.path, {"import_statement", "export_statement"})
+        source = field_of(statement, "source")
         name = self.parent.child_by_field_name("name")
         if source is not None and name is not None:
             imported = TsBinding(
-                "import",
-                self.name,
-                self.leaf.start_byte,
-                self.leaf.end_byte,
-                self.parent,
-                (),
-                unquote(source),
-                unquote(name),
+                kind="import",
+                name=self.name,
+                start=self.leaf.start_byte,
+                end=self.leaf.end_byte,
+                node=self.parent,
+                module=unquote(source),
+                member=unquote(name),
             )
             return self.inference.follow([TsRef(self.document, imported)]), "import"
 
@@ -322,44 +332,42 @@ class TsLookup:
         kind = self.parent.type
         if kind == "jsx_attribute":
             props = self.inference.props(self.document, self.path[:-1])
-            return [ref for value in props for ref in self.inference.member_refs(value, self.name)]
+            return self.inference.members_of_all(props, self.name)
         if kind == "pair":
             return self._contextual_key(len(self.path) - 3) or self._declare_here("member")
         return self._destructured_property()
 
     def _contextual_key(self, index: int) -> list[TsRef]:
-        """Return the property that is expected under the name, for the object literal ``path[at]``."""
+        """Return the property that is expected under the name, for the object literal ``path[index]``."""
         if index < 1 or self.path[index].type != "object":
             return []
         expected = self.inference.expected_values(self.document, self.path[: index + 1])
-        return [ref for value in expected for ref in self.inference.member_refs(value, self.name)]
+        return self.inference.members_of_all(expected, self.name)
 
     def _destructured_property(self) -> list[TsRef]:
         """Return the property that a pattern takes."""
-        top = next((i for i in range(len(self.path) - 1, -1, -1) if not _in_pattern(self.path[i])), 0)
-        holder = self.path[top]
-        values = self._pattern_value(holder, top)
-        steps = self._steps(top)
-        for step in steps:
+        top = len(self.path) - 1
+        while top > 0 and self.path[top].type in _PATTERNS:
+            top -= 1
+
+        values = self._pattern_value(top)
+        for step in self._steps(top):
             values = self.inference.take_step(values, step)
-        return [ref for value in values for ref in self.inference.follow(self.inference.member_refs(value, self.name))]
 
-    def _pattern_value(self, holder: Node, index: int) -> list[TsValue]:
-        binding = next(
-            (
-                candidate
-                for bindings in self.model.declared_in(self.path[: index + 1])
-                for candidate in bindings
-                if candidate.node == holder
-            ),
-            None,
-        )
-        if binding is None:
-            return []
+        refs: list[TsRef] = []
+        for value in values:
+            refs += self.inference.follow(self.inference.member_refs(value, self.name))
+        return refs
 
-        # The value as a whole, before any step of the pattern.
-        unpacked = TsBinding(binding.kind, b"", holder.start_byte, holder.start_byte, holder)
-        return self.inference.values_of(TsRef(self.document, unpacked))
+    def _pattern_value(self, top: int) -> list[TsValue]:
+        """Return the values that the declaration ``path[top]`` destructures, before any step of its pattern."""
+        holder = self.path[top]
+        for bindings in self.model.declared_in(self.path[: top + 1]):
+            for candidate in bindings:
+                if candidate.node == holder:
+                    unpacked = TsBinding(candidate.kind, b"", holder.start_byte, holder.start_byte, holder)
+                    return self.inference.values_of(TsRef(self.document, unpacked))
+        return []
 
     def _steps(self, top: int) -> list[PatternStep]:
         pattern = self.path[top + 1]
@@ -380,13 +388,6 @@ class TsLookup:
             if expected:
                 return expected
         return self._declare_here("member")
-
-
-def _in_pattern(node: Node) -> bool:
-    return node.type in {
-        "object_pattern", "array_pattern", "pair_pattern", "object_assignment_pattern", "assignment_pattern",
-        "rest_pattern", "property_identifier", "shorthand_property_identifier_pattern", "identifier",
-    }  # fmt: skip
 
 
 def _to_ref(ref: TsRef, rule: How) -> Ref:

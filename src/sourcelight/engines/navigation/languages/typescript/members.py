@@ -1,4 +1,8 @@
-"""Members of TypeScript values, and the types that type parameters are bound to."""
+"""Members of TypeScript values, and the types that type parameters are bound to.
+
+`TsMembers` finds the members of a value in its declaration, then in its bases. `TsGenerics` binds the type parameters
+of a called function: it compares the types of its parameters with the arguments of the call.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, merge_bound_types
+from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, items_of, merge_bound_types
 from sourcelight.engines.navigation.languages.typescript.names import (
     BoundTypes,
     TsRef,
@@ -24,12 +28,17 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     unquote,
 )
 from sourcelight.engines.navigation.model import DeclarationKey, Document
+from sourcelight.engines.navigation.nodes import child_of_type, children_of, code_of, field_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
 _MAX_BASES = 24
+"""Maximum classes and interfaces to look at for one member: hostile code extends without end."""
+
+_MAX_UNIFY_STEPS = 6
+"""Maximum types inside each other to compare with an argument: types of hostile code nest without end."""
+
 _SIGNATURES = frozenset({
     "property_signature", "method_signature", "public_field_definition", "field_definition", "method_definition",
     "abstract_method_signature",
@@ -88,10 +97,13 @@ class TsMembers(TsAnnotations):
         return members
 
     def _implemented_interfaces(self, value: TsValue, node: Node) -> Iterator[TsValue]:
-        heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
-        for clause in heritage.named_children if heritage is not None and value.kind == "instance" else ():
-            for kind in clause.named_children if clause.type == "implements_clause" else ():
-                yield from self.annotation_values(value.document, kind, value.bound_types)
+        if value.kind != "instance":
+            return
+
+        for clause in children_of(child_of_type(node, "class_heritage")):
+            if clause.type == "implements_clause":
+                for interface in clause.named_children:
+                    yield from self.annotation_values(value.document, interface, value.bound_types)
 
     def _own_members(self, value: TsValue, node: Node, name: bytes) -> list[TsBinding]:
         model = self.model(value.document)
@@ -115,8 +127,9 @@ class TsMembers(TsAnnotations):
             yield from self._class_bases(value, node)
         elif node.type == "interface_declaration":
             for clause in node.named_children:
-                for base in clause.named_children if clause.type in {"extends_type_clause", "extends_clause"} else ():
-                    yield from self.annotation_values(document, base, value.bound_types)
+                if clause.type in {"extends_type_clause", "extends_clause"}:
+                    for base in clause.named_children:
+                        yield from self.annotation_values(document, base, value.bound_types)
             name = node.child_by_field_name("name")
             if name is not None:
                 # TypeScript merges all declarations of an interface, and of a class with the same name.
@@ -142,15 +155,16 @@ class TsMembers(TsAnnotations):
 
     def _class_bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document
-        heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
-        for clause in heritage.named_children if heritage is not None else ():
-            # The grammar of JavaScript has no clause, but the base itself.
-            base = clause.child_by_field_name("value") if clause.type == "extends_clause" else clause
-            if clause.type == "implements_clause" or base is None:
+        for clause in children_of(child_of_type(node, "class_heritage")):
+            if clause.type == "implements_clause":
                 continue
 
-            arguments = clause.child_by_field_name("type_arguments")
-            type_arguments = list(arguments.named_children) if arguments is not None else []
+            # The grammar of JavaScript has no clause, but the base itself.
+            base = clause.child_by_field_name("value") if clause.type == "extends_clause" else clause
+            if base is None:
+                continue
+
+            type_arguments = children_of(field_of(clause, "type_arguments"))
             for base_value in self.infer(document, base, value.bound_types):
                 if base_value.kind == "class" and base_value.node is not None:
                     ref = TsRef(base_value.document, TsBinding("class", b"", 0, 0, base_value.node))
@@ -183,7 +197,7 @@ def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
 def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
     body = node.child_by_field_name("body")
     fallbacks: list[TsBinding] = []
-    for child in body.named_children if body is not None else ():
+    for child in children_of(body):
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
             if key is not None and is_static(child) is static:
@@ -209,8 +223,7 @@ def is_static(node: Node) -> bool:
 
 def _parameter_fields(constructor: Node) -> Iterator[TsBinding]:
     """Yield the parameters of a constructor that are also fields."""
-    parameters = constructor.child_by_field_name("parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
+    for parameter in children_of(field_of(constructor, "parameters")):
         # A modifier declares a field of the same name (TypeScript handbook, parameter properties).
         marks = {child.type for child in parameter.children}
         pattern = parameter.child_by_field_name("pattern")
@@ -220,7 +233,7 @@ def _parameter_fields(constructor: Node) -> Iterator[TsBinding]:
 
 def _this_fields(body: Node) -> Iterator[TsBinding]:
     """Yield the fields that methods assign to ``this``, as in JavaScript; each at its first assignment."""
-    if b"this." not in (body.text or b""):
+    if b"this." not in text_of(body):
         return
 
     seen: set[bytes] = set()
@@ -228,19 +241,24 @@ def _this_fields(body: Node) -> Iterator[TsBinding]:
     while pending:
         node = pending.pop()
         if node.type == "assignment_expression":
-            left = node.child_by_field_name("left")
-            if left is not None and left.type == "member_expression":
-                holder = left.child_by_field_name("object")
-            else:
-                holder = None
-            key = left.child_by_field_name("property") if left is not None and holder is not None else None
-            if holder is not None and holder.type == "this" and key is not None and key.text not in seen:
-                seen.add(key.text or b"")
-                yield binding("member", key, node)
+            field = _field_of_this(node.child_by_field_name("left"))
+            if field is not None and text_of(field) not in seen:
+                seen.add(text_of(field))
+                yield binding("member", field, node)
 
         # Nested classes and function declarations have a `this` of their own.
         if node.type not in CLASSES and node.type != "function_declaration":
             pending += reversed(node.named_children)
+
+
+def _field_of_this(target: Node | None) -> Node | None:
+    """Return the name ``x`` of a target ``this.x``."""
+    if target is None or target.type != "member_expression":
+        return None
+    holder = target.child_by_field_name("object")
+    if holder is None or holder.type != "this":
+        return None
+    return target.child_by_field_name("property")
 
 
 def _signatures(body: Node) -> Iterator[TsBinding]:
@@ -261,16 +279,14 @@ def _pairs(node: Node) -> Iterator[TsBinding]:
 
 
 def _enum_members(node: Node) -> Iterator[TsBinding]:
-    body = node.child_by_field_name("body")
-    for child in body.named_children if body is not None else ():
+    for child in children_of(field_of(node, "body")):
         key = child.child_by_field_name("name") if child.type == "enum_assignment" else child
         if key is not None:
             yield TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
 
 
 def _in_namespace(node: Node) -> Iterator[TsBinding]:
-    body = node.child_by_field_name("body")
-    for child in body.named_children if body is not None else ():
+    for child in children_of(field_of(node, "body")):
         yield from declared_by(child)
 
 
@@ -283,41 +299,34 @@ class TsGenerics(TsMembers):
     def instantiate(self, function: TsValue, document: Document, call: Node, *, callbacks: bool = True) -> TsValue:
         """Bind the type parameters of a function for one call."""
         node = function.node
-        declared_parameters = list(type_parameters(node)) if node is not None else []
-        if node is None or not declared_parameters:
+        if node is None:
+            return function
+        declared_parameters = list(type_parameters(node))
+        if not declared_parameters:
             return function
 
         bindings: MutableBoundTypes = dict(function.bound_types)
-        arguments = call.child_by_field_name("type_arguments")
-        for type_parameter, type_node in zip(
-            declared_parameters, arguments.named_children if arguments is not None else (), strict=False
-        ):
-            bindings[function.document.key, type_parameter.start] = TypeArguments(document, type_node, {})
+        keys = {parameter.name: (function.document.key, parameter.start) for parameter in declared_parameters}
+        type_arguments = call.child_by_field_name("type_arguments")
+        if type_arguments is not None:
+            # `f<Item>(…)` says what the parameters stand for.
+            for type_parameter, argument in zip(declared_parameters, type_arguments.named_children, strict=False):
+                bindings[keys[type_parameter.name]] = TypeArguments(document, argument, {})
+            return replace(function, bound_types=bindings)
 
-        if arguments is None:
-            names = {
-                type_parameter.name: (function.document.key, type_parameter.start)
-                for type_parameter in declared_parameters
-            }
-            argument_list = call.child_by_field_name("arguments")
-            if argument_list is not None:
-                argument_values = [child for child in argument_list.named_children if child.type != "comment"]
-            else:
-                argument_values = []
-            for parameter, argument in zip(parameters_of(node), argument_values, strict=False):
-                expected = parameter.child_by_field_name("type")
-                # Inferring a callback may need the parameter types that are bound here, so the caller may leave
-                # callbacks out.
-                is_informative = callbacks or argument.type not in FUNCTIONS
-                if is_informative and expected is not None and any(name in (expected.text or b"") for name in names):
-                    self.unify(expected, self.infer(document, argument), names, bindings)
+        for parameter, argument in zip(parameters_of(node), code_of(field_of(call, "arguments")), strict=False):
+            # Inferring a callback may need the parameter types that are bound here, so the caller may leave
+            # callbacks out.
+            if not callbacks and argument.type in FUNCTIONS:
+                continue
+            expected = parameter.child_by_field_name("type")
+            if expected is not None and any(name in text_of(expected) for name in keys):
+                self.unify(expected, self.infer(document, argument), keys, bindings)
 
-            for type_parameter in declared_parameters:
-                key = function.document.key, type_parameter.start
-                if key not in bindings:
-                    default = type_parameter.node.child_by_field_name("value")
-                    if default is not None:
-                        bindings[key] = TypeArguments(function.document, default, bindings)
+        for type_parameter in declared_parameters:
+            default = type_parameter.node.child_by_field_name("value")
+            if default is not None:
+                bindings.setdefault(keys[type_parameter.name], TypeArguments(function.document, default, bindings))
 
         return replace(function, bound_types=bindings)
 
@@ -325,8 +334,7 @@ class TsGenerics(TsMembers):
         self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], bindings: MutableBoundTypes
     ) -> None:
         """Bind type parameters so that `values` have the type `expected`."""
-        # Bounded, since each round goes one type deeper, and types of hostile files nest without end.
-        for _ in range(6):
+        for _ in range(_MAX_UNIFY_STEPS):
             if not values:
                 return
 
@@ -342,7 +350,7 @@ class TsGenerics(TsMembers):
                     bindings.setdefault(key, tuple(values))
                 return
             elif kind == "array_type":
-                expected, values = expected.named_children[0], [item for value in values for item in value.items]
+                expected, values = expected.named_children[0], items_of(values)
             elif kind in {"union_type", "intersection_type"}:
                 for child in expected.named_children:
                     self.unify(child, values, names, bindings)
@@ -351,7 +359,7 @@ class TsGenerics(TsMembers):
                 result = expected.child_by_field_name("return_type")
                 if result is None:
                     return
-                expected, values = result, [returned for value in values for returned in self.return_values(value)]
+                expected, values = result, self.return_values_of_all(values)
             elif kind == "generic_type":
                 self._unify_generic(expected, values, names, bindings)
                 return
@@ -361,16 +369,16 @@ class TsGenerics(TsMembers):
     def _unify_generic(
         self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], bindings: MutableBoundTypes
     ) -> None:
-        arguments = expected.child_by_field_name("type_arguments")
-        given_types = list(arguments.named_children) if arguments is not None else []
-        items = [item for value in values for item in value.items]
-        if items and given_types:
+        arguments = children_of(field_of(expected, "type_arguments"))
+        items = items_of(values)
+        if items and arguments:
             # The last type argument has the elements: `Array<T>`, but also the values of `Map<K, T>`.
-            self.unify(given_types[-1], items, names, bindings)
+            self.unify(arguments[-1], items, names, bindings)
 
         for value in values:
-            if value.kind == "instance" and value.node is not None:
-                for parameter, argument in zip(type_parameters(value.node), given_types, strict=False):
-                    values_of_parameter = self.meaning(value.bound_types, (value.document.key, parameter.start))
-                    if values_of_parameter:
-                        self.unify(argument, values_of_parameter, names, bindings)
+            if value.kind != "instance" or value.node is None:
+                continue
+            for parameter, argument in zip(type_parameters(value.node), arguments, strict=False):
+                values_of_parameter = self.meaning(value.bound_types, (value.document.key, parameter.start))
+                if values_of_parameter:
+                    self.unify(argument, values_of_parameter, names, bindings)

@@ -1,4 +1,8 @@
-"""Find the file of a module specifier: by path, by package name, by the paths of a tsconfig."""
+"""Find the file of a module specifier: by path, by package name, by the paths of a tsconfig.
+
+A module specifier is the text in an import, such as ``./a`` or ``@scope/name/sub``. A tsconfig can map specifiers to
+paths: ``"paths": {"~/*": ["./src/*"]}``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.model import Document
@@ -23,19 +28,47 @@ _SOURCES = {b".js": (b".ts", b".tsx", b".js", b".jsx"), b".mjs": (b".mts", b".mj
 _MAINS = ("source", "types", "typings", "module", "main")
 # tsconfig files are JSON with comments and trailing commas. Strings are matched first, and so stay unchanged.
 _COMMENTS = re.compile(rb'("(?:\\.|[^"\\])*")|/\*.*?\*/|//[^\n]*|,(?=\s*[}\]])', re.DOTALL)
-_MAX_MANIFESTS = 5_000
+
+_MAX_JSON_FILES = 100_000
+"""Maximum JSON files to look at for manifests and tsconfigs: a repository of fixtures has many others."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathMapping:
+    """One pattern of a tsconfig, and the paths that stand for it in the files of its directory.
+
+    Pattern and targets may contain one ``*``, which stands for the same text in both.
+    """
+
+    directory: bytes
+    pattern: bytes
+    targets: tuple[bytes, ...]
+
+    def paths_of(self, module: bytes) -> list[bytes]:
+        """Return the paths that a module specifier is mapped to; empty if the pattern doesn't match."""
+        before, star, after = self.pattern.partition(b"*")
+        if not star:
+            middle = b""
+            is_match = module == self.pattern
+        else:
+            middle = module[len(before) : len(module) - len(after)]
+            is_match = module == before + middle + after
+
+        if not is_match:
+            return []
+        return [target.replace(b"*", middle) for target in self.targets]
 
 
 @dataclass(frozen=True, slots=True)
 class TsPackages:
-    """The packages of a project: `directories` by name, `entries` that manifests name, `paths` of tsconfig files.
+    """The packages of a project: `directories` by name, `entries` that manifests name, `mappings` of tsconfig files.
 
-    `paths` are (directory of the tsconfig, pattern, targets), the longest directory first.
+    The mappings of the deepest directories come first, and in a directory those with the longest pattern.
     """
 
     directories: Mapping[str, bytes]
     entries: Mapping[str, tuple[bytes, ...]]
-    paths: tuple[tuple[bytes, bytes, tuple[bytes, ...]], ...]
+    mappings: tuple[PathMapping, ...]
 
 
 def packages_of(project: Project) -> TsPackages:
@@ -46,8 +79,8 @@ def packages_of(project: Project) -> TsPackages:
 def _read(project: Project) -> TsPackages:
     directories: dict[str, bytes] = {}
     entries: dict[str, tuple[bytes, ...]] = {}
-    paths: list[tuple[bytes, bytes, tuple[bytes, ...]]] = []
-    for document in list(project.documents((b".json",)))[: _MAX_MANIFESTS * 20]:
+    mappings: list[PathMapping] = []
+    for document in islice(project.documents((b".json",)), _MAX_JSON_FILES):
         directory, _, base = document.path.rpartition(b"/")
         if b"node_modules/" in document.path:
             continue
@@ -61,9 +94,10 @@ def _read(project: Project) -> TsPackages:
                 mains = [manifest.get(key) for key in _MAINS]
                 entries[name] = tuple(main.encode() for main in mains if isinstance(main, str))
         elif base.startswith(b"tsconfig") or base == b"jsconfig.json":
-            paths += _paths(directory, _json(_COMMENTS.sub(rb"\1", document.text)))
+            mappings += _mappings(directory, _json(_COMMENTS.sub(rb"\1", document.text)))
 
-    return TsPackages(directories, entries, tuple(sorted(paths, key=lambda entry: (-len(entry[0]), -len(entry[1])))))
+    mappings.sort(key=lambda mapping: (-len(mapping.directory), -len(mapping.pattern)))
+    return TsPackages(directories, entries, tuple(mappings))
 
 
 def _json(text: bytes) -> dict[str, Any]:
@@ -75,19 +109,29 @@ def _json(text: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _paths(directory: bytes, config: dict[str, Any]) -> Iterator[tuple[bytes, bytes, tuple[bytes, ...]]]:
+def _mappings(directory: bytes, config: dict[str, Any]) -> Iterator[PathMapping]:
+    """Yield the mappings of a tsconfig. Anyone may have written the file: values of a wrong type count as missing."""
     options = config.get("compilerOptions")
-    options = options if isinstance(options, dict) else {}
-    base_url, mapped = options.get("baseUrl"), options.get("paths")
-    base = normal(directory, base_url.encode()) if isinstance(base_url, str) else directory
-    for pattern, targets in (mapped if isinstance(mapped, dict) else {}).items():
-        if isinstance(targets, list) and base is not None:
-            resolved = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
-            yield directory, pattern.encode(), tuple(target for target in resolved if target is not None)
+    if not isinstance(options, dict):
+        return
+
+    base: bytes | None = directory
+    base_url = options.get("baseUrl")
+    if isinstance(base_url, str):
+        base = normal(directory, base_url.encode())
+    if base is None:
+        return
+
+    patterns = options.get("paths")
+    if isinstance(patterns, dict):
+        for pattern, targets in patterns.items():
+            if isinstance(targets, list):
+                paths = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
+                yield PathMapping(directory, pattern.encode(), tuple(path for path in paths if path is not None))
 
     # With `baseUrl`, names that no pattern matches are paths below it.
-    if isinstance(base_url, str) and base is not None:
-        yield directory, b"*", (base + b"/*" if base else b"*",)
+    if isinstance(base_url, str):
+        yield PathMapping(directory, b"*", (_join(base, b"*"),))
 
 
 def normal(directory: bytes, path: bytes) -> bytes | None:
@@ -112,17 +156,12 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
         path = normal(directory, module)
         return _file(project, path) if path is not None else None
 
-    packages = packages_of(project)
-    for root, pattern, targets in packages.paths:
-        if not root or directory == root or directory.startswith(root + b"/"):
-            before, star, after = pattern.partition(b"*")
-            is_match = module.startswith(before) and module.endswith(after) if star else module == pattern
-            if is_match and len(module) >= len(before) + len(after):
-                middle = module[len(before) : len(module) - len(after)] if star else b""
-                for target in targets:
-                    target_file = _file(project, target.replace(b"*", middle))
-                    if target_file is not None:
-                        return target_file
+    for mapping in packages_of(project).mappings:
+        if _is_below(directory, mapping.directory):
+            for path in mapping.paths_of(module):
+                target_file = _file(project, path)
+                if target_file is not None:
+                    return target_file
 
     target_file = _in_package(project, module)
     if target_file is not None:
@@ -138,10 +177,16 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
     return None
 
 
+def _is_below(directory: bytes, root: bytes) -> bool:
+    """Return whether a directory is a root or below it."""
+    return not root or directory == root or directory.startswith(root + b"/")
+
+
 def _package_name(module: bytes) -> str:
     parts = module.decode(errors="replace").split("/")
     # A scope is part of the name: `@scope/name/sub` is `sub` in `@scope/name`.
-    return "/".join(parts[: 2 if module.startswith(b"@") else 1])
+    part_count = 2 if module.startswith(b"@") else 1
+    return "/".join(parts[:part_count])
 
 
 def _in_package(project: Project, module: bytes) -> Document | None:
@@ -178,8 +223,8 @@ def _join(directory: bytes, name: bytes) -> bytes:
 def _file(project: Project, path: bytes) -> Document | None:
     """Return the source that a path without or with an ending means."""
     stem, dot, ending = path.rpartition(b".")
-    tries = [stem + other for other in _SOURCES.get(dot + ending, ())] if dot else []
-    if dot and any(path.endswith(suffix) for suffix in _ENDINGS):
+    tries = [stem + other for other in _SOURCES.get(dot + ending, ())]
+    if path.endswith(_ENDINGS):
         tries.append(path)
     tries += [path + suffix for suffix in _ENDINGS]
     tries += [_join(path, b"index") + suffix for suffix in _ENDINGS]
@@ -190,14 +235,13 @@ def module_names(document: Document) -> tuple[str, ...]:
     """Return the names under which other files may import a file: its stem, and its package."""
     directory, _, base = document.path.rpartition(b"/")
     stem = base.split(b".")[0]
-
     # `import "./a"` finds `a/index.ts`, so such a file goes by the name of its directory.
-    names = [stem.decode(errors="replace")] if stem != b"index" else []
     if stem == b"index":
-        names.append(directory.rpartition(b"/")[2].decode(errors="replace"))
+        stem = directory.rpartition(b"/")[2]
 
+    names = [stem.decode(errors="replace")]
     for name, root in packages_of(document.project).directories.items():
-        if not root or directory == root or directory.startswith(root + b"/"):
+        if _is_below(directory, root):
             names.append(name)
 
     return tuple(name for name in names if name)

@@ -1,4 +1,8 @@
-"""Look up TypeScript names in blocks, imports and exports; the values that they refer to."""
+"""Look up TypeScript names in blocks, imports and exports.
+
+A lookup gives refs (`TsRef`): declarations in a file. An import is a declaration too, until `TsNames.follow` goes on to
+what it imports. `TsValue` is the other word of this room: one thing that an expression may be.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     unquote,
 )
 from sourcelight.engines.navigation.model import DeclarationKey, Document
+from sourcelight.engines.navigation.nodes import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,7 +39,11 @@ MAX_ALTERNATIVES = 4
 """Maximum values per expression."""
 
 _MAX_STEPS = 48
+"""Maximum modules and imports to follow for one name: hostile modules re-export each other without end."""
+
 _MODULE = re.compile(rb"^(?:import|export)\b", re.MULTILINE)
+"""An import or export at the top of a file, which makes it a module."""
+
 _EVERY = TYPE_KINDS | VALUE_KINDS
 
 
@@ -59,7 +68,9 @@ class TsValue:
     @property
     def key(self) -> tuple[object, ...]:
         """Identity of the value."""
-        span = (self.node.start_byte, self.node.end_byte) if self.node is not None else ()
+        span: tuple[int, ...] = ()
+        if self.node is not None:
+            span = self.node.start_byte, self.node.end_byte
         return self.kind, self.document.key, span, tuple(item.key for item in self.items)
 
 
@@ -91,7 +102,7 @@ class TsRef:
 
 
 def first_distinct(values: Iterable[TsValue]) -> list[TsValue]:
-    """Return the first few, each once."""
+    """Return the first `MAX_ALTERNATIVES` values without repetitions."""
     by_key: dict[object, TsValue] = {}
     for value in values:
         by_key.setdefault(value.key, value)
@@ -120,8 +131,12 @@ class TsNames:
         path = model.path_to(offset)
         # Types and values have separate names in TypeScript. Incomplete code puts one where the other belongs: any
         # declaration is a better answer than none.
-        bindings = model.local(path, name, TYPE_KINDS if as_type else VALUE_KINDS) or model.local(path, name, _EVERY)
-        return [TsRef(document, binding) for binding in bindings] or self._global(document, name)
+        kinds = TYPE_KINDS if as_type else VALUE_KINDS
+        bindings = model.local(path, name, kinds) or model.local(path, name, _EVERY)
+        if bindings:
+            return [TsRef(document, binding) for binding in bindings]
+
+        return self._global(document, name)
 
     def _global(self, document: Document, name: bytes) -> list[TsRef]:
         """Return the global declarations of a name in declaration files."""
@@ -132,14 +147,11 @@ class TsNames:
         return self._globals[key]
 
     def _declared_globally(self, project: Project, name: bytes) -> list[TsRef]:
-        files = project.remember(
-            "ts-globals",
-            lambda: [document.number for document in project.documents((b".d.ts",)) if _is_global(document)],
-        )
-        for number in files:
+        for number in project.remember("ts-globals", lambda: _global_files(project)):
             other = project.document_at(number)
             # A search of bytes is far cheaper than a parse, and few declaration files have the name.
-            if name in other.text and (model := self.model(other)) is not None:
+            model = self.model(other) if name in other.text else None
+            if model is not None:
                 global_bindings = model.declarations(model.root).get(name)
                 if global_bindings:
                     return [TsRef(other, binding) for binding in global_bindings]
@@ -174,7 +186,9 @@ class TsNames:
         if binding.member == b"*":
             return [TsRef(target)]
 
-        refs = self.find_exports(target, b"default" if binding.member == b"=" else binding.member, visited)
+        # `import a = require("a")` is noted as the member `=`: what a module assigns to `export =` is its default.
+        member = b"default" if binding.member == b"=" else binding.member
+        refs = self.find_exports(target, member, visited)
         # `esModuleInterop`: a default import of a CommonJS module is the module itself.
         if not refs and binding.member in {b"default", b"="}:
             return [TsRef(target)]
@@ -190,9 +204,9 @@ class TsNames:
 
         visited.add(key)
         exports = self.exports(document)
-        refs = [
-            ref for binding in exports.get(name, ()) for ref in self._import_targets(TsRef(document, binding), visited)
-        ]
+        refs: list[TsRef] = []
+        for exported in exports.get(name, ()):
+            refs += self._import_targets(TsRef(document, exported), visited)
         if refs or name == b"default":
             return refs
 
@@ -217,6 +231,11 @@ class TsNames:
             model.exports = exports
 
         return model.exports
+
+
+def _global_files(project: Project) -> list[int]:
+    """Return the numbers of the declaration files that declare globals."""
+    return [document.number for document in project.documents((b".d.ts",)) if _is_global(document)]
 
 
 def _is_global(document: Document) -> bool:
@@ -253,35 +272,46 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
     for child in node.named_children:
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
-            binding = TsBinding(
-                "import", unquote(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
-            )
-            yield binding.name, binding
-
-        for specifier in child.named_children if child.type == "export_clause" else ():
-            name = specifier.child_by_field_name("name")
-            if name is None:
-                continue
-
-            exported_name = unquote(specifier.child_by_field_name("alias") or name)
-            if module:
-                yield (
-                    exported_name,
-                    TsBinding(
-                        "import", exported_name, name.start_byte, name.end_byte, specifier, (), module, unquote(name)
-                    ),
-                )
-            else:
-                for binding in model.declarations(model.root).get(unquote(name), ()):
-                    yield exported_name, binding
+            imported = _exported_import(unquote(shown_name), shown_name, child, module, b"*")
+            yield imported.name, imported
+        elif child.type == "export_clause":
+            for specifier in child.named_children:
+                yield from _specifier_exports(model, specifier, module)
 
     if any(child.type == "=" for child in node.children) and node.named_children:
         yield b"default", _default_binding(model, node.named_children[-1])
 
 
+def _specifier_exports(model: TsModel, specifier: Node, module: bytes) -> Iterator[tuple[bytes, TsBinding]]:
+    """Yield the export of ``a`` or ``a as b`` in ``export { … }``, which may have a module to re-export from."""
+    name = specifier.child_by_field_name("name")
+    if name is None:
+        return
+
+    exported_name = unquote(specifier.child_by_field_name("alias") or name)
+    if module:
+        yield exported_name, _exported_import(exported_name, name, specifier, module, unquote(name))
+        return
+
+    for root_binding in model.declarations(model.root).get(unquote(name), ()):
+        yield exported_name, root_binding
+
+
+def _exported_import(exported_name: bytes, name: Node, node: Node, module: bytes, member: bytes) -> TsBinding:
+    return TsBinding(
+        kind="import",
+        name=exported_name,
+        start=name.start_byte,
+        end=name.end_byte,
+        node=node,
+        module=module,
+        member=member,
+    )
+
+
 def _default_binding(model: TsModel, value: Node) -> TsBinding:
     if value.type == "identifier":
-        root_bindings = model.declarations(model.root).get(value.text or b"")
+        root_bindings = model.declarations(model.root).get(text_of(value))
         if root_bindings:
             return root_bindings[0]
     name = value.child_by_field_name("name")
@@ -298,15 +328,20 @@ def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBin
     if holder is None or name is None:
         return
 
-    if (left.text or b"") == b"module.exports":
+    if text_of(left) == b"module.exports":
         if right.type == "object":
-            for child in right.named_children:
-                key = child.child_by_field_name("key") or child.child_by_field_name("name")
-                if child.type == "shorthand_property_identifier":
-                    for root_binding in model.declarations(model.root).get(child.text or b"", ()):
-                        yield root_binding.name, root_binding
-                elif key is not None:
-                    yield unquote(key), binding("member", key, child)
+            yield from _object_exports(model, right)
         yield b"default", _default_binding(model, right)
-    elif (holder.text or b"") in {b"exports", b"module.exports"}:
-        yield name.text or b"", binding("member", name, node)
+    elif text_of(holder) in {b"exports", b"module.exports"}:
+        yield text_of(name), binding("member", name, node)
+
+
+def _object_exports(model: TsModel, literal: Node) -> Iterator[tuple[bytes, TsBinding]]:
+    """Yield the exports of ``module.exports = { a, b: … }``."""
+    for child in literal.named_children:
+        key = child.child_by_field_name("key") or child.child_by_field_name("name")
+        if child.type == "shorthand_property_identifier":
+            for root_binding in model.declarations(model.root).get(text_of(child), ()):
+                yield root_binding.name, root_binding
+        elif key is not None:
+            yield unquote(key), binding("member", key, child)

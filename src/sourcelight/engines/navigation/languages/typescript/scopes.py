@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sourcelight.engines.navigation.model import ParsedFile
+from sourcelight.engines.navigation.nodes import children_of, code_of, field_of, first_child, text_of
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -213,11 +214,7 @@ class TsModel(ParsedFile):
 
 def binding(kind: Kind, name: Node, node: Node, steps: tuple[PatternStep, ...] = ()) -> TsBinding:
     """Make a binding of a name."""
-    return TsBinding(kind, _text(name), name.start_byte, name.end_byte, node, steps)
-
-
-def _text(node: Node) -> bytes:
-    return node.text or b""
+    return TsBinding(kind, text_of(name), name.start_byte, name.end_byte, node, steps)
 
 
 def _self_named(node: Node, kind: Kind) -> Iterator[TsBinding]:
@@ -228,8 +225,7 @@ def _self_named(node: Node, kind: Kind) -> Iterator[TsBinding]:
 
 def type_parameters(node: Node) -> Iterator[TsBinding]:
     """Return the type parameters of a declaration."""
-    parameters = node.child_by_field_name("type_parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
+    for parameter in children_of(field_of(node, "type_parameters")):
         name = parameter.child_by_field_name("name")
         if name is not None:
             yield binding("typeparameter", name, parameter)
@@ -242,13 +238,12 @@ def parameters_of(node: Node) -> list[Node]:
     if single is not None:
         return [single]
 
-    parameters = node.child_by_field_name("parameters")
-    return [
-        parameter
-        for parameter in (parameters.named_children if parameters is not None else ())
-        if parameter.type != "comment"
-        and ((pattern := parameter.child_by_field_name("pattern")) is None or pattern.type != "this")
-    ]
+    parameters: list[Node] = []
+    for parameter in code_of(field_of(node, "parameters")):
+        pattern = parameter.child_by_field_name("pattern")
+        if pattern is None or pattern.type != "this":
+            parameters.append(parameter)
+    return parameters
 
 
 def _function_bindings(node: Node) -> Iterator[TsBinding]:
@@ -276,8 +271,10 @@ def _head_bindings(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case
                 yield binding("variable", name, node, steps)
     elif kind == "catch_clause":
         parameter = node.child_by_field_name("parameter")
-        for name, steps in pattern_names(parameter) if parameter is not None else ():
-            yield binding("catch", name, node, steps)
+        # `catch { … }` has no parameter.
+        if parameter is not None:
+            for name, steps in pattern_names(parameter):
+                yield binding("catch", name, node, steps)
     elif kind == "labeled_statement":
         label = node.child_by_field_name("label")
         if label is not None:
@@ -309,8 +306,9 @@ def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case pe
     elif kind in {"lexical_declaration", "variable_declaration"}:
         for declarator in node.named_children:
             pattern = declarator.child_by_field_name("name")
-            for name, steps in pattern_names(pattern) if pattern is not None else ():
-                yield binding("variable", name, declarator, steps)
+            if pattern is not None:
+                for name, steps in pattern_names(pattern):
+                    yield binding("variable", name, declarator, steps)
     elif kind == "import_statement":
         yield from _import_bindings(node)
     elif kind in {"export_statement", "ambient_declaration"}:
@@ -325,7 +323,7 @@ def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case pe
     elif kind == "expression_statement" and node.named_children and node.named_children[0].type == "internal_module":
         yield from declared_by(node.named_children[0])
     elif kind == "import_alias":
-        name = node.named_children[0] if node.named_children else None
+        name = first_child(node)
         if name is not None:
             yield binding("variable", name, node)
 
@@ -338,25 +336,32 @@ def _import_bindings(node: Node) -> Iterator[TsBinding]:
             # `import a = require("a")` imports the value that the module assigns to `export =`.
             yield _import(clause.named_children[0], clause, source, b"=")
 
-        for part in clause.named_children if clause.type == "import_clause" else ():
-            if part.type == "identifier":
-                yield _import(part, clause, source, b"default")
-            elif part.type == "namespace_import" and part.named_children:
-                yield _import(part.named_children[0], part, source, b"*")
-            for specifier in part.named_children if part.type == "named_imports" else ():
-                name = specifier.child_by_field_name("name")
-                if name is not None:
-                    yield _import(specifier.child_by_field_name("alias") or name, specifier, source, unquote(name))
+        elif clause.type == "import_clause":
+            for part in clause.named_children:
+                yield from _imported_part(part, clause, source)
+
+
+def _imported_part(part: Node, clause: Node, source: Node | None) -> Iterator[TsBinding]:
+    """Yield the names of ``a``, ``* as a`` or ``{ a, b as c }`` in an import."""
+    if part.type == "identifier":
+        yield _import(part, clause, source, b"default")
+    elif part.type == "namespace_import" and part.named_children:
+        yield _import(part.named_children[0], part, source, b"*")
+    elif part.type == "named_imports":
+        for specifier in part.named_children:
+            name = specifier.child_by_field_name("name")
+            if name is not None:
+                yield _import(specifier.child_by_field_name("alias") or name, specifier, source, unquote(name))
 
 
 def _import(name: Node, node: Node, source: Node | None, member: bytes) -> TsBinding:
     module = unquote(source) if source is not None else b""
-    return TsBinding("import", _text(name), name.start_byte, name.end_byte, node, (), module, member)
+    return TsBinding("import", text_of(name), name.start_byte, name.end_byte, node, (), module, member)
 
 
 def unquote(node: Node) -> bytes:
     """Return the text of a string or identifier without quotes."""
-    return _text(node).strip(b"'\"`")
+    return text_of(node).strip(b"'\"`")
 
 
 def _hoisted_variables(body: Node) -> Iterator[TsBinding]:
