@@ -1,13 +1,19 @@
-"""Find the pytest fixture that provides a parameter."""
+"""Find the pytest fixture that provides a parameter.
+
+Pytest passes the result of a fixture, a function, to each parameter of its name in tests and other fixtures. No import
+leads there: the name alone does.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from sourcelight.engines.navigation.languages.python.members import PythonAnnotations
 from sourcelight.engines.navigation.languages.python.names import PythonRef
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.nodes import field_text, text_of
 
 _MAX_PLUGIN_BYTES = 10_000
 """Maximum bytes of a ``pytest_plugins`` list to read."""
@@ -22,9 +28,10 @@ class Fixtures(PythonAnnotations):
         """Return the binding of the function that opens a scope."""
         if scope.kind != "function" or scope.parent is None:
             return None
-        name = scope.node.child_by_field_name("name")
-        bindings = scope.parent.bindings.get((name.text if name is not None else None) or b"", [])
-        return next((binding for binding in bindings if binding.node.start_byte == scope.node.start_byte), None)
+        for binding in scope.parent.bindings.get(field_text(scope.node, "name"), []):
+            if binding.node.start_byte == scope.node.start_byte:
+                return binding
+        return None
 
     def fixture(self, document: Document, scope: PythonScope, name: bytes) -> PythonRef | None:
         """Return the pytest fixture that a parameter of a test or fixture asks for.
@@ -37,28 +44,18 @@ class Fixtures(PythonAnnotations):
 
         outer = scope.parent
         while outer is not None and outer.kind == "class":
-            binding = next(
-                (
-                    binding
-                    for binding in reversed(outer.bindings.get(name, []))
-                    if is_fixture(binding) and binding is not function
-                ),
-                None,
-            )
-            if binding is not None:
-                return PythonRef(document, binding)
+            for binding in reversed(outer.bindings.get(name, [])):
+                if is_fixture(binding) and binding is not function:
+                    return PythonRef(document, binding)
             outer = outer.parent
 
-        candidate: Document | None = document
-        directory = document.path
-        while True:
-            fixture = self._fixture_in(candidate, name) if candidate is not None else None
+        for module in _modules_of_fixtures(document):
+            fixture = self._fixture_in(module, name)
+            # A fixture may override one of the same name, which it takes as a parameter.
             if fixture is not None and fixture.binding is not function:
                 return fixture
-            if not directory:
-                return None
-            directory = directory.rpartition(b"/")[0]
-            candidate = document.project.document(directory + b"/conftest.py" if directory else b"conftest.py")
+
+        return None
 
     def _fixture_in(self, document: Document, name: bytes) -> PythonRef | None:
         """Return a fixture that a module defines, imports, or has its plugins define."""
@@ -67,49 +64,79 @@ class Fixtures(PythonAnnotations):
             return None
 
         for binding in reversed(model.module.bindings.get(name, [])):
-            if binding.kind in {"import", "from"}:
-                fixture = next(
-                    (ref for ref in self.follow([PythonRef(document, binding)]) if _is_fixture_ref(ref)), None
-                )
+            fixture = self._first_fixture([PythonRef(document, binding)])
+            if fixture is not None:
+                return fixture
+
+        renamed = _renamed_fixture(model, name)
+        if renamed is not None:
+            return PythonRef(document, renamed)
+
+        starred = self._first_fixture(self._star_imports(document, model.module, name, set()))
+        if starred is not None:
+            return starred
+
+        for plugin in _plugins(model):
+            for source in self.modules(document, plugin, 0)[:1]:
+                fixture = self._first_fixture(self.member(source, name))
                 if fixture is not None:
                     return fixture
-            elif is_fixture(binding):
-                return PythonRef(document, binding)
 
-        named_arguments = [b"name=" + quote + name + quote for quote in (b'"', b"'")]
-        if any(argument in model.text for argument in named_arguments):
-            for bindings in model.module.bindings.values():
-                for binding in bindings:
-                    texts = [decorator.text or b"" for decorator in binding.decorators]
-                    if is_fixture(binding) and any(arg in text for text in texts for arg in named_arguments):
-                        return PythonRef(document, binding)
+        return None
 
-        starred = self.follow(self._star_imports(document, model.module, name, set()))
-        plugins = [source for plugin in _plugins(model) for source in self.modules(document, plugin, 0)[:1]]
-        imported_refs = [*starred, *(ref for source in plugins for ref in self.follow(self.member(source, name)))]
-        return next((ref for ref in imported_refs if _is_fixture_ref(ref)), None)
+    def _first_fixture(self, refs: list[PythonRef]) -> PythonRef | None:
+        """Return the first fixture among some declarations, imports followed."""
+        for ref in self.follow(refs):
+            if ref.binding is not None and is_fixture(ref.binding):
+                return ref
+        return None
 
 
 def is_fixture(binding: PythonBinding) -> bool:
     """Return whether a function is a fixture of pytest."""
-    return binding.kind == "function" and any(b"fixture" in (decorator.text or b"") for decorator in binding.decorators)
+    return binding.kind == "function" and any(b"fixture" in text_of(decorator) for decorator in binding.decorators)
 
 
-def _is_fixture_ref(ref: PythonRef) -> bool:
-    return ref.binding is not None and is_fixture(ref.binding)
+def _modules_of_fixtures(document: Document) -> Iterator[Document]:
+    """Yield the files whose fixtures a file may use: itself, then each ``conftest.py`` up to the root."""
+    yield document
+
+    directory = document.path
+    while directory:
+        directory = directory.rpartition(b"/")[0]
+        conftest = document.project.document(directory + b"/conftest.py" if directory else b"conftest.py")
+        if conftest is not None:
+            yield conftest
+
+
+def _renamed_fixture(model: PythonModel, name: bytes) -> PythonBinding | None:
+    """Return the fixture that its decorator names: ``@pytest.fixture(name="…")``."""
+    arguments = (b'name="' + name + b'"', b"name='" + name + b"'")
+    if not any(argument in model.text for argument in arguments):
+        return None
+
+    for bindings in model.module.bindings.values():
+        for binding in bindings:
+            decorators = b" ".join(text_of(decorator) for decorator in binding.decorators)
+            if is_fixture(binding) and any(argument in decorators for argument in arguments):
+                return binding
+
+    return None
 
 
 def _plugins(model: PythonModel) -> list[bytes]:
     """Return the modules that ``pytest_plugins`` names by strings."""
-    for binding in reversed(model.module.bindings.get(b"pytest_plugins", [])):
-        right = binding.node.child_by_field_name("right")
-        text = (right.text or b"")[:_MAX_PLUGIN_BYTES] if right is not None else b""
-        return _PLUGIN.findall(text)
-    return []
+    bindings = model.module.bindings.get(b"pytest_plugins")
+    if not bindings:
+        return []
+    return _PLUGIN.findall(field_text(bindings[-1].node, "right")[:_MAX_PLUGIN_BYTES])
 
 
 def _may_use_fixtures(document: Document, function: PythonBinding | None) -> bool:
     if function is None:
         return False
-    base = document.path.rpartition(b"/")[2]
-    return is_fixture(function) or (function.name.startswith(b"test") and (b"test" in base))
+    if is_fixture(function):
+        return True
+
+    file_name = document.path.rpartition(b"/")[2]
+    return b"test" in file_name and function.name.startswith(b"test")

@@ -1,8 +1,12 @@
-"""Infer the values of Python expressions from annotations, constructors and return statements."""
+"""Infer the values of Python expressions from annotations, constructors and return statements.
+
+A value (`PythonValue`) is one thing that an expression may be; an expression has up to three. The type of a node
+chooses the method that reads it, in the table at the end of `PythonInference`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from sourcelight.engines.navigation.languages.python.fixtures import Fixtures, is_fixture
 from sourcelight.engines.navigation.languages.python.members import (
@@ -14,10 +18,12 @@ from sourcelight.engines.navigation.languages.python.members import (
 from sourcelight.engines.navigation.languages.python.names import PythonRef
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonScope
 from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.nodes import child_of_type, code_of, field_of, field_text, first_child, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+# Expressions and builtins by what is known of their values.
 _OUTSIDE = frozenset({
     "string", "concatenated_string", "integer", "float", "true", "false", "none", "comparison_operator", "not_operator",
 })  # fmt: skip
@@ -33,6 +39,18 @@ _PROPERTIES = (b"property", b"cached_property", b".getter", b"lazy_property", b"
                b"hybrid_property")  # fmt: skip
 
 _INNER = frozenset({"function_definition", "class_definition", "lambda"})
+
+_OPERATOR_METHODS = {
+    "/": b"__truediv__",
+    "+": b"__add__",
+    "|": b"__or__",
+    "-": b"__sub__",
+    "*": b"__mul__",
+    "&": b"__and__",
+}
+
+_MAX_ELEMENTS = 4
+"""Elements of a list or dictionary that are read; the elements of a longer one are mostly alike."""
 
 
 class PythonInference(Fixtures):
@@ -67,28 +85,24 @@ class PythonInference(Fixtures):
         return values
 
     def _attribute(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
-        name = node.child_by_field_name("attribute")
+        name = field_text(node, "attribute")
         values: list[PythonValue] = []
         for value in self.infer(document, scope, node.child_by_field_name("object"), offset):
             if value.kind == "outside":
                 values.append(value)
-            for ref in self.members(value, (name.text if name is not None else None) or b"")[:2]:
+            for ref in self.members(value, name)[:2]:
                 values += self.member_values(ref, value)
 
         return values
 
-    def _call(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
+    def _call(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if function is None:
             return []
 
-        positional = (
-            [child for child in arguments.named_children if child.type not in {"keyword_argument", "comment"}]
-            if arguments
-            else []
-        )
-        name = (function.text or b"").rpartition(b".")[2]
+        positional = [argument for argument in code_of(arguments) if argument.type != "keyword_argument"]
+        name = text_of(function).rpartition(b".")[2]
         if name == b"super" and function.type == "identifier":
             holder = scope.enclosing_class
             return [PythonValue("super", self.class_ref(document, holder))] if holder is not None else []
@@ -103,29 +117,24 @@ class PythonInference(Fixtures):
             return [] if self.lookup(document, scope, name, offset) else [PythonValue("outside")]
         if values or not positional:
             return values
+        return self._builtin_results(document, scope, name, positional[0], offset)
+
+    def _builtin_results(
+        self, document: Document, scope: PythonScope, name: bytes, argument: Node, offset: int
+    ) -> list[PythonValue]:
+        """Return the results of a builtin function that gives back its first argument, its items or its class."""
         if name in _SAME:
-            return self.infer(document, scope, positional[0], offset)
+            return self.infer(document, scope, argument, offset)
 
         if name in _ITEM_GETTERS:
-            return [
-                item
-                for value in self.infer(document, scope, positional[0], offset)
-                for item in self.iteration_values(value)
-            ]
+            return self._items_of_all(self.infer(document, scope, argument, offset))
 
         if name == b"type":
-            return [
-                PythonValue("class", result_value.ref)
-                for result_value in self.infer(document, scope, positional[0], offset)
-                if result_value.kind == "instance"
-            ]
+            instances = self.infer(document, scope, argument, offset)
+            return [PythonValue("class", value.ref) for value in instances if value.kind == "instance"]
 
         if name == b"enumerate":
-            items = [
-                item
-                for value in self.infer(document, scope, positional[0], offset)
-                for item in self.iteration_values(value)
-            ]
+            items = self._items_of_all(self.infer(document, scope, argument, offset))
             # Pairs of number and item are simplified to a container of the items: the number has no members of
             # interest.
             return [PythonValue("container", items=(PythonValue("container", items=tuple(items)),))]
@@ -133,50 +142,51 @@ class PythonInference(Fixtures):
         return []
 
     def _subscript(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+        index = node.child_by_field_name("subscript")
+        is_slice = index is not None and index.type == "slice"
         values: list[PythonValue] = []
         for value in self.infer(document, scope, node.child_by_field_name("value"), offset):
-            if value.kind == "container":
-                index = node.child_by_field_name("subscript")
-                values += [value] if index is not None and index.type == "slice" else value.items
-            # `Generic[int]` is still the class.
-            elif value.kind == "class":
+            # A slice is a container of the same items, and `Generic[int]` is still the class.
+            if (value.kind == "container" and is_slice) or value.kind == "class":
                 values.append(value)
+            elif value.kind == "container":
+                values += value.items
             else:
                 values += self._method_results(value, b"__getitem__")
 
         return values
 
     def _inner_expression(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
-        return self.infer(document, scope, node.named_children[0] if node.named_children else None, offset)
+        return self.infer(document, scope, first_child(node), offset)
 
     def _alternatives(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         parts = node.named_children
         if node.type == "conditional_expression" and len(parts) == 3:
+            # `a if condition else b` may be `a` or `b`.
             parts = [parts[0], parts[2]]
-        return [value for part in parts for value in self.infer(document, scope, part, offset)]
+
+        values: list[PythonValue] = []
+        for part in parts:
+            values += self.infer(document, scope, part, offset)
+        return values
 
     def _operator(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
-        left = self.infer(document, scope, node.child_by_field_name("left"), offset)
-        names = {
-            "/": b"__truediv__",
-            "+": b"__add__",
-            "|": b"__or__",
-            "-": b"__sub__",
-            "*": b"__mul__",
-            "&": b"__and__",
-        }
         operator = node.child_by_field_name("operator")
-        name = names.get(operator.type if operator is not None else "", b"")
-        if name:
-            return [result for value in left for result in self._method_results(value, name)]
-        return []
+        method = _OPERATOR_METHODS.get(operator.type) if operator is not None else None
+        if method is None:
+            return []
+
+        values: list[PythonValue] = []
+        for value in self.infer(document, scope, node.child_by_field_name("left"), offset):
+            values += self._method_results(value, method)
+        return values
 
     def _walrus(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.child_by_field_name("value"), offset)
 
     def _literal(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         items: list[PythonValue] = []
-        for child in node.named_children[:4]:
+        for child in node.named_children[:_MAX_ELEMENTS]:
             part = child.child_by_field_name("value") if child.type == "pair" else child
             items += self.infer(document, scope, part, offset)
         keys = () if node.type == "dictionary" else None
@@ -235,9 +245,11 @@ class PythonInference(Fixtures):
                 value = value.child_by_field_name("right")
 
             steps = binding.steps
+            # `a, b = 1, 2`: the target's place in the unpacking is its place in the value.
             while steps and steps[0] >= 0 and value is not None and value.type in {"tuple", "expression_list", "list"}:
-                exception_types = value.named_children
-                value, steps = (exception_types[steps[0]] if steps[0] < len(exception_types) else None), steps[1:]
+                elements = value.named_children
+                value = elements[steps[0]] if steps[0] < len(elements) else None
+                steps = steps[1:]
 
             return self._unpack(self.infer(document, scope, value), steps)
 
@@ -248,29 +260,29 @@ class PythonInference(Fixtures):
                 # scope.
                 loop_scope = scope.parent
             iterables = self.infer(document, loop_scope, node.child_by_field_name("right"))
-            return self._unpack([item for value in iterables for item in self.iteration_values(value)], binding.steps)
+            return self._unpack(self._items_of_all(iterables), binding.steps)
 
         if binding.kind == "with":
-            iterables = self.infer(document, scope, node.named_children[0] if node.named_children else None)
-            return self._unpack([item for value in iterables for item in self.context_values(value)], binding.steps)
+            values = []
+            for manager in self.infer(document, scope, first_child(node)):
+                values += self.context_values(manager)
+            return self._unpack(values, binding.steps)
 
         if binding.kind == "except":
-            exception_node = node.named_children[0] if node.named_children else None
-            exception_types = (
-                []
-                if exception_node is None
-                else exception_node.named_children
-                if exception_node.type == "tuple"
-                else [exception_node]
-            )
-            return [
-                PythonValue("instance", result_value.ref)
-                for exception_type in exception_types
-                for result_value in self.infer(document, scope, exception_type)
-                if result_value.kind == "class"
-            ]
+            return self._exception_values(document, scope, first_child(node))
 
         return []
+
+    def _exception_values(self, document: Document, scope: PythonScope, node: Node | None) -> list[PythonValue]:
+        """Return instances of the classes that ``except`` catches: one, or a tuple of several."""
+        if node is None:
+            return []
+
+        instances: list[PythonValue] = []
+        for exception_type in node.named_children if node.type == "tuple" else [node]:
+            classes = self.infer(document, scope, exception_type)
+            instances += [PythonValue("instance", value.ref) for value in classes if value.kind == "class"]
+        return instances
 
     def _unpack(self, values: list[PythonValue], steps: tuple[int, ...]) -> list[PythonValue]:
         for step in steps:
@@ -278,8 +290,12 @@ class PythonInference(Fixtures):
                 return values
             unpacked: list[PythonValue] = []
             for value in values:
-                items = value.items if value.kind == "container" else tuple(self.iteration_values(value))
-                unpacked += items[step : step + 1] if value.kind == "container" and len(items) > step else items
+                if value.kind == "container" and step < len(value.items):
+                    unpacked.append(value.items[step])
+                elif value.kind == "container":
+                    unpacked += value.items
+                else:
+                    unpacked += self.iteration_values(value)
             values = unpacked
 
         return values
@@ -287,31 +303,29 @@ class PythonInference(Fixtures):
     def _parameter_values(self, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
         document, scope, node = ref.document, binding.scope, binding.node
         outer = scope.parent or scope
-        annotation = node.child_by_field_name("type")
-        if annotation is not None:
-            values = self.annotation_values(document, scope, annotation)
-            stars = [child for child in node.named_children if child.type.endswith("splat_pattern")]
-            if values:
-                if stars:
-                    return [PythonValue("container", items=tuple(values), keys=() if "dict" in stars[0].type else None)]
-                return values
+        values = self.annotation_values(document, scope, node.child_by_field_name("type"))
+        if values:
+            # `*args: T` is a container of T, and `**kwargs: T` maps names to T.
+            if child_of_type(node, "dictionary_splat_pattern") is not None:
+                values = [PythonValue("container", items=tuple(values), keys=())]
+            elif child_of_type(node, "list_splat_pattern") is not None:
+                values = [PythonValue("container", items=tuple(values))]
+            return values
 
+        # The first parameter of a method is bound to the instance or class, under any name.
         holder = self.method_owner(document, scope)
         if holder is not None and self._is_first(scope, binding):
-            kind: Literal["class", "instance"] = "instance"
             function = self.function_binding(scope)
-            marks = [decorator.text or b"" for decorator in function.decorators] if function is not None else []
-            if any(b"classmethod" in decorator for decorator in marks) or binding.name in {b"cls", b"mcs"}:
-                kind = "class"
-            # The first parameter of a method is bound to the instance or class, under any name.
-            if not any(b"staticmethod" in decorator for decorator in marks):
-                return [PythonValue(kind, holder)]
+            if _has_decorator(function, b"classmethod") or binding.name in {b"cls", b"mcs"}:
+                receiver = PythonValue("class", holder)
+            else:
+                receiver = PythonValue("instance", holder)
+            if not _has_decorator(function, b"staticmethod"):
+                return [receiver]
 
-        default = node.child_by_field_name("value")
-        if default is not None:
-            values = self.infer(document, outer, default)
-            if values:
-                return values
+        default_values = self.infer(document, outer, node.child_by_field_name("value"))
+        if default_values:
+            return default_values
 
         fixture = self.fixture(document, scope, binding.name)
         if fixture is not None:
@@ -320,11 +334,9 @@ class PythonInference(Fixtures):
 
     @staticmethod
     def _is_first(scope: PythonScope, binding: PythonBinding) -> bool:
-        parameters = scope.node.child_by_field_name("parameters")
-        children = (
-            [child for child in parameters.named_children if child.type != "comment"] if parameters is not None else []
-        )
-        return bool(children) and children[0].start_byte == binding.node.start_byte
+        """Return whether a binding is the first parameter of its function."""
+        parameters = code_of(scope.node.child_by_field_name("parameters"))
+        return bool(parameters) and parameters[0].start_byte == binding.node.start_byte
 
     # Calls.
 
@@ -358,53 +370,42 @@ class PythonInference(Fixtures):
     def _return_values(self, value: PythonValue, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
         node = binding.node
         scope = binding.scope.model.scope(node, binding.scope)
-        managed = any(b"contextmanager" in (decorator.text or b"") for decorator in binding.decorators)
-        fixture = is_fixture(binding)
+        owner_class = value.owner.ref if value.owner is not None else None
         annotation = node.child_by_field_name("return_type")
-        if annotation is not None:
-            text = (annotation.text or b"").strip(b"\"'")
-            if (
-                value.owner is not None
-                and value.owner.ref is not None
-                and (text == b"Self" or text == _annotation_of_self(node))
-            ):
-                return [PythonValue("instance", value.owner.ref)]
+        if annotation is not None and owner_class is not None:
+            text = text_of(annotation).strip(b"\"'")
+            if text in {b"Self", _annotation_of_self(node)}:
+                return [PythonValue("instance", owner_class)]
 
-            values = self.annotation_values(ref.document, scope, annotation)
-            if values:
-                if (managed or fixture) and values[0].kind == "container":
-                    # `Iterator[T]` of a context manager or a fixture: what its user gets is a T.
-                    return [PythonValue("generator", items=values[0].items)] if managed else list(values[0].items)
-                return values
+        values = self.annotation_values(ref.document, scope, annotation)
+        if not values:
+            returned, yielded = _results(node)
+            if not yielded:
+                # The last returns are usually the results; early ones are often guards that return None.
+                return self._results_of_all(returned[-MAX_ALTERNATIVES:], value, ref, scope)
+            items = self._results_of_all(yielded[:MAX_ALTERNATIVES], value, ref, scope)
+            values = [PythonValue("container", items=tuple(items))]
 
-        returned, yielded = _results(node)
-        if yielded:
-            items = tuple(
-                result_value
-                for item in yielded[:MAX_ALTERNATIVES]
-                for result_value in self._result(value, ref, scope, item)
-            )
-            if fixture:
-                return list(items)
-            return [PythonValue("generator" if managed else "container", items=items)]
+        # `Iterator[T]`, or a `yield` of a T: users of a fixture or a context manager get the T.
+        if values[0].kind == "container" and is_fixture(binding):
+            return list(values[0].items)
+        if values[0].kind == "container" and _has_decorator(binding, b"contextmanager"):
+            return [PythonValue("generator", items=values[0].items)]
+        return values
 
-        # The last returns are usually the results; early ones are often guards that return None.
-        return [
-            result_value
-            for result in returned[-MAX_ALTERNATIVES:]
-            for result_value in self._result(value, ref, scope, result)
-        ]
-
-    def _result(self, value: PythonValue, ref: PythonRef, scope: PythonScope, node: Node) -> list[PythonValue]:
-        if (
-            node.type == "identifier"
-            and node.text == b"self"
-            and value.owner is not None
-            and value.owner.ref is not None
-        ):
-            return [PythonValue("instance", value.owner.ref)]
-
-        return self.infer(ref.document, scope, node)
+    def _results_of_all(
+        self, nodes: list[Node], function: PythonValue, ref: PythonRef, scope: PythonScope
+    ) -> list[PythonValue]:
+        """Return the values of the expressions that a function returns or yields, one expression after the other."""
+        owner_class = function.owner.ref if function.owner is not None else None
+        results: list[PythonValue] = []
+        for node in nodes:
+            # `self` is the object that the method was called on, which may be of a subclass.
+            if owner_class is not None and node.type == "identifier" and node.text == b"self":
+                results.append(PythonValue("instance", owner_class))
+            else:
+                results += self.infer(ref.document, scope, node)
+        return results
 
     def _method_results(self, value: PythonValue, method: bytes) -> list[PythonValue]:
         """Return the results of calling a method of a value."""
@@ -414,6 +415,13 @@ class PythonInference(Fixtures):
                 values += self.call_results(PythonValue("function", end, owner=value))
         return values
 
+    def _items_of_all(self, values: list[PythonValue]) -> list[PythonValue]:
+        """Return the values that loops over several values yield, one loop after the other."""
+        items: list[PythonValue] = []
+        for value in values:
+            items += self.iteration_values(value)
+        return items
+
     def iteration_values(self, value: PythonValue) -> list[PythonValue]:
         """Return the values that a loop over a value yields."""
         if value.kind == "container":
@@ -421,20 +429,17 @@ class PythonInference(Fixtures):
         if value.kind == "generator":
             return list(value.items)
 
-        for method in (b"__iter__", b"__aiter__", b"__getitem__"):
-            iterators = self._method_results(value, method)
-            if iterators and method == b"__getitem__":
-                return iterators
-
-            items = [
-                item
-                for iterator in iterators
-                for item in (iterator.items if iterator.kind == "container" else self._next(iterator))
-            ]
+        for method in (b"__iter__", b"__aiter__"):
+            items: list[PythonValue] = []
+            for iterator in self._method_results(value, method):
+                if iterator.kind == "container":
+                    items += iterator.items
+                else:
+                    items += self._next(iterator)
             if items:
                 return items
 
-        return []
+        return self._method_results(value, b"__getitem__")
 
     def _next(self, value: PythonValue) -> list[PythonValue]:
         return self._method_results(value, b"__next__") or self._method_results(value, b"__anext__")
@@ -473,20 +478,25 @@ class PythonInference(Fixtures):
 
 def is_property(binding: PythonBinding) -> bool:
     """Return whether a member is a property."""
-    return any((decorator.text or b"").rstrip().endswith(_PROPERTIES) for decorator in binding.decorators)
+    return any(text_of(decorator).rstrip().endswith(_PROPERTIES) for decorator in binding.decorators)
+
+
+def _has_decorator(function: PythonBinding | None, name: bytes) -> bool:
+    """Return whether a decorator of a function contains a name, such as ``abc.classmethod``."""
+    return function is not None and any(name in text_of(decorator) for decorator in function.decorators)
 
 
 def _is_first_clause(clause: Node, comprehension: Node) -> bool:
-    first = next((child for child in comprehension.named_children if child.type == "for_in_clause"), None)
+    first = child_of_type(comprehension, "for_in_clause")
     return first is not None and first.start_byte == clause.start_byte
 
 
 def _annotation_of_self(function: Node) -> bytes | None:
     """Return the annotation of a method's first parameter: a type variable that represents its class."""
-    parameters = function.child_by_field_name("parameters")
-    first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
-    annotation = first.child_by_field_name("type") if first is not None else None
-    return (annotation.text or b"").strip(b"\"'") if annotation is not None else None
+    annotation = field_of(first_child(field_of(function, "parameters")), "type")
+    if annotation is None:
+        return None
+    return text_of(annotation).strip(b"\"'")
 
 
 def _results(function: Node) -> tuple[list[Node], list[Node]]:

@@ -16,6 +16,7 @@ from sourcelight.engines.navigation.languages.python.scopes import (
     parse_from_module,
 )
 from sourcelight.engines.navigation.model import Document, How, Role
+from sourcelight.engines.navigation.nodes import field_text, is_field, nearest_index
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -60,19 +61,22 @@ class PythonLanguage(Language):
         scope = cursor.parsed.scope_along(cursor.path)
         if cursor.parent.type == "attribute":
             owner = inference.method_owner(ref.document, scope)
-            members = inference.attribute_bindings(owner, cursor.name) if owner is not None else []
         elif scope.kind == "class":
             owner = inference.class_ref(ref.document, scope)
-            members = inference.attribute_bindings(owner, cursor.name) if owner is not None else []
         else:
-            members = [PythonRef(ref.document, binding) for binding in scope.bindings.get(cursor.name, [])]
+            variables = [PythonRef(ref.document, binding) for binding in scope.bindings.get(cursor.name, [])]
+            return [_to_ref(variable, "scope") for variable in variables]
 
-        return [_to_ref(member, "scope") for member in members]
+        if owner is None:
+            return []
+        return [_to_ref(member, "scope") for member in inference.attribute_bindings(owner, cursor.name)]
 
     def module_names(self, document: Document) -> Collection[str]:
         """Return the dotted name of a file."""
-        entry = modules_of(document.project).names.get(document.number)
-        return () if entry is None else (entry[1].decode(errors="replace"),)
+        file = modules_of(document.project).by_number.get(document.number)
+        if file is None:
+            return ()
+        return (file.name.decode(errors="replace"),)
 
     def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:
         """Return the file of an import: the member if it is a module, else the module."""
@@ -95,48 +99,43 @@ class PythonLanguage(Language):
 
 
 def _usage(node: Node) -> Usage:
-    role: Role = "name"
-    is_binding = is_called = False
     parent = node.parent
-    if parent is not None:
-        kind = parent.type
-        outer = parent
-        if kind == "attribute":
-            name_node = parent.child_by_field_name("attribute")
-            role = "attribute" if name_node is not None and name_node.start_byte == node.start_byte else "name"
-        elif kind == "keyword_argument":
-            name_node = parent.child_by_field_name("name")
-            role = "keyword" if name_node is not None and name_node.start_byte == node.start_byte else "name"
-        elif kind in {"dotted_name", "aliased_import"}:
-            role = "import"
-        elif kind in {"function_definition", "class_definition"}:
-            is_binding = True
+    if parent is None:
+        return Usage()
 
-        if kind in {"attribute", "call"}:
-            is_called = _is_called(outer if role == "attribute" else node)
+    kind = parent.type
+    role: Role = "name"
+    # `a.b` is called or assigned as a whole when its last name is.
+    expression = node
+    if kind == "attribute" and is_field(parent, "attribute", node):
+        role, expression = "attribute", parent
+    elif kind == "keyword_argument" and is_field(parent, "name", node):
+        role = "keyword"
+    elif kind in {"dotted_name", "aliased_import"}:
+        role = "import"
 
-        if not is_binding:
-            is_binding = _is_target(node if role != "attribute" else parent)
-
-    return Usage(role, is_binding, is_called)
+    is_definition = kind in {"function_definition", "class_definition"}
+    return Usage(role, is_binding=is_definition or _is_target(expression), is_called=_is_called(expression))
 
 
 def _is_called(node: Node) -> bool:
     parent = node.parent
-    if parent is None or parent.type != "call":
-        return False
-    function = parent.child_by_field_name("function")
-    return function is not None and function.start_byte == node.start_byte and function.end_byte == node.end_byte
+    return parent is not None and parent.type == "call" and is_field(parent, "function", node)
 
 
 def _is_target(node: Node) -> bool:
     """Return whether an expression is the target of an assignment."""
-    while (parent := node.parent) is not None and parent.type in {"pattern_list", "tuple_pattern", "list_pattern"}:
-        node = parent
+    parent = node.parent
+    while parent is not None and parent.type in {"pattern_list", "tuple_pattern", "list_pattern"}:
+        node, parent = parent, parent.parent
+
     if parent is None or parent.type not in {"assignment", "for_statement", "for_in_clause", "parameters"}:
         return False
+    if parent.type == "parameters":
+        return True
+
     left = parent.child_by_field_name("left")
-    return parent.type == "parameters" or (left is not None and left.start_byte == node.start_byte)
+    return left is not None and left.start_byte == node.start_byte
 
 
 class PythonLookup:
@@ -154,9 +153,9 @@ class PythonLookup:
     def refs(self) -> tuple[list[PythonRef], How]:
         """Return the declarations that the name refers to, with the rule that led there."""
         kind = self.parent.type
-        if kind == "attribute" and self._is_field("attribute"):
+        if kind == "attribute" and is_field(self.parent, "attribute", self.leaf):
             return self._attribute()
-        if kind == "keyword_argument" and self._is_field("name"):
+        if kind == "keyword_argument" and is_field(self.parent, "name", self.leaf):
             return self._keyword(), "type"
 
         statement = next((node for node in reversed(self.path[:-1]) if node.type.startswith("import_")), None)
@@ -164,10 +163,6 @@ class PythonLookup:
             return self._import_refs(statement), "import"
 
         return self._plain_name()
-
-    def _is_field(self, field: str) -> bool:
-        node = self.parent.child_by_field_name(field)
-        return node is not None and node.start_byte == self.leaf.start_byte
 
     @property
     def scope(self) -> PythonScope:
@@ -180,13 +175,11 @@ class PythonLookup:
             binding for binding in scope.bindings.get(self.name, []) if binding.start == self.leaf.start_byte
         ]
         if bindings_here:
+            bound = PythonRef(self.document, bindings_here[0])
             if bindings_here[0].kind == "parameter":
                 fixture = self.inference.fixture(self.document, scope, self.name)
-            else:
-                fixture = None
-            bound = PythonRef(self.document, bindings_here[0])
-            if fixture is not None:
-                return ([fixture, bound], "import")
+                if fixture is not None:
+                    return [fixture, bound], "import"
             return self._follow_imports([bound], "scope")
 
         if self.name in scope.globals:
@@ -241,30 +234,25 @@ class PythonLookup:
 
     def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
         """Return the binding of an assigned ``self.x``: itself."""
-        if not _is_target(self.parent):
-            return None
         holder = scope.enclosing_class
-        for binding in self.inference.attributes(holder).get(self.name, []) if holder is not None else ():
+        if holder is None or not _is_target(self.parent):
+            return None
+
+        for binding in self.inference.attributes(holder).get(self.name, []):
             if binding.start == self.leaf.start_byte:
                 return PythonRef(self.document, binding)
         return None
 
     def _keyword(self) -> list[PythonRef]:
-        call = next(
-            (
-                outer
-                for outer in reversed(self.path[:-2])
-                if outer.type in {"call", "class_definition", "class_pattern"}
-            ),
-            None,
-        )
-        if call is None or call.type != "call":
+        """Return the parameter that a keyword argument names."""
+        index = nearest_index(self.path[:-2], {"call", "class_definition", "class_pattern"})
+        if index is None or self.path[index].type != "call":
             return []
 
-        call_index = next(i for i, n in enumerate(self.path) if n.id == call.id)
-        scope = self.model.scope_along(self.path[: call_index + 1])
+        scope = self.model.scope_along(self.path[: index + 1])
+        called = self.path[index].child_by_field_name("function")
         refs: list[PythonRef] = []
-        for value in self.inference.infer(self.document, scope, call.child_by_field_name("function")):
+        for value in self.inference.infer(self.document, scope, called):
             refs += self.inference.parameter_named(value, self.name)
 
         return refs
@@ -274,9 +262,8 @@ class PythonLookup:
             return self._from_import(statement)
         if statement.type != "import_statement":
             return []
-        if self.parent.type == "aliased_import" and self._is_field("alias"):
-            name = self.parent.child_by_field_name("name")
-            return self._module_refs((name.text if name is not None else None) or b"", 0)
+        if self.parent.type == "aliased_import" and is_field(self.parent, "alias", self.leaf):
+            return self._module_refs(field_text(self.parent, "name"), 0)
 
         return self._module_refs(self._prefix(self.parent), 0)
 

@@ -1,13 +1,18 @@
-"""Look up Python names in scopes and modules; find modules and follow imports to the end."""
+"""Look up Python names in scopes and modules; find modules and follow imports to the end.
+
+The *root* of a file is the nearest directory above it that is no package: the directory that ``sys.path`` would have.
+Other repositories can import only from shared roots, such as the top of a repository or ``src``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import DeclarationKey, Document
+from sourcelight.engines.navigation.nodes import text_of
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.language import Session
@@ -15,12 +20,18 @@ if TYPE_CHECKING:
 
 
 _ENDINGS = (b".py", b".pyi")
+_MODULE_ENDINGS = (b"/__init__.py", b".py", b"/__init__.pyi", b".pyi")
+"""Ends of the path of a module, in the order in which Python looks for them; stubs come after sources."""
 
 _SHARED_ROOTS = frozenset({b"", b"src", b"lib", b"python"})
-"""Folders whose modules other repositories can mean; packages below tests or samples are private."""
+"""Directories whose modules other repositories can mean; packages below tests or samples are private."""
 
-_LATEST = 1 << 62
-_LAST = {"import": 2, "from": 2, "function": 0, "class": 0}
+_MAX_FILES = 3
+"""Files of one module name that are looked at: more than one repeats the package, as in examples and stubs."""
+
+
+_KIND_RANKS = {"function": 0, "class": 0, "import": 2, "from": 2}
+"""Order of the bindings of a name for a use in another scope, by kind; other kinds rank 1."""
 
 MAX_BINDINGS = 100
 """Maximum bindings per name: generated code assigns a variable thousands of times."""
@@ -30,26 +41,44 @@ MAX_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
+class ModuleFile:
+    """A file of a project under the dotted name by which files below a root import it."""
+
+    number: int
+    root: bytes
+    name: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class PythonModules:
     """The modules of a project.
 
-    `files` has the numbers of the files of each module by dotted name, each with its root: the nearest directory above
-    that isn't a package. `spaces` are directories that hold packages but are none themselves.
+    Parameters
+    ----------
+    by_name
+        Files by dotted name; a stub (``.pyi``) comes after the source.
+    by_number
+        The same by number of the file, under the name below its own root.
+    shared_modules
+        Shared roots by name of the top-level modules in them.
     """
 
-    files: Mapping[bytes, list[tuple[bytes, int]]]
-    names: Mapping[int, tuple[bytes, bytes]]
+    by_name: Mapping[bytes, list[ModuleFile]]
+    by_number: Mapping[int, ModuleFile]
     shared_modules: Mapping[str, bytes]
 
     def root_of(self, document: Document) -> bytes:
         """Return the root of a file."""
-        if document.number in self.names:
-            return self.names[document.number][0]
-        return _directory_of(document.path)
+        file = self.by_number.get(document.number)
+        return file.root if file is not None else _directory_of(document.path)
 
 
 def _directory_of(path: bytes) -> bytes:
     return path.rpartition(b"/")[0]
+
+
+def _join(directory: bytes, name: bytes) -> bytes:
+    return directory + b"/" + name if directory else name
 
 
 def modules_of(project: Project) -> PythonModules:
@@ -59,54 +88,50 @@ def modules_of(project: Project) -> PythonModules:
 
 def _find_modules(project: Project) -> PythonModules:
     packages = {_directory_of(path) for path in project.paths if path.endswith((b"__init__.py", b"__init__.pyi"))}
-    roots: dict[bytes, bytes] = {}
-
-    def root(directory: bytes) -> bytes:
-        top = roots.get(directory)
-        if top is None:
-            top = directory
-            while top and top in packages:
-                top = _directory_of(top)
-            roots[directory] = top
-        return top
-
-    files: dict[bytes, list[tuple[bytes, int]]] = {}
-    names: dict[int, tuple[bytes, bytes]] = {}
+    by_name: dict[bytes, list[ModuleFile]] = {}
+    by_number: dict[int, ModuleFile] = {}
     shared_modules: dict[str, bytes] = {}
     for number, path in enumerate(project.paths):
         if not path.endswith(_ENDINGS):
             continue
 
-        directory, _, base = path.rpartition(b"/")
-        stem = base.rpartition(b".")[0]
-        top = root(directory)
-        within = directory[len(top) :].lstrip(b"/")
-        package = within.replace(b"/", b".")
-        if stem == b"__init__":
-            name = package
-        elif package:
-            name = package + b"." + stem
-        else:
-            name = stem
+        root = _root_of(path, packages)
+        name = _name_below(root, path)
         if not name:
             continue
 
-        files.setdefault(name, []).append((top, number))
-        names[number] = top, name
-        if top in _SHARED_ROOTS:
-            shared_modules.setdefault(name.split(b".")[0].decode(errors="replace"), top)
+        by_number[number] = ModuleFile(number, root, name)
+        by_name.setdefault(name, []).append(by_number[number])
+        if root in _SHARED_ROOTS:
+            shared_modules.setdefault(name.split(b".")[0].decode(errors="replace"), root)
 
         for shared_root in _SHARED_ROOTS:
             # A directory without __init__.py below a shared root is a namespace package, with the longer name as well.
             prefix = shared_root + b"/" if shared_root else b""
-            if top != shared_root and top.startswith(prefix):
-                spaced = top[len(prefix) :].replace(b"/", b".") + b"." + name
-                files.setdefault(spaced, []).append((shared_root, number))
+            if root != shared_root and root.startswith(prefix):
+                longer_name = root[len(prefix) :].replace(b"/", b".") + b"." + name
+                by_name.setdefault(longer_name, []).append(ModuleFile(number, shared_root, longer_name))
 
-    for entries in files.values():
-        entries.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
+    for files in by_name.values():
+        files.sort(key=lambda file: project.paths[file.number].endswith(b".pyi"))
 
-    return PythonModules(files, names, shared_modules)
+    return PythonModules(by_name, by_number, shared_modules)
+
+
+def _root_of(path: bytes, packages: Collection[bytes]) -> bytes:
+    directory = _directory_of(path)
+    while directory and directory in packages:
+        directory = _directory_of(directory)
+    return directory
+
+
+def _name_below(root: bytes, path: bytes) -> bytes:
+    """Return the dotted name of a file below its root; empty for the ``__init__`` of the root itself."""
+    stem = path[len(root) :].lstrip(b"/").rpartition(b".")[0]
+    name = stem.replace(b"/", b".")
+    if name == b"__init__":
+        return b""
+    return name.removesuffix(b".__init__")
 
 
 def find_module(document: Document, module: bytes, level: int, session: Session) -> list[Document]:
@@ -120,12 +145,12 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
         return [package_document] if package_document is not None else []
 
     modules = modules_of(project)
-    entries = modules.files.get(module)
-    if entries:
+    files = modules.by_name.get(module)
+    if files:
         own_root = modules.root_of(document)
         # A repository may contain several packages of that name, such as examples; the nearest root is meant.
-        near = sorted(entries, key=lambda entry: _distance(own_root, entry[0]))
-        return [project.document_at(number) for _, number in near[:3]]
+        nearest = sorted(files, key=lambda file: _distance(own_root, file.root))
+        return [project.document_at(file.number) for file in nearest[:_MAX_FILES]]
 
     sibling = _find_in_directory(project, _directory_of(document.path), module)
     if sibling is not None:
@@ -145,22 +170,20 @@ def _distance(own_root: bytes, root: bytes) -> tuple[int, int]:
 
 
 def _find_in_directory(project: Project, directory: bytes, module: bytes) -> Document | None:
-    base = b"/".join(part for part in (directory, module.replace(b".", b"/")) if part)
     if not module:
-        endings = [b"/__init__.py", b"/__init__.pyi"]
-    else:
-        endings = [b".py", b"/__init__.py", b".pyi", b"/__init__.pyi"]
-    if not module:
-        return project.first([(base + end).lstrip(b"/") for end in endings])
-    return project.first([base + b"/__init__.py", *(base + end for end in endings)])
+        # `from . import name`: the package of the directory itself.
+        return project.first([_join(directory, b"__init__.py"), _join(directory, b"__init__.pyi")])
+
+    base = _join(directory, module.replace(b".", b"/"))
+    return project.first([base + ending for ending in _MODULE_ENDINGS])
 
 
 def _in_other_projects(project: Project, module: bytes, session: Session) -> list[Document]:
     top = module.split(b".")[0].decode(errors="replace")
     for other, _ in session.providers(project, top):
-        entries = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]
-        if entries:
-            return [other.document_at(entries[0][1])]
+        for file in modules_of(other).by_name.get(module, ()):
+            if file.root in _SHARED_ROOTS:
+                return [other.document_at(file.number)]
     return []
 
 
@@ -202,15 +225,12 @@ class PythonNames:
 
                 if bindings and name not in current.nonlocals:
                     if not is_own_scope:
-                        return [
-                            PythonRef(document, candidate)
-                            for candidate in order_for_other_scopes(bindings)[:MAX_BINDINGS]
-                        ]
+                        return _refs(document, order_for_other_scopes(bindings))
                     ordered, is_bound_before = _order_for_own_scope(bindings, offset)
                     # A class body reads an outer name until its own binding runs; in a function the binding makes the
                     # name local throughout.
                     if is_bound_before or current.kind != "class":
-                        return [PythonRef(document, candidate) for candidate in ordered[:MAX_BINDINGS]]
+                        return _refs(document, ordered)
                     later = ordered
 
             if is_own_scope and current.kind != "comprehension":
@@ -235,20 +255,18 @@ class PythonNames:
 
         visited.add((document.key, name))
         model = self.model(document)
-        if model is not None:
-            bindings = model.module.bindings.get(name)
-            if bindings:
-                return [PythonRef(document, binding) for binding in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
-            below = self._submodule(document, name)
-            return below or self._star_imports(document, model.module, name, visited)
+        if model is None:
+            return self._submodule(document, name)
 
-        return self._submodule(document, name)
+        bindings = model.module.bindings.get(name)
+        if bindings:
+            return _refs(document, order_for_other_scopes(bindings))
+        return self._submodule(document, name) or self._star_imports(document, model.module, name, visited)
 
     def _submodule(self, document: Document, name: bytes) -> list[PythonRef]:
         if not document.path.endswith((b"/__init__.py", b"/__init__.pyi")):
             return []
-        stem = document.path.rpartition(b"/")[0] + b"/" + name
-        submodule = document.project.first([stem + end for end in (b"/__init__.py", b".py", b"/__init__.pyi", b".pyi")])
+        submodule = _find_in_directory(document.project, _directory_of(document.path), name)
         return [PythonRef(submodule)] if submodule is not None else []
 
     def _star_imports(
@@ -288,11 +306,11 @@ class PythonNames:
 
             visited.add(current.key)
             imported = self._import_step(current)
-            if imported is None or not imported:
-                targets.append(current)
-            else:
+            if imported:
                 # The first target is the best; a second one covers try/except and version checks. More cost time only.
                 pending[:0] = imported[:2]
+            else:
+                targets.append(current)
 
         return targets
 
@@ -303,13 +321,13 @@ class PythonNames:
             return False
         return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
 
-    def _import_step(self, ref: PythonRef) -> list[PythonRef] | None:
-        """Return the target of an import, one step on, or None for other bindings, empty for a missing module."""
+    def _import_step(self, ref: PythonRef) -> list[PythonRef]:
+        """Return the targets of an import, one step on; empty for other bindings, and for a missing module."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"}:
-            return None
+            return []
         if binding.kind == "import":
-            return [PythonRef(refs) for refs in self.modules(ref.document, binding.module, 0)[:1]]
+            return self._module_refs(ref.document, binding.module, 0)
 
         for source in self.modules(ref.document, binding.module, binding.level):
             # A module may import its own name from a package that imports it back.
@@ -318,7 +336,15 @@ class PythonNames:
                 return refs
 
         dotted_name = binding.module + b"." + binding.member if binding.module else binding.member
-        return [PythonRef(refs) for refs in self.modules(ref.document, dotted_name, binding.level)[:1]]
+        return self._module_refs(ref.document, dotted_name, binding.level)
+
+    def _module_refs(self, document: Document, module: bytes, level: int) -> list[PythonRef]:
+        """Return the best file that an import means, as a module."""
+        return [PythonRef(source) for source in self.modules(document, module, level)[:1]]
+
+
+def _refs(document: Document, bindings: Sequence[PythonBinding]) -> list[PythonRef]:
+    return [PythonRef(document, binding) for binding in bindings[:MAX_BINDINGS]]
 
 
 def _order_for_own_scope(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:
@@ -337,13 +363,12 @@ def order_for_other_scopes(bindings: list[PythonBinding]) -> list[PythonBinding]
         bindings,
         key=lambda candidate: (
             candidate.unchecked,
-            _LAST.get(candidate.kind, 1),
+            _KIND_RANKS.get(candidate.kind, 1),
             _has_decorator(candidate, b"overload"),
-            candidate.bound_from == _LATEST,
             -candidate.start,
         ),
     )
 
 
 def _has_decorator(binding: PythonBinding, name: bytes) -> bool:
-    return any((node.text or b"").rstrip().endswith(name) for node in binding.decorators)
+    return any(text_of(node).rstrip().endswith(name) for node in binding.decorators)

@@ -1,12 +1,25 @@
-"""Scopes and bindings of one Python file; each scope is computed when it is first read."""
+"""Scopes and bindings of one Python file; each scope is computed when it is first read.
+
+A *scope* is a module, class, function, lambda or comprehension, as the Python reference has it. A *binding* is a place
+that gives a name a value in a scope: an assignment, an import, a parameter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sourcelight.engines.navigation.model import ParsedFile
+from sourcelight.engines.navigation.nodes import (
+    child_of_type,
+    children_of,
+    field_of,
+    field_text,
+    first_child,
+    last_child,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -149,7 +162,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
             return kind == "lambda"
         return child.type in {"block", "type_parameter"} or kind == "lambda"
 
-    first = next((part for part in node.named_children if part.type == "for_in_clause"), None)
+    first = child_of_type(node, "for_in_clause")
     if first is None or child.start_byte != first.start_byte or index + 2 >= len(path):
         return True
 
@@ -196,14 +209,28 @@ class _ScopeWalk:
         node: Node,
         bound_from: int,
         steps: tuple[int, ...] = (),
-        **attributes: Any,
+        *,
+        module: bytes = b"",
+        level: int = 0,
+        member: bytes = b"",
+        decorators: tuple[Node, ...] = (),
     ) -> None:
-        text = name.text or b""
         binding = PythonBinding(
-            kind, text, name.start_byte, name.end_byte, node, self.scope, bound_from, steps, **attributes
+            kind=kind,
+            name=text_of(name),
+            start=name.start_byte,
+            end=name.end_byte,
+            node=node,
+            scope=self.scope,
+            bound_from=bound_from,
+            steps=steps,
+            module=module,
+            level=level,
+            member=member,
+            decorators=decorators,
+            unchecked=any(start <= name.start_byte < end for start, end in self._unchecked),
         )
-        binding.unchecked = any(start <= name.start_byte < end for start, end in self._unchecked)
-        self.bindings.setdefault(text, []).append(binding)
+        self.bindings.setdefault(binding.name, []).append(binding)
 
     def walk(self) -> None:
         scope, node = self.scope, self.scope.node
@@ -220,12 +247,10 @@ class _ScopeWalk:
             return
 
         if scope.kind != "class":
-            parameters = node.child_by_field_name("parameters")
-            for child in parameters.named_children if parameters is not None else ():
+            for child in children_of(field_of(node, "parameters")):
                 self._parameter(child)
 
-        types = node.child_by_field_name("type_parameters")
-        for child in types.named_children if types is not None else ():
+        for child in children_of(field_of(node, "type_parameters")):
             name = child
             while name.named_children and name.type != "identifier":
                 name = name.named_children[0]
@@ -239,12 +264,14 @@ class _ScopeWalk:
     def _parameter(self, node: Node) -> None:
         name = node
         while name.type != "identifier":
-            inner = name.child_by_field_name("name") or next(
-                (child for child in name.named_children if child.type in _PARAMETERS), None
-            )
-            if inner is None:
+            inner = [child for child in name.named_children if child.type in _PARAMETERS]
+            named = name.child_by_field_name("name")
+            if named is not None:
+                name = named
+            elif inner:
+                name = inner[0]
+            else:
                 return
-            name = inner
 
         self.bind("parameter", name, node, 0)
 
@@ -259,8 +286,7 @@ class _ScopeWalk:
                 pending += reversed(node.named_children)
 
     def _if(self, node: Node, pending: list[Node]) -> None:
-        condition = node.child_by_field_name("condition")
-        text = b" ".join((condition.text or b"").split()) if condition is not None else b""
+        text = b" ".join(field_text(node, "condition").split())
         if text.rpartition(b".")[2].removeprefix(b"not ") == b"TYPE_CHECKING":
             # Type checkers take the constant for true (PEP 484), so its other branch is dead for them.
             dead = "consequence" if text.startswith(b"not ") else "alternative"
@@ -298,7 +324,10 @@ class _ScopeWalk:
         left = node.child_by_field_name("left")
         if left is not None:
             self.targets("loop", left, node, left.end_byte)
-        for field_name in ("alternative", "body", *(("right",) if self.deep else ())):
+        field_names = ["alternative", "body"]
+        if self.deep:
+            field_names.append("right")
+        for field_name in field_names:
             part = node.child_by_field_name(field_name)
             if part is not None:
                 pending.append(part)
@@ -316,13 +345,11 @@ class _ScopeWalk:
         for child in node.named_children:
             alias = child.child_by_field_name("alias")
             if child.type == "aliased_import" and alias is not None:
-                name = child.child_by_field_name("name")
-                dotted = name.text if name is not None else None
-                self.bind("import", alias, child, node.end_byte, module=dotted or b"")
+                self.bind("import", alias, child, node.end_byte, module=field_text(child, "name"))
             elif child.type == "dotted_name" and child.named_children:
                 # `import a.b` binds `a` alone.
                 first = child.named_children[0]
-                self.bind("import", first, child, node.end_byte, module=first.text or b"")
+                self.bind("import", first, child, node.end_byte, module=text_of(first))
 
     def _from_import(self, node: Node, _waiting: list[Node]) -> None:
         source = node.child_by_field_name("module_name")
@@ -338,20 +365,20 @@ class _ScopeWalk:
                 name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
                 if name is None or alias is None:
                     continue
-                member = name.text or b""
+                member = text_of(name)
                 self.bind("from", alias, child, node.end_byte, module=module, level=level, member=member)
             elif child.type == "dotted_name":
-                last = child.named_children[-1] if child.named_children else child
-                self.bind("from", last, child, node.end_byte, module=module, level=level, member=child.text or b"")
+                last = last_child(child) or child
+                self.bind("from", last, child, node.end_byte, module=module, level=level, member=text_of(child))
 
     def _global(self, node: Node, _waiting: list[Node]) -> None:
         names = self.globals if node.type == "global_statement" else self.nonlocals
-        names.update(child.text or b"" for child in node.named_children)
+        names.update(text_of(child) for child in node.named_children)
 
     def _type_alias(self, node: Node, _waiting: list[Node]) -> None:
         left = node.child_by_field_name("left")
         while left is not None and left.type != "identifier":
-            left = left.named_children[0] if left.named_children else None
+            left = first_child(left)
         if left is not None:
             self.bind("variable", left, node, node.end_byte)
 
@@ -422,7 +449,8 @@ class _ScopeWalk:
 def parse_from_module(source: Node | None) -> tuple[bytes, int]:
     """Return the module name of a ``from`` import and its number of leading dots."""
     if source is None or source.type != "relative_import":
-        return (source.text or b"") if source is not None else b"", 0
-    text = (source.text or b"").replace(b" ", b"")
+        return text_of(source), 0
+
+    text = text_of(source).replace(b" ", b"")
     name = text.lstrip(b".")
     return name, len(text) - len(name)
