@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sourcelight.engines.navigation.languages.python.members import PythonAnnotations
+from sourcelight.engines.navigation.languages.python.annotations import PythonAnnotations
 from sourcelight.engines.navigation.languages.python.names import PythonRef
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document

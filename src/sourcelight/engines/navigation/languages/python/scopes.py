@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sourcelight.engines.navigation.languages.python.targets import captures_in, names_in
 from sourcelight.engines.navigation.model import ParsedFile
 from sourcelight.engines.navigation.nodes import (
     child_of_type,
@@ -53,9 +54,9 @@ _PARAMETERS = frozenset({
 class PythonBinding:
     """A place that binds a name.
 
-    `node` is the definition, assignment or import. The name is bound from byte `bound_from` on. `steps` are the indexes
-    of an unpacking (-1 for the rest after a star). Of an import, `module` is the dotted name without its `level` dots,
-    and `member` the imported name. `unchecked` is True in a branch that type checkers skip.
+    `node` is the definition, assignment or import. The name is bound from byte `bound_from` on. `steps` lead from
+    the value to the name through an unpacking (`targets`). Of an import, `module` is the dotted name without its
+    `level` dots, and `member` the imported name. `unchecked` is True in a branch that type checkers skip.
     """
 
     kind: BindingKind
@@ -265,9 +266,9 @@ class _ScopeWalk:
         name = node
         while name.type != "identifier":
             inner = [child for child in name.named_children if child.type in _PARAMETERS]
-            named = name.child_by_field_name("name")
-            if named is not None:
-                name = named
+            field = name.child_by_field_name("name")
+            if field is not None:
+                name = field
             elif inner:
                 name = inner[0]
             else:
@@ -383,46 +384,13 @@ class _ScopeWalk:
             self.bind("variable", left, node, node.end_byte)
 
     def _case_pattern(self, node: Node, _waiting: list[Node]) -> None:
-        patterns = [node]
-        while patterns:
-            pattern = patterns.pop()
-            if pattern.type == "case_pattern" and len(pattern.named_children) == 1:
-                inner = pattern.named_children[0]
-                # A single name captures, a dotted one is a value to compare with (PEP 634).
-                if inner.type == "dotted_name" and len(inner.named_children) == 1:
-                    self.bind("capture", inner.named_children[0], node, node.end_byte)
-                    continue
-
-            children = pattern.named_children
-            if pattern.type == "class_pattern":
-                children = children[1:]
-            elif pattern.type == "keyword_pattern":
-                value = children[-1] if children else None
-                if value is not None and value.type == "dotted_name" and len(value.named_children) == 1:
-                    self.bind("capture", value.named_children[0], node, node.end_byte)
-                    continue
-                children = children[1:]
-            elif pattern.type in {"as_pattern", "splat_pattern"} and children and children[-1].type == "identifier":
-                self.bind("capture", children[-1], pattern, node.end_byte)
-                children = children[:-1]
-
-            patterns += reversed(children)
+        for name, pattern in captures_in(node):
+            self.bind("capture", name, pattern, node.end_byte)
 
     def targets(self, kind: BindingKind, target: Node, node: Node, bound_from: int) -> None:
         """Bind every name of a target: a name, or names to be unpacked into."""
-        pending: list[tuple[Node, tuple[int, ...]]] = [(target, ())]
-        while pending:
-            part, steps = pending.pop()
-            if part.type == "identifier":
-                self.bind(kind, part, node, bound_from, steps)
-            elif part.type in {"pattern_list", "tuple_pattern", "list_pattern", "tuple", "list"}:
-                children = part.named_children
-                pending += [(child, (*steps, index)) for index, child in reversed(list(enumerate(children)))]
-            elif part.type in {"list_splat_pattern", "list_splat"} and part.named_children:
-                # The index before a star is replaced: how many values it takes depends on the length of the sequence.
-                pending.append((part.named_children[0], (*steps[:-1], -1)))
-            elif part.type == "parenthesized_expression" and part.named_children:
-                pending.append((part.named_children[0], steps))
+        for name, steps in names_in(target):
+            self.bind(kind, name, node, bound_from, steps)
 
     # Below the methods, which are plain functions here.
     _HANDLERS: ClassVar[Mapping[str, Callable[[_ScopeWalk, Node, list[Node]], None]]] = {

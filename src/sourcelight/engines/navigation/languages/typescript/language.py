@@ -11,6 +11,7 @@ from sourcelight.engines.navigation.languages.typescript.context import TsInfere
 from sourcelight.engines.navigation.languages.typescript.members import is_static
 from sourcelight.engines.navigation.languages.typescript.modules import module_names, packages_of
 from sourcelight.engines.navigation.languages.typescript.names import TsRef, TsValue
+from sourcelight.engines.navigation.languages.typescript.recovery import parse_recovering
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
     FUNCTIONS,
@@ -19,7 +20,6 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     TsBinding,
     TsModel,
     binding,
-    parse_recovering,
     pattern_names,
     unquote,
 )
@@ -102,8 +102,8 @@ class TypeScriptLanguage(Language):
             bindings = [other.binding for other in refs if other.binding is not None]
 
         # A class is a type and a value, so both look-ups have it.
-        by_start = {declared.start: declared for declared in bindings}
-        return [_to_ref(TsRef(ref.document, declared), "scope") for declared in by_start.values()]
+        by_start = {member.start: member for member in bindings}
+        return [_to_ref(TsRef(ref.document, member), "scope") for member in by_start.values()]
 
     def implementation(self, ref: Ref, session: Session) -> Ref:
         """Return the function or method whose overload a declaration is."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 from sourcelight.engines.navigation.model import ParsedFile
 from sourcelight.engines.navigation.nodes import children_of, code_of, field_of, first_child, text_of
-from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -59,7 +58,6 @@ _NAMED: dict[str, Kind] = {
 }
 
 _NESTED = FUNCTIONS | CLASSES | {"string", "template_string", "comment", "object", "arguments", "jsx_element"}
-_ENDS = re.compile(rb"[\w>)\]}'\"]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,53 +376,3 @@ def _hoisted_variables(body: Node) -> Iterator[TsBinding]:
                 yield from _head_bindings(node)
         if node.type not in _NESTED and not node.type.endswith("expression"):
             pending += node.named_children
-
-
-def parse_recovering(language: str, text: bytes, deadline: float) -> Tree | None:
-    """Parse a file; return None when that is not done at `deadline` (of `time.monotonic`)."""
-    tree = parse_tree(language, text, deadline)
-    if tree is None or not tree.root_node.has_error or language == "JavaScript":
-        return tree
-
-    spared = _separate_signatures(text)
-    if spared == text:
-        return tree
-
-    other = parse_tree(language, spared, deadline)
-    if other is not None and _error_bytes(other) < _error_bytes(tree):
-        return other
-    return tree
-
-
-def _separate_signatures(text: bytes) -> bytes:
-    """Return the text with a semicolon instead of the line break before a line that starts with a parameter list.
-
-    The grammar reads such a list as part of the type before it, so an interface with several call signatures becomes an
-    error node. Without this, 46 % of types in the same file were right on hono, with it 95 %. All offsets stay.
-    """
-    separated = bytearray(text)
-    line_start, line_break = 0, -1
-    for line in text.splitlines(keepends=True):
-        code = line.strip()
-        if line_break >= 0 and code.startswith((b"<", b"(")):
-            separated[line_break] = ord(";")
-        if code and not code.startswith((b"//", b"/*", b"*")):
-            complete = line.endswith(b"\n") and b"//" not in code and _ENDS.search(code) is not None
-            line_break = line_start + len(line) - 1 if complete else -1
-        line_start += len(line)
-
-    return bytes(separated)
-
-
-def _error_bytes(tree: Tree) -> int:
-    """Return bytes that belong to no construct of the language."""
-    total = 0
-    pending: list[Node] = [tree.root_node]
-    while pending:
-        node = pending.pop()
-        if node.type == "ERROR":
-            total += node.end_byte - node.start_byte
-        elif node.has_error:
-            pending += node.named_children
-
-    return total
