@@ -415,6 +415,19 @@ def test_an_interrupt_is_status_130_and_keeps_what_arrived(tmp_path: Path) -> No
     assert json.loads(partial_file.read_text(encoding="utf-8"))["line"] == line
 
 
+def test_a_dash_and_the_device_of_standard_output_are_standard_output(folder: Path, tmp_path: Path) -> None:
+    device = tmp_path / "stdout"
+    device.symlink_to("/dev/fd/1")
+    for output in ("-", device):
+        done = subprocess.run(
+            [*COMMAND, "search", "needle repo:one", str(folder), "-o", str(output), "--format", "csv"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=BOUND_S, check=True,
+        )  # fmt: skip
+        assert {row["path"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"evil\x1b[31m.txt", "src/main.py"}
+    assert list(tmp_path.iterdir()) == [device]
+    assert device.is_symlink()
+
+
 def test_a_service_is_asked_by_url_or_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def events(*_: Any) -> Iterator[Event]:
         yield _batch()

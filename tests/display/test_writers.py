@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 from display.batches_for_tests import lines, paths, record_batch
 from sourcelight.core.batches import matches_schema
 from sourcelight.display.frames.encoders import FORMATS, format_of
-from sourcelight.display.frames.export import MatchWriter
+from sourcelight.display.frames.export import MatchWriter, write_text
 from sourcelight.display.frames.tables import matches_table
 
 BATCHES = [lines("r1", "a.go", [(1, 'foo, "foo"', [(0, 3), (6, 9)])]), paths("r2", ["foo.py"], (0, 3))]
@@ -120,3 +122,40 @@ def test_discard_leaves_nothing(tmp_path: Path) -> None:
     writer.write(BATCHES[0])
     writer.discard()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        for kind in ("csv", "jsonl"):
+            received = reader.submit(pipe.read_bytes)
+            writer = MatchWriter(pipe, kind)
+            writer.write(BATCHES[0])
+            assert writer.finish() == str(pipe)
+            assert b"a.go" in received.result(timeout=30)
+        received = reader.submit(pipe.read_bytes)
+        write_text("a page", pipe)
+        assert received.result(timeout=30) == b"a page"
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
+    file, link = tmp_path / "data" / "real.csv", tmp_path / "out.csv"
+    file.parent.mkdir()
+    file.write_text("old")
+    link.symlink_to(file)
+
+    writer = MatchWriter(link)
+    writer.write(BATCHES[0])
+    assert writer.keep_partial() == str(file.with_name("out.partial.csv"))
+    assert file.read_text() == "old"
+
+    writer = MatchWriter(link)
+    writer.write(BATCHES[0])
+    assert writer.finish() == str(link)
+    assert link.is_symlink()
+    assert "a.go" in file.read_text()
+    write_text("a page", link)
+    assert (link.is_symlink(), file.read_text()) == (True, "a page")

@@ -61,7 +61,7 @@ def search_command(  # noqa: PLR0913 - the options of a command
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045 - see options
-        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; uses constant memory."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, in constant memory; - is standard output."),
     ] = None,
     pattern_type: PatternTypeOption = PatternType.STANDARD,
     count_by: Annotated[
@@ -106,7 +106,7 @@ def search_command(  # noqa: PLR0913 - the options of a command
             paths=path_texts(paths),
             url=url or "",
             output_format=output_format.value if output_format else "",
-            output=str(output) if output else "",
+            output="" if output is None or str(output) == "-" else str(output),
             pattern_type=pattern_type.value,
             count_by=count_by,
             timeout_s=timeout,

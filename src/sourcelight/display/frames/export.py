@@ -1,7 +1,8 @@
 """Files of matches: JSON Lines, CSV and Parquet, written in constant memory while results stream in.
 
 A file gets its name when it is complete. Until then it is a temporary file in the same directory. After an interrupt or
-an error, the rows so far are in ``NAME.partial.EXT``.
+an error, the rows so far are in ``NAME.partial.EXT``. A device or a pipe, such as ``/dev/stdout``, is written as it is,
+and a link stays a link: only the file that it leads to is replaced.
 
 CSV is lossless for programs, or safe for spreadsheets on request. An empty text (``""``) differs from a missing one
 (nothing between two commas). Lists of numbers are separated by blanks, lists of text are JSON, times are RFC 3339 in
@@ -14,6 +15,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,13 +64,25 @@ def check_directory(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "this directory does not exist", str(path.parent))
 
 
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is a device, a pipe or a socket: a rename would replace it by a file."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
 class replacing:  # noqa: N801 - read as a verb in a with
-    """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
+    """A path to write to: one beside `path` that takes its place when the block ends well, or a stream itself."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._is_stream = _is_stream(path)
+        self._path = path if self._is_stream else path.resolve()
 
     def __enter__(self) -> Path:
+        if self._is_stream:
+            return self._path
         check_directory(self._path)
         handle, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
         os.close(handle)
@@ -76,6 +90,8 @@ class replacing:  # noqa: N801 - read as a verb in a with
         return self._temporary
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._is_stream:
+            return
         if kind is None:
             # `mkstemp` lets only the user read the file; a new file gets the permissions of the umask. The umask can be
             # read only by setting it.
@@ -121,16 +137,19 @@ class MatchWriter:
         self.path = ""
         self.rows = 0
         self._temporary: Path | None = None
+        self._final_path: Path | None = None
 
         if isinstance(target, (str, os.PathLike)):
             path = Path(target).expanduser()
             kind = format_of(str(path), format)
             refuse_spreadsheet(spreadsheet and kind != "csv", kind)
             check_directory(path)
-            # In the same directory, because a rename between file systems isn't atomic. The random part keeps two
-            # exports apart.
-            self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-            self._file: IO[bytes] = self._temporary.open("wb")
+            if not _is_stream(path):
+                # In the same directory, because a rename between file systems isn't atomic. The random part keeps two
+                # exports apart.
+                self._final_path = path.resolve()
+                self._temporary = self._final_path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+            self._file: IO[bytes] = (self._temporary or path).open("wb")
             self.path = str(path)
         else:
             kind = format_of("", format)
@@ -158,14 +177,19 @@ class MatchWriter:
         str
             Where the file is; empty for an open file that was passed in.
         """
-        return self._end(self.path, metadata or {})
+        return self._end(self._final_path, self.path, metadata or {})
 
     def keep_partial(self, metadata: Mapping[str, str] | None = None) -> str:
         """End the file early and keep it as ``NAME.partial.EXT``; returns that path."""
+        if self._final_path is None:
+            return self._end(None, self.path, metadata or {})
         path = Path(self.path)
-        return self._end(str(path.with_name(f"{path.stem}.partial{path.suffix}")) if self.path else "", metadata or {})
+        partial = self._final_path.with_name(f"{path.stem}.partial{path.suffix}")
+        # The path as the caller wrote it, unless a link leads to another directory.
+        nearby = path.with_name(partial.name) if path.parent.resolve() == partial.parent else partial
+        return self._end(partial, str(nearby), metadata or {})
 
-    def _end(self, path: str, metadata: Mapping[str, str]) -> str:
+    def _end(self, target: Path | None, path: str, metadata: Mapping[str, str]) -> str:
         if not self._open:
             return self.path
 
@@ -180,9 +204,10 @@ class MatchWriter:
             self.discard()
             raise
 
-        if self._temporary is not None:
+        if self.path:
             self._file.close()
-            self._temporary.replace(path)
+        if self._temporary is not None and target is not None:
+            self._temporary.replace(target)
 
         self.path = path
         return path
@@ -190,9 +215,10 @@ class MatchWriter:
     def discard(self) -> None:
         """Delete the partial file."""
         self._open = False
-        if self._temporary is not None:
+        if self.path:
             with contextlib.suppress(OSError):
                 self._file.close()
+        if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
 
 
