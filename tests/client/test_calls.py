@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import os
 import signal
 import threading
+import time
 import warnings
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, NoReturn, cast
 
 import pyarrow as pa
 import pytest
 
 import sourcelight as sl
 from client.scripted import ScriptedBackend, run
+from sourcelight.backends.embedded import EmbeddedBackend
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.methods.call import date_text, texts
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import COLUMNS
+from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import table_schema
 from sourcelight.display.notebook import ProgressSnapshot
 
@@ -162,6 +167,39 @@ def test_cancelling_an_awaited_call_cancels_the_work() -> None:
         assert backend.closed.is_set()
 
     run(awaited())
+
+
+def test_a_cancelled_call_of_the_engines_leaves_no_unread_error() -> None:
+    begun, released = threading.Event(), threading.Event()
+
+    class Waiting:
+        def explain(self, _: object, __: object, cancellation: Cancellation) -> NoReturn:
+            begun.set()
+            try:
+                while True:
+                    cancellation.check()
+                    time.sleep(0.01)
+            finally:
+                released.set()
+
+    reports: list[dict[str, Any]] = []
+
+    async def cancelled() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: reports.append(context))
+        backend = EmbeddedBackend(cast("Any", Waiting()))
+        task = loop.create_task(backend.explain(SearchRequest("x")))
+        assert await asyncio.to_thread(begun.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        del task
+        assert await asyncio.to_thread(released.wait, 5)
+        await asyncio.sleep(0.1)  # until the loop has the error of the thread
+        gc.collect()
+
+    run(cancelled())
+    assert reports == []
 
 
 def test_a_call_that_fails_says_so_on_screen_too() -> None:

@@ -224,6 +224,8 @@ class EmbeddedBackend:
 
     async def _work(self, function: Callable[[], Any], cancellation: Cancellation) -> Any:
         work = asyncio.get_running_loop().run_in_executor(self._threads, function)
+        # Nobody awaits the work of a stopped call, and `shield` lets go of it: asyncio would print its `Cancelled`.
+        work.add_done_callback(_read_exception)
         try:
             return await asyncio.shield(work)
         finally:
@@ -263,6 +265,11 @@ class EmbeddedBackend:
         if self._conversations is not None:
             await asyncio.to_thread(self._conversations.close)
         await asyncio.to_thread(self.engine.close)
+
+
+def _read_exception(work: asyncio.Future[Any]) -> None:
+    if not work.cancelled():
+        work.exception()
 
 
 # An exception can't signal the end of the iterator: a future refuses `StopIteration`.
