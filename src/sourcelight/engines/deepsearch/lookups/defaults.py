@@ -23,6 +23,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     shown_value,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
+from sourcelight.engines.deepsearch.lookups.delegates import find_delegated_default
 from sourcelight.engines.deepsearch.source.fallbacks import replaces_absent
 from sourcelight.engines.deepsearch.source.values import (
     attribute_value,
@@ -126,6 +127,7 @@ def find_parameter_default(
         if not of_heads:
             # Dataclasses and the like have no constructor in the source; their fields are its parameters.
             field_value = _field_of(texts, location, name)
+            field_value = field_value or find_delegated_default(work, texts, location, name, notes)
             if field_value is not None:
                 candidates.append(field_value)
 

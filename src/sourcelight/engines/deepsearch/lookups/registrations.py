@@ -106,7 +106,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
         )
 
     if callee not in {"set", "get", "put"} and is_bracketed:
-        head = _default_parameter(work, texts, target, callee, heads, notes)
+        head = find_default_parameter(work, texts, target, callee, heads, notes)
         if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
             return ValueCandidate(
                 arguments[head[0]].text, subject, path, [quote, head[1]], rank_of(path), target.repository.name
@@ -159,7 +159,7 @@ def _bare_arguments(lines: Sequence[str], line: int, column: int, path: str) -> 
     return [] if read is None else read[0]
 
 
-def _default_parameter(
+def find_default_parameter(
     work: Work,
     texts: FileTexts,
     target: Target,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 _MAX_CHOICE, _MAX_BODY_LINES, _MAX_LINE = 240, 400, 600
 _NAME = r"[@$]{0,2}[A-Za-z_][\w$]*"
 _LITERAL = (
-    r"(?:-?\.?\d[\w.]*(?:\s*(?:\*\*?|<<|\+|-|/)\s*\d[\w.]*){0,4}|\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|`[^`$\n]{0,120}`"
+    r"(?:-?\.?\d[\w.]*(?:\s*(?:\*\*?|<<|\+|-|/|\^)\s*\d[\w.]*){0,4}|\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|`[^`$\n]{0,120}`"
     r"|(?i:true|false|none|nil|null|undefined)\b|:[a-z_]\w*|Infinity\b)"
 )
 LITERAL = re.compile(_LITERAL)

@@ -1,4 +1,4 @@
-"""The function around a line, by the form of the lines around it, in languages without a grammar.
+"""The function and the types around a line, by the form of the lines around it, in languages without a grammar.
 
 Each family of languages has its own rule: a head that is indented less, an equation in the first column with a
 signature, a `let` that everything around is within, or a mark at the end of a function. Where a rule isn't sure, no
@@ -80,6 +80,51 @@ def top_line(lines: Sequence[tuple[int, str]], number: int, language: str) -> st
     return next((line for line in before if line[:1].strip() and not line.startswith(("--", "#"))), "")
 
 
+_WITH_TYPES = frozenset({"Elixir", "Julia", "Crystal", "F#", "Nim", "OCaml", "Swift", "Dart", "Zig"})
+_TYPE_HEAD = re.compile(
+    r"\s*(?:@\w+\s+)*(?:(?:public|private|fileprivate|protected|internal|open|abstract|mutable|final|sealed|base)\s+)*"
+    r"(?:defmodule|defprotocol|module|class|struct|type|record|object|enum|extension|protocol|actor|mixin)\s+"
+    r"(?P<name>[A-Z]\w*(?:(?:\.|::)[A-Z]\w*)*)"
+    r"|\s*(?P<nim>[A-Z]\w*)\*?\s*(?:\[[^\[\]]*\])?\s*(?:\{\.[^{}]*\.\})?\s*=\s*(?:ref\s+)?(?:object|tuple)\b"
+    r"|\s*(?:pub\s+)?const\s+(?P<zig>[A-Za-z_]\w*)\s*=\s*(?:(?:extern|packed)\s+)?(?:struct|union|enum|opaque)\b"
+)
+
+
+def types_around(lines: Sequence[tuple[int, str]], number: int, language: str) -> list[str]:
+    """Return the names of the modules and types around a line, the nearest first.
+
+    Parameters
+    ----------
+    lines
+        The lines of code up to this one, with their numbers.
+    number
+        The line, from 1.
+    language
+        Its language. One that a grammar reads gives no names.
+    """
+    if language not in _WITH_TYPES:
+        return []
+
+    names = []
+    indentation = None
+    for index, line in reversed(lines):
+        if index > number or not line.strip():
+            continue
+        if index < number - _MAX_FUNCTION_LINES:
+            break
+
+        width = _indentation(line)
+        if indentation is not None and width >= indentation:
+            continue
+
+        indentation = width
+        head = _TYPE_HEAD.match(line[:_MAX_HEAD_CHARACTERS]) if index < number else None
+        if head is not None:
+            names.append(next(name for name in head.groups() if name))
+
+    return names
+
+
 def swift_head(lines: Sequence[str], number: int) -> Definition | None:
     """Return the function or initializer of Swift in whose head a line is; None if no head is near."""
     for line in range(number, max(0, number - _HEAD_LINES), -1):
@@ -142,7 +187,10 @@ _LET = re.compile(
     r"\s*(?:let|and|rule)\s+(?:(?:rec|inline|private|internal|mutable|nonrec)\s+)*(?!_\b)(?P<name>[a-z_][\w']*)(?!\s*,)"
     r"|\s*(?:static\s+|abstract\s+)*(?:member|override|default)\s+(?:(?:inline|private|internal)\s+)*(?:\w+\.)?(?P<member>\w+)"
 )
-_AROUND_LET = re.compile(r"\s*(?:module|namespace|type|class|struct|object|open|include|\{)")
+_AROUND_LET = re.compile(
+    r"\s*(?:module|namespace|type|class|struct|object|open|include|\{|and\s+(?:\[<|(?:(?:private|internal)\s+)?[A-Z]))"
+)
+"""The lines around the outermost function, with types that follow others behind ``and``."""
 
 
 def _by_outermost_let(before: Sequence[str], after: Sequence[str]) -> str:

@@ -208,7 +208,8 @@ def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> 
     parameters: list[Parameter] = []
     for _ in range(_MAX_ITEMS):
         start_line = _first_text(lines, line, column)
-        expression = read_expression(lines, line, column, path, ",")
+        # Behind a semicolon, parameters of Julia have names.
+        expression = read_expression(lines, line, column, path, ",;" if path.endswith(".jl") else ",")
         if expression is None:
             return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import (
     MAX_DETAILS,
@@ -34,6 +35,8 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     noun_at,
 )
 from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.source.functions import types_around
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -99,10 +102,21 @@ def _find_unparsed_members(
             yield target, path, definition
 
     container, simple = split_name(name)
-    for target, path, definition in () if is_whole else find_unparsed(work, texts, simple, notes):
+    for target, path, first in () if is_whole else find_unparsed(work, texts, simple, notes):
         lines = texts.lines(target, path)
-        if _is_unparsed_member(lines, path, definition, container):
-            yield target, path, definition
+        location = DefinitionLocation(target, path, first)
+        for definition in (first, *(other.definition for other in _other_lines(texts, location))):
+            if _type_around(lines, path, definition.line) == container:
+                yield target, path, replace(definition, container=container)
+            elif _is_unparsed_member(lines, path, definition, container):
+                yield target, path, definition
+
+
+def _type_around(lines: Sequence[str], path: str, number: int) -> str:
+    """Return the last part of the name of the nearest type or module around a line (from 1); empty for none."""
+    language = language_of(path) or ""
+    names = types_around(list(lines_of_code(lines[:number], language)), number, language)
+    return _SEPARATOR.split(names[0])[-1] if names else ""
 
 
 def _is_unparsed_member(lines: Sequence[str], path: str, definition: Definition, container: str) -> bool:
@@ -169,16 +183,19 @@ def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[Definit
     definition = location.definition
     language = language_at(texts, location.target, location.path)
     define = reader_of(language, definition.name) if language in UNPARSED_LANGUAGES else None
+    lines = texts.lines(location.target, location.path)
     return [
         DefinitionLocation(
             location.target, location.path, replace(definition, line=number, begin_line=number, end_line=number)
         )
-        for number, line in enumerate(texts.lines(location.target, location.path) if define is not None else (), 1)
+        for number, line in enumerate(lines if define is not None else (), 1)
         if number != definition.line
         and len(line) <= _MAX_LINE
         and definition.name in line
         and define is not None
         and define(line) == definition.kind
+        # Another type may have a member of the name.
+        and definition.container in {"", _type_around(lines, location.path, number)}
     ]
 
 

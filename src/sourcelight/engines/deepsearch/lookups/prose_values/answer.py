@@ -187,7 +187,7 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
 def _is_of_asked_kind(question: ValueQuestion, name: str, value: str, text: str, *, is_named: bool) -> bool:
     """Return whether a value may answer: yes or no to "is it", a measure to "how many", a thing to "which mode"."""
     if _YES_OR_NO.match(text) is not None:
-        return value.lower() in _BOOLEANS
+        return value.strip("\"'`").lower() in _BOOLEANS
 
     # "The max idle time" isn't the number of idle things.
     if _ENDS_WITH_TIME.search(text) is not None and _TIME.search(f"{name} {value}") is None:
@@ -268,7 +268,8 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
     binding = r"[\"'\])}]{0,3}(?:\s*[=:|?<,(\[{-]|\s+[\"'\w@(\[{?|:=*])"
     # The first line of an option that the calls below describe ends with its name; a method may replace what is absent.
     replaced = r"[\"'\])}]{0,3}\.(?:unwrap_or|getOrElse|orElse|map_or)\("
-    pattern = rf"{any_word}[\w.-]*(?:{binding}|[\"']\)\s*$|{replaced})"
+    # A star behind a name of Nim exports it.
+    pattern = rf"{any_word}[\w.-]*\*?(?:{binding}|[\"']\)\s*$|{replaced})"
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]

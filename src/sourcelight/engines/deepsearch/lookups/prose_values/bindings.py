@@ -11,6 +11,7 @@ from sourcelight.engines.deepsearch.source.fallbacks import (
     read_choice,
     read_fallbacks,
 )
+from sourcelight.engines.deepsearch.source.lisp_options import LISP_FILE, read_lisp_options
 from sourcelight.engines.deepsearch.source.option_defaults import read_described_default, read_option_defaults
 from sourcelight.engines.deepsearch.source.values import in_one_line, is_of_itself, read_expression
 
@@ -37,6 +38,11 @@ _TYPED = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s+\*?[\w.\[\]]{1,40}\s*=(
 """A name before its type, in Go."""
 _TYPED_BEHIND = re.compile(r"(?<![\w.:])(?P<name>[A-Za-z_]\w*)::(?P<type>[\w.{},]{1,60})\s*=(?![=>])\s*(?=\S)")
 """A name before its type, in Julia."""
+_NIM_SETTING = re.compile(
+    r"\s*(?:const\s+)?(?P<name>[A-Za-z]\w*)\*?\s*\{\.\s*(?:str|int|bool)define\b[^{}\n]{0,60}\.\}\s*"
+    r"(?::\s*\w{1,40}\s*)?=\s*(?=\S)"
+)
+"""A constant of Nim that the command line of the compiler may set."""
 _SHELL = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*):?[-=]")
 _INITIALIZED = re.compile(
     r"(?:^\s*[:,]\s*|\b(?:int|long|short|char|bool|float|double|auto|size_t|std::\w+|u?int\d+_t)\s+)"
@@ -58,7 +64,8 @@ _TAKEN_APART = re.compile(r"\.(?:[cm]?[jt]s|[jt]sx|vue|svelte)$")
 """Languages that take objects apart: ``const { size = 5 } = options``."""
 _PROPERTY = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s*\{\s*get;[\w ;]{0,40}\}\s*=\s*(?=\S)")
 """A property of C# with its first value."""
-_PATTERN_LINES = 20
+_PATTERN_LINES, _STRUCT_LINES = 20, 60
+_STRUCT = re.compile(r"\s*defstruct\b")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _KEYWORDS = frozenset(
     [
@@ -159,6 +166,16 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
             yield Binding(match["key"], match["value"], "fallback", match.start("key"), number)
         return
 
+    if LISP_FILE.search(path) is not None:
+        for option in read_lisp_options(lines, number):
+            yield Binding(option.name, option.value, "fallback", option.column, number)
+        return
+
+    setting = _NIM_SETTING.match(text) if path.endswith(".nim") else None
+    if setting is not None:
+        yield from _read(lines, number, path, setting["name"], "fallback", setting.start("name"), setting.end(), "")
+        return
+
     yield from _read_fallbacks(lines, number, path)
     if (match := _INITIALIZED.search(text)) is not None and path.endswith((".h", ".hh", ".hpp", ".hxx", ".cpp", ".cc")):
         yield Binding(match["name"], match["value"], "assigned", match.start("name"), number)
@@ -213,23 +230,35 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
         is_entry = match["sign"] in {":", "=>"}
         # The second half of a choice, or its first half, which looks like a type.
         is_choice = match["sign"] == ":" and re.search(r"\?[^?:{}]*$", text[: match.start()]) is not None
-        if is_choice or (is_entry and match["type"]):
+        # The sign before a symbol is no second colon: `method: :post`.
+        is_symbol = match["sign"] == ":" and match["type"] is not None and match["type"].strip() == ":"
+        if is_choice or (is_entry and match["type"] and not is_symbol):
             continue
         if match["sign"] == "=>" and path.endswith((".rs", ".scala", ".cs")):
             continue  # an arm of a match
         if name in _KEYWORDS or (match["sign"] == "<-" and not path.endswith((".R", ".r"))):
             continue
 
-        form = "entry" if is_entry else "fallback" if match["sign"] in {"?=", "||=", "//=", "??="} else "assigned"
         start = match.start("name") if match["name"] else match.start("quoted")
-        if form == "assigned" and _TAKEN_APART.search(path) and _is_taken_apart(lines, number, position):
-            form = "fallback"
-
+        form = _form_of(lines, number, path, match["sign"], position)
         described = read_described_default(lines, number, match.end(), path)
         if described is not None and is_value(described[0], is_entry=False):
             yield Binding(name, described[0], "fallback", start, described[1])
         else:
-            yield from _read(lines, number, path, name, form, start, match.end(), ",;")
+            end = match.start("sign") if is_symbol else match.end()
+            yield from _read(lines, number, path, name, form, start, end, ",;")
+
+
+def _form_of(lines: Sequence[str], number: int, path: str, sign: str, position: int) -> str:
+    """Return the form of a binding by its sign, and by what the place of its name is in."""
+    if sign in {":", "=>"}:
+        is_field = path.endswith((".ex", ".exs")) and _is_in_struct(lines, number)
+        return "fallback" if is_field else "entry"
+    if sign in {"?=", "||=", "//=", "??="}:
+        return "fallback"
+
+    is_taken_apart = _TAKEN_APART.search(path) is not None and _is_taken_apart(lines, number, position)
+    return "fallback" if is_taken_apart else "assigned"
 
 
 def _read(
@@ -293,6 +322,18 @@ def _shell_value(text: str, start: int) -> str:
         if not depth:
             return text[start:position].strip("\"'")
     return ""
+
+
+def _is_in_struct(lines: Sequence[str], number: int) -> bool:
+    """Return whether a line belongs to the list of ``defstruct``, whose values are what a struct has at first."""
+    for index in range(number, max(0, number - _STRUCT_LINES), -1):
+        text = lines[index - 1]
+        if _STRUCT.match(text) is not None:
+            return True
+        if index < number and not text.rstrip().endswith((",", "[")):
+            return False
+
+    return False
 
 
 def _is_taken_apart(lines: Sequence[str], number: int, column: int) -> bool:

@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.comments import comment
 from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written, last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
-from sourcelight.engines.deepsearch.source.functions import enclosing_function
+from sourcelight.engines.deepsearch.source.functions import enclosing_function, types_around
 from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
@@ -119,7 +119,8 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     names.append(owner[0] if owner is not None else "")
     language = language_of(item.path) or ""
     if language not in LANGUAGES:
-        names.append(enclosing_function(list(lines_of_code(lines[: item.line], language)), item.line, language))
+        code_above = list(lines_of_code(lines[: item.line], language))
+        names += [enclosing_function(code_above, item.line, language), *types_around(code_above, item.line, language)]
 
     # The literals that it stands in have names, too; a body has that of its function.
     names += [opening for opening in openings if not opening.endswith("){")]

@@ -189,6 +189,7 @@ _DEFAULT = _patterns(
         rf"{_OWNER_KIND}"
     ),
     rf"{_WHAT} {_THE}(?P<name>{_SETTING}){_PARAMETER}{_OF_OWNER} by default",
+    rf"{_WHAT} {_THE}(?P<name>{_SETTING}){_PARAMETER} by default {_OF} {_DET}(?P<owner>{_OWNER}){_OWNER_KIND}",
     (
         rf"(?:is|are) {_THE}(?P<name>{_MARKED_SETTING})(?: (?:flag|option|feature|setting))? "
         "(?:on|off|set|enabled|disabled|true|false) by default"

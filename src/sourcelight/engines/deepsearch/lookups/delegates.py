@@ -1,0 +1,86 @@
+"""Defaults that a call behind ``by`` gives a property of Kotlin: ``val max: Int by config(2)``.
+
+The function itself says which of its parameters is the default, or a call ``.default(2)`` behind it does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
+from sourcelight.engines.deepsearch.lookups.registrations import DEFAULT_NAMES, find_default_parameter
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.deepsearch.source.values import Parameter, read_parameters
+
+_MAX_LINE, _MAX_CALL_LINES = 500, 12
+"""Characters of the line of a property, and lines of a call that a reader still checks."""
+_CHAINED = re.compile(r"\.default\(\s*(?P<value>-?\d[\w.]*|\"[^\"\n]{0,120}\"|true|false|[A-Z]\w*(?:\.\w+)+)\s*\)")
+
+
+def find_delegated_default(
+    work: Work, texts: FileTexts, owner: DefinitionLocation, name: str, notes: list[str]
+) -> ValueCandidate | None:
+    """Return the default of a property in the body of a class; None if no call behind ``by`` gives one.
+
+    Parameters
+    ----------
+    work, texts
+        The question, and the files that were read.
+    owner
+        The class.
+    name
+        The property.
+    notes
+        Remarks for the answer; those of the search for the called function are added.
+    """
+    if not owner.path.endswith((".kt", ".kts")):
+        return None
+
+    lines = texts.lines(owner.target, owner.path)
+    head = re.compile(
+        rf"\s*(?:[\w@.]+\s+){{0,6}}va[lr]\s+{re.escape(name)}(?!\w)[^=\"]{{0,120}}?\bby\s+(?:\w+\.){{0,3}}(?P<callee>\w+)\("
+    )
+    repository = owner.target.repository.name
+    body = range(owner.definition.line, owner.definition.end_line + 1)
+    for number, line in lines_of_code(lines, "Kotlin"):
+        match = head.match(line) if number in body and len(line) <= _MAX_LINE else None
+        if match is None:
+            continue
+
+        read = read_parameters(lines, number - 1, match.end(), owner.path)
+        if read is None or read[1] - number > _MAX_CALL_LINES:
+            return None
+
+        arguments, last_line = read
+        evidence = texts.evidence(owner.target, owner.path, number, last_line, "definition", 1.0, (name,))
+        chained = _CHAINED.search(lines[last_line - 1])
+        if chained is not None:
+            return ValueCandidate(
+                chained["value"], "", owner.path, [evidence], owner.rank, owner.target.repository.name
+            )
+
+        parameter = find_default_parameter(work, texts, owner.target, match["callee"], {}, notes)
+        if parameter is None:
+            return None
+
+        index, parameter_line = parameter
+        keywords = [argument.value for argument in arguments if DEFAULT_NAMES.match(argument.name) and argument.value]
+        value = keywords[0] if keywords else arguments[index].text if index < len(arguments) else ""
+        repository = owner.target.repository.name
+        return (
+            ValueCandidate(value, "", owner.path, [evidence, parameter_line], owner.rank, repository) if value else None
+        )
+
+    return None
+
+
+def _value_of_default(arguments: Sequence[Parameter], index: int) -> str:
+    """Return the argument for a parameter that is called a default, by its name or its number; empty without one."""
+    keyword_values = [argument.value for argument in arguments if argument.value and DEFAULT_NAMES.match(argument.name)]
+    if keyword_values:
+        return keyword_values[0]
+
+    return arguments[index].text if index < len(arguments) else ""
