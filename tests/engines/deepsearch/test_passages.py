@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -104,7 +105,6 @@ def first_place(engine: LocalEngine, question: str) -> str:
         ("Why are the stripes reversed?", "line 14"),
         ("What happens if the pattern was not found?", "line 9"),
         ("What happens when the bobbin is empty?", "line 7"),
-        ("How can I turn off the treadle?", "line 9"),
         ("What happens when the tension is above ten?", "line 21"),
         ("Which test checks that a missing pattern is reported?", "line 4"),
         ("Which function pulls the threads of the warp straight?", "line 19"),
@@ -218,6 +218,10 @@ def test_hostile_lines_take_linear_time(line: str, language: str) -> None:
             "What happens if the shuttle's bobbin is empty?",
             "The documentation of `throw_shuttle` in `src/shuttle.c`, line 7, says: “If the bobbin is empty, the",
         ),
+        (
+            "How can I turn off the treadle?",
+            "`README.md` says under “Turning off the treadle”: “Set \\`TREADLE=off\\` to turn off the treadle.”",
+        ),
     ],
 )
 def test_a_sentence_that_has_all_of_a_question_is_stated(engine: LocalEngine, question: str, sentence: str) -> None:
@@ -243,3 +247,62 @@ def test_a_sentence_that_has_all_of_a_question_is_stated(engine: LocalEngine, qu
 )
 def test_a_sentence_that_answers_another_question_is_not_stated(engine: LocalEngine, question: str) -> None:
     assert "Most relevant:" in research(engine, question).text.split("\n## ")[0]
+
+
+KNOTS = """module Knots
+  # Ties two threads with a flat knot.
+  #
+%s  def tie_flat(first, second)
+    first + second
+  end
+
+  # Ties two threads with a
+  # loop that opens again.
+  def tie_loop(first, second)
+    second + first
+  end
+
+  # This comment is of nothing.
+
+  def cut(thread)
+    thread
+  end
+end
+""" % ("  # Long threads need more room.\n" * 30)
+REEDS = """(ns reeds)
+
+(defn wide-reed
+  "Makes a reed for wool."
+  [size]
+  size)
+
+(defn- fine-reed
+  "Makes a reed for silk,
+  which needs more teeth."
+  [size]
+  size)
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences"),
+    [
+        (
+            "What's the difference between tie_flat and tie_loop?",
+            ["“Ties two threads with a flat knot.”", "“Ties two threads with a loop that opens again.”"],
+        ),
+        ("How does tie_flat differ from cut?", ["“Ties two threads with a flat knot.”", "`cut` is a method"]),
+        (
+            "What's the difference between wide-reed and fine-reed?",
+            ["“Makes a reed for wool.”", "“Makes a reed for silk, which needs more teeth.”"],
+        ),
+    ],
+)
+def test_a_difference_is_told_by_documentation(tmp_path: Path, question: str, sentences: list[str]) -> None:
+    repo = RepositoryBuilder(tmp_path / "knots")
+    repo.commit({"lib/knots.rb": KNOTS, "src/reeds.clj": REEDS}, "Tie knots")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, question).text.split("\n\n")[0]
+
+    assert all(sentence in lead for sentence in sentences)
+    assert "of nothing" not in lead

@@ -268,10 +268,11 @@ CLAIMS: Sequence[Claim] = (
             "`…` has the section “…”", "`…` of `…` has the section “…”",
         ),
         "lines",
-        "The cited lines of a document have the text, without its markup. Its place or its title makes it an answer: "
-        "the first paragraph of the README, or a section that has the words of the question as its title.",
+        "The cited lines of a document have the text, without its markup. Its place, its title or its purpose makes it "
+        "an answer: the first paragraph of the README, a section that has the words of the question as its title, or "
+        "a sentence that says how to do what the question asks.",
         _PLACES,
-        ("sections.find_overview", "sections.find_section", "statement.state_passage"),
+        ("sections.find_overview", "sections.find_section", "sections.state_section", "statement.state_passage"),
     ),
     Claim(
         ("A comment in `…`, line …, says: “…”", "The documentation of `…` in `…`, line …, says: “…”"),

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code, join_words
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, without_markup
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.defaults import value_at
+from sourcelight.engines.deepsearch.lookups.definitions.documentation import summary_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
@@ -149,7 +150,9 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     Where several things have a name, those count that one class or file has of both names.
     """
     queries: list[str] = []
-    candidates = [best_locations(find_definitions(work, name, "", notes, queries)) for name in (first, second)]
+    candidates = [
+        best_locations(find_definitions(work, name, "", notes, queries, unparsed=True)) for name in (first, second)
+    ]
     pairs = _pairs_of(*candidates)
     if not pairs:
         return None
@@ -219,20 +222,25 @@ def _class_of(location: DefinitionLocation) -> tuple[str, str, str]:
 
 
 def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocation) -> Statement:
-    lines = texts.lines(location.target, location.path)
-    head = head_at(texts, location)
-    summary = first_sentence(lines, location.definition)
+    candidate = None if location.definition.kind in FUNCTION_KINDS else value_at(texts, location)
+    value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
+    evidence = [candidate.evidence[0] if candidate is not None and value else head_at(texts, location)]
 
     # Only text of the cited lines is quoted.
-    quoted = (
-        f": “{inline(summary, 200)}”" if summary and " ".join(summary.split()[:3]) in without_markup(head.text) else ""
+    summary = summary_of(
+        texts.lines(location.target, location.path), location.definition, language_of(location.path) or ""
     )
-    candidate = value_at(texts, location)
-    value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
-    evidence = candidate.evidence[0] if candidate is not None and value else head
+    quoted = "" if summary is None else f": “{inline(summary.text, 200)}”"
+    if (
+        summary is not None
+        and not evidence[0].begin_line <= summary.begin_line <= summary.end_line <= evidence[0].end_line
+    ):
+        target, path, names = location.target, location.path, (location.definition.name,)
+        evidence.append(texts.evidence(target, path, summary.begin_line, summary.end_line, "definition", 1.0, names))
+
     location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
     noun = noun_at(texts, location) or "defined"
-    return Statement(f"{code(name)} is {noun} in {location_text}{value}{quoted}", (evidence,))
+    return Statement(f"{code(name)} is {noun} in {location_text}{value}{quoted}", tuple(evidence))
 
 
 def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[DefinitionLocation]) -> list[Statement]:

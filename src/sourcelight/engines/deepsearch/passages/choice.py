@@ -44,7 +44,7 @@ _CONDITION = re.compile(
     r"|throws?|raises?|returns?|fails?|will|would|then|once|skipped)\b",
     re.IGNORECASE,
 )
-_INSTRUCTION = re.compile(
+INSTRUCTION = re.compile(
     r"\b(?:use|uses|using|call|calls|pass|passing|set|setting|by|with|via|you can|can be|to \w+|enable|add|write|run"
     r"|define|create)\b",
     re.IGNORECASE,
@@ -52,7 +52,7 @@ _INSTRUCTION = re.compile(
 _REPORT = re.compile(
     r"\b(?:raise|throw|panic|exit|die|abort|error|warn|fail|return|reject|fatal|bail)\w*", re.IGNORECASE
 )
-_MARKS_OF = {"why": _REASON, "happens": _CONDITION, "when": _CONDITION, "how": _INSTRUCTION}
+_MARKS_OF = {"why": _REASON, "happens": _CONDITION, "when": _CONDITION, "how": INSTRUCTION}
 _BY_MARK = 0.12
 _BY_TEST = _BY_NAME = 0.3
 _EXAMPLE_LINE = re.compile(r"(?:>>>|>|\$|iex>|\.\.\.)\s")
@@ -94,6 +94,20 @@ def choose_passages(
     return passages[:_KEPT]
 
 
+def best_documents(texts: FileTexts, ranking: Ranking) -> list[AskedFile]:
+    """Return the best documents of a ranking that explain the code to a reader, without lists of changes."""
+    documents = [ranked for ranked in ranking.files if ranked.kind == "docs" and not _is_for_others(ranked.path)]
+    return [
+        AskedFile.of(texts, document.target, document.path, document.kind, document.score)
+        for document in documents[:_DOCUMENT_FILES]
+    ]
+
+
+def _is_for_others(path: str) -> bool:
+    """Return whether a file has no words for a reader: it may have secrets, or instructs a model."""
+    return is_hidden_file(path) or _FOR_AGENTS.search(path) is not None
+
+
 def _best_files(texts: FileTexts, ranking: Ranking, *, with_tests: bool) -> list[AskedFile]:
     files: list[AskedFile] = []
     documents = 0
@@ -101,7 +115,7 @@ def _best_files(texts: FileTexts, ranking: Ranking, *, with_tests: bool) -> list
         if len(files) >= _FILES:
             break
         is_document = ranked.kind in {"docs", "changelog"}
-        if is_hidden_file(ranked.path) or _FOR_AGENTS.search(ranked.path) or (ranked.kind == "test" and not with_tests):
+        if _is_for_others(ranked.path) or (ranked.kind == "test" and not with_tests):
             continue
         if is_document and documents == _DOCUMENT_FILES:
             continue

@@ -52,7 +52,7 @@ def is_misfit(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> b
     """Return whether a sentence says something else of the things that a question names."""
     return (
         _exchanges_sides(candidate.text, explanation)
-        or _lacks_limits(candidate, explanation)
+        or lacks_limits(f"{candidate.text} {candidate.unit}", explanation)
         or _has_part_of_name(candidate, explanation)
         or _is_limited_below(candidate)
         or (explanation.kind == "which" and not _describes_as_asked(candidate.text, explanation))
@@ -79,9 +79,9 @@ def _sides(text: str, subject: Subject) -> Iterator[tuple[set[str], set[str]]]:
             yield left - right, right - left
 
 
-def _lacks_limits(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> bool:
-    """Return whether a word that limits the question, or a noun that it is about, isn't in the sentence."""
-    words = {word.lower() for word in _WORD.findall(f"{candidate.text} {candidate.unit}")}
+def lacks_limits(text: str, explanation: ExplanationQuestion) -> bool:
+    """Return whether a word that limits a question, or a noun that it is about, isn't in a text."""
+    words = {word.lower() for word in _WORD.findall(text)}
     limits = {limit.lower() for limit in _LIMIT.findall(explanation.asked_text)}
     nouns = {stem(noun.lower()) for noun in _NOUN.findall(explanation.asked_text)}
     return not limits <= words or not nouns <= {stem(word) for word in words}

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
 from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage
 from sourcelight.engines.deepsearch.passages.excerpts import cite, quote_candidate
+from sourcelight.engines.deepsearch.passages.instructions import does_what_is_asked, gives_instruction, is_personal
 from sourcelight.engines.deepsearch.passages.misfits import is_misfit
 from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, count_negations
 
@@ -73,13 +74,15 @@ def state_passage(
         The best passages, best first.
     """
     plain_terms = [term for term in explanation.weights if not term.startswith("=")]
-    has_name = bool(explanation.names) or explanation.kind == "which"
+    has_name = bool(explanation.names) or explanation.kind == "which" or is_personal(explanation)
     if len(plain_terms) < (_MIN_TERMS if has_name else _MIN_TERMS_WITHOUT_NAME):
         return None
 
-    answering = [passage.candidate for passage in passages if _answers(passage, explanation)]
-    if not answering or answering[0] is not passages[0].candidate or not _is_only(answering):
-        return None
+    answering = _choose_instructions(passages, explanation) if is_personal(explanation) else []
+    if not answering:
+        answering = [passage.candidate for passage in passages if _answers(passage, explanation)]
+        if not answering or answering[0] is not passages[0].candidate or not _is_only(answering):
+            return None
 
     # Only now: a sentence that is refused is still a rival of the others.
     candidate = answering[0]
@@ -91,6 +94,25 @@ def state_passage(
     finding.quotes = [quote_candidate(texts, candidate)]
     finding.method.append("The sentence is quoted, and was chosen by its words. Code was not run or followed.")
     return finding
+
+
+def _choose_instructions(
+    passages: Sequence[AnsweringPassage], explanation: ExplanationQuestion
+) -> list[AnswerCandidate]:
+    """Return the sentences that say how to do it; else the documentation of the only function that does it."""
+    candidates = [passage.candidate for passage in passages if _is_stateable(passage.candidate)]
+    instructions = [candidate for candidate in candidates if gives_instruction(candidate, explanation)]
+    if instructions:
+        return instructions
+
+    summaries = [candidate for candidate in candidates if does_what_is_asked(candidate, explanation)]
+    return summaries if summaries and _is_only(summaries) else []
+
+
+def _is_stateable(candidate: AnswerCandidate) -> bool:
+    """Return whether a candidate is a whole sentence of a file whose sentences may be quoted as answers."""
+    is_sentence = candidate.paragraph is not None and not candidate.text.endswith(("?", ":"))
+    return is_sentence and candidate.file.kind not in _UNSTATED_KINDS and len(candidate.text.split()) <= _MAX_WORDS
 
 
 def _answers(passage: AnsweringPassage, explanation: ExplanationQuestion) -> bool:

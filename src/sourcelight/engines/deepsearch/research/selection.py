@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, w
 from sourcelight.engines.deepsearch.passages.choice import choose_passages
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
 from sourcelight.engines.deepsearch.passages.question import read_explanation
+from sourcelight.engines.deepsearch.passages.sections import state_section
 from sourcelight.engines.deepsearch.passages.statement import state_passage
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
@@ -96,7 +97,7 @@ def select_evidence(
     stated: Finding | None = None
     if explanation is not None:
         answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
-        stated = state_passage(texts, explanation, answers)
+        stated = state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking)
         lines += show_passages(texts, answers, explanation)
 
     lines += find_places(work, texts, question, ranking.idf)
