@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
-from sourcelight.engines.navigation.languages.go.inference import GoInference, GoType
+from sourcelight.engines.navigation.languages.go.inference import GoInference
 from sourcelight.engines.navigation.languages.go.packages import (
     GoImport,
     GoPackage,
@@ -22,8 +22,11 @@ from sourcelight.engines.navigation.languages.go.scopes import (
     GoImportSpec,
     GoModel,
     Kind,
+    make_declaration,
 )
+from sourcelight.engines.navigation.languages.go.type_syntax import GoType
 from sourcelight.engines.navigation.model import Document, How, Role
+from sourcelight.engines.navigation.nodes import field_text, is_field
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -87,7 +90,11 @@ class GoLanguage(Language):
     def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:  # noqa: ARG002 - a package is imported whole
         """Return the first file of the package that an import means."""
         package = GoInference(session).package(document, module.encode())
-        return next(iter(package.documents()), None) if package is not None else None
+        if package is None:
+            return None
+
+        documents = package.documents()
+        return documents[0] if documents else None
 
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the modules that other repositories can import, with their directories."""
@@ -95,34 +102,36 @@ class GoLanguage(Language):
 
 
 def _usage(node: Node) -> Usage:
-    role: Role = "name"
-    is_binding = is_called = False
     parent = node.parent
-    if parent is not None:
-        kind = parent.type
-        expression = node
-        if kind in {"selector_expression", "qualified_type"}:
-            last = parent.child_by_field_name("field") or parent.child_by_field_name("name")
-            if last is not None and last.start_byte == node.start_byte:
-                role, expression = "attribute", parent
-        elif kind == "import_spec":
-            role = "import"
-        elif kind == "literal_element" and _is_key(parent):
-            role = "keyword"
+    if parent is None:
+        return Usage()
 
-        is_binding = any(child.start_byte == node.start_byte for child in parent.children_by_field_name("name")) and (
-            kind != "qualified_type"
-        )
-        if kind == "expression_list" and parent.parent is not None:
-            outer = parent.parent
-            left = outer.child_by_field_name("left")
-            defines = outer.type == "short_var_declaration" or any(child.type == ":=" for child in outer.children)
-            # `a, b := f()` binds; `a, b = f()` assigns.
-            is_binding = defines and left is not None and left.start_byte == parent.start_byte
+    role: Role = "name"
+    # `a.b` is called as a whole when its last name is.
+    expression = node
+    kind = parent.type
+    if kind in {"selector_expression", "qualified_type"}:
+        last = parent.child_by_field_name("field") or parent.child_by_field_name("name")
+        if last is not None and last.start_byte == node.start_byte:
+            role, expression = "attribute", parent
+    elif kind == "import_spec":
+        role = "import"
+    elif kind == "literal_element" and _is_key(parent):
+        role = "keyword"
 
-        is_called = _is_called(expression)
+    return Usage(role, is_binding=_is_binding(node, parent), is_called=_is_called(expression))
 
-    return Usage(role, is_binding, is_called)
+
+def _is_binding(node: Node, parent: Node) -> bool:
+    if parent.type == "qualified_type":
+        return False
+    if parent.type != "expression_list" or parent.parent is None:
+        return is_field(parent, "name", node)
+
+    # `a, b := f()` binds; `a, b = f()` assigns.
+    statement = parent.parent
+    defines = statement.type == "short_var_declaration" or any(child.type == ":=" for child in statement.children)
+    return defines and is_field(statement, "left", parent)
 
 
 def _is_called(expression: Node) -> bool:
@@ -141,8 +150,7 @@ def _is_called(expression: Node) -> bool:
 
 def _is_key(element: Node) -> bool:
     outer = element.parent
-    key = outer.child_by_field_name("key") if outer is not None and outer.type == "keyed_element" else None
-    return key is not None and key.start_byte == element.start_byte
+    return outer is not None and outer.type == "keyed_element" and is_field(outer, "key", element)
 
 
 class GoLookup:
@@ -166,14 +174,11 @@ class GoLookup:
             return self._select_member()
 
         if kind == "qualified_type" and self.leaf.type == "type_identifier":
-            package = self.parent.child_by_field_name("package")
-            go_import = self.inference.find_import(self.document, (package.text if package else None) or b"")
-            return self._in_package(go_import)
+            package_name = field_text(self.parent, "package")
+            return self._in_package(self.inference.find_import(self.document, package_name))
 
         if kind == "import_spec":
-            return self._package(
-                next((imported for imported in self.model.imports if imported.node == self.parent), None)
-            )
+            return self._import_spec()
         if self.leaf.type == "package_identifier" and kind == "package_clause":
             return [_module(self.document, "scope")]
 
@@ -196,36 +201,30 @@ class GoLookup:
                 return [_to_ref(ref, "scope") for ref in refs]
 
         go_import = self.inference.find_import(self.document, self.name)
-        return self._package(go_import.spec) if go_import is not None else []
-
-    def _package(self, spec: GoImportSpec | None) -> list[Ref]:
-        if spec is None:
+        if go_import is None:
             return []
+        return self._package(go_import.spec)
 
+    def _import_spec(self) -> list[Ref]:
+        for spec in self.model.imports:
+            if spec.node == self.parent:
+                return self._package(spec)
+        return []
+
+    def _package(self, spec: GoImportSpec) -> list[Ref]:
+        """Return a file of the package that an import means, or the import itself if no repository has it."""
         package = self.inference.package(self.document, spec.path)
-        if package is not None:
-            documents = package.documents()
-            # A package has no single file; a reader expects doc.go, or the file with its name.
-            likely_documents = [
-                document
-                for document in documents
-                if document.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}
-            ]
-            if documents:
-                return [_module((likely_documents or documents)[0], "import")]
+        documents = package.documents() if package is not None else []
+        if package is None or not documents:
+            node = spec.node.child_by_field_name("name") or spec.path_node
+            missing = spec.path.decode(errors="replace")
+            start, end = node.start_byte, node.end_byte
+            return [Ref(self.document, start, end, kind="package", rule="import", missing_module=missing)]
 
-        node = spec.node.child_by_field_name("name") or spec.path_node
-        missing = spec.path.decode(errors="replace")
-        return [
-            Ref(
-                document=self.document,
-                start=node.start_byte,
-                end=node.end_byte,
-                kind="package",
-                rule="import",
-                missing_module=missing,
-            )
-        ]
+        # A package has no single file; a reader expects doc.go, or the file with its name.
+        likely_names = {b"doc.go", package.name + b".go"}
+        likely = [document for document in documents if document.path.rpartition(b"/")[2] in likely_names]
+        return [_module((likely or documents)[0], "import")]
 
     def _in_package(self, go_import: GoImport | None) -> list[Ref]:
         if go_import is None or go_import.package is None:
@@ -244,10 +243,7 @@ class GoLookup:
     def _declared_member(self) -> list[Ref]:
         """Return the field or method that is declared here."""
         kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
-        declaration = GoDeclaration(
-            kind=kind, name=self.name, start=self.leaf.start_byte, end=self.leaf.end_byte, node=self.parent
-        )
-        return [_to_ref(GoRef(self.document, declaration), "scope")]
+        return [_to_ref(GoRef(self.document, make_declaration(kind, self.leaf, self.parent)), "scope")]
 
     def _key(self) -> list[Ref]:
         """Return the field that a composite literal sets."""
@@ -258,24 +254,25 @@ class GoLookup:
         return [_to_ref(member.ref, "type") for member in members if member.ref.declaration.kind == "field"]
 
     def _literal_type(self, index: int) -> GoType | None:
-        """Return the type of the literal around ``path[index]``; inner literals may omit theirs."""
+        """Return the type of the literal around ``path[index]``."""
+        # In `map[string]T{"a": {…}}`, the inner literal omits its type. `steps` lead from the type of the outer one to
+        # it: 0 to the key, 1 to the element.
         steps: list[int] = []
-        while index > 0:
+        while index > 0 and self.path[index].type != "composite_literal":
             node = self.path[index]
-            if node.type == "composite_literal":
-                kind = node.child_by_field_name("type")
-                go_type = GoType(self.document, kind) if kind is not None else None
-                for position in reversed(steps):
-                    go_type = self.inference.element(go_type, position) if go_type is not None else None
-                return go_type
-
             if node.type == "literal_element" and self.path[index + 1].type == "literal_value":
-                # Inner literals may omit their type: the way from the outer type is kept as key (0) or element (1).
                 steps.append(0 if _is_key(node) else 1)
-
             index -= 1
 
-        return None
+        kind = self.path[index].child_by_field_name("type") if index > 0 else None
+        if kind is None:
+            return None
+
+        go_type: GoType | None = GoType(self.document, kind)
+        for step in reversed(steps):
+            if go_type is not None:
+                go_type = self.inference.element(go_type, step)
+        return go_type
 
 
 def _module(document: Document, rule: How) -> Ref:
@@ -289,6 +286,6 @@ def _to_ref(ref: GoRef, rule: How) -> Ref:
 
 def _kind(declaration: GoDeclaration) -> str:
     if declaration.kind == "type":
-        inner = declaration.node.child_by_field_name("type")
-        return _TYPE_KINDS.get(inner.type, "class") if inner is not None else "class"
+        definition = declaration.node.child_by_field_name("type")
+        return _TYPE_KINDS.get(definition.type, "class") if definition is not None else "class"
     return _KINDS.get(declaration.kind, declaration.kind)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sourcelight.engines.navigation.model import ParsedFile
+from sourcelight.engines.navigation.nodes import children_of, field_text, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -81,8 +82,8 @@ class GoModel(ParsedFile):
         name = node.child_by_field_name("name")
         holder = receiver_type(node)
         if name is not None and holder is not None:
-            declaration = _declaration("method", name, node)
-            self.methods.setdefault(_text(holder), {}).setdefault(declaration.name, []).append(declaration)
+            declaration = make_declaration("method", name, node)
+            self.methods.setdefault(text_of(holder), {}).setdefault(declaration.name, []).append(declaration)
 
     def local(self, path: list[Node], name: bytes, offset: int) -> GoDeclaration | None:
         """Return the declaration of a name in the blocks around the last node of `path`; None if no block has one."""
@@ -99,47 +100,51 @@ class GoModel(ParsedFile):
         key = node.start_byte, node.end_byte, node.type
         declarations = self._blocks.get(key)
         if declarations is None:
-            declarations = {}
-            names: set[bytes] = set()
-            if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
-                names = {
-                    declaration.name
-                    for declaration in _function_declarations(parent)
-                    if declaration.kind == "parameter"
-                }
-
-            for declaration in _scope_declarations(node):
-                # With two or more names, := assigns to names that this block or the parameters have already declared.
-                # Without this rule, 4 % of local names led to the wrong declaration.
-                if (
-                    declaration.kind == "variable"
-                    and declaration.node.type == "short_var_declaration"
-                    and declaration.name in names
-                ):
-                    left = declaration.node.child_by_field_name("left")
-                    if left is not None and left.named_child_count > 1:
-                        continue
-
-                names.add(declaration.name)
-                declarations.setdefault(declaration.name, []).append(declaration)
-
+            declarations = _declared_in(node, parent)
             self._blocks[key] = declarations
-
         return declarations
+
+
+def _declared_in(node: Node, parent: Node | None) -> Declared:
+    declarations: Declared = {}
+    names: set[bytes] = set()
+    if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
+        parameters = _function_declarations(parent)
+        names.update(parameter.name for parameter in parameters if parameter.kind == "parameter")
+
+    for declaration in _scope_declarations(node):
+        # With two or more names, := assigns to names that this block or the parameters have already declared.
+        # Without this rule, 4 % of local names led to the wrong declaration.
+        if declaration.name in names and _declares_several(declaration):
+            continue
+        names.add(declaration.name)
+        declarations.setdefault(declaration.name, []).append(declaration)
+
+    return declarations
+
+
+def _declares_several(declaration: GoDeclaration) -> bool:
+    """Return whether a declaration is a ``:=`` with two or more names."""
+    if declaration.kind != "variable" or declaration.node.type != "short_var_declaration":
+        return False
+    left = declaration.node.child_by_field_name("left")
+    return left is not None and left.named_child_count > 1
 
 
 def receiver_type(method: Node) -> Node | None:
     """Return the type name that a method belongs to."""
-    receiver = method.child_by_field_name("receiver")
-    pending = list(receiver.named_children) if receiver is not None else []
-    for node in pending:
+    pending = list(children_of(method.child_by_field_name("receiver")))
+    while pending:
+        node = pending.pop(0)
         if node.type == "type_identifier":
             return node
         if node.type == "generic_type":
             return node.child_by_field_name("type")
+
         if node.type == "parameter_declaration":
             kind = node.child_by_field_name("type")
-            pending += [kind] if kind is not None else []
+            if kind is not None:
+                pending.append(kind)
         elif node.type in {"pointer_type", "parenthesized_type"}:
             pending += node.named_children
 
@@ -148,12 +153,12 @@ def receiver_type(method: Node) -> Node | None:
 
 def receiver_arguments(method: Node) -> list[Node]:
     """Return the names of the receiver's type parameters in a method."""
-    pending = [method.child_by_field_name("receiver")]
-    for node in pending:
-        if node is None:
-            continue
+    receiver = method.child_by_field_name("receiver")
+    pending = [receiver] if receiver is not None else []
+    while pending:
+        node = pending.pop(0)
         if node.type == "type_arguments":
-            return [leaf for child in node.named_children for leaf in _leaves(child, "type_identifier")]
+            return list(_leaves(node, "type_identifier"))
         pending += node.named_children
 
     return []
@@ -168,14 +173,11 @@ def _leaves(node: Node, kind: str) -> Iterator[Node]:
         pending += reversed(node.named_children)
 
 
-def _text(node: Node) -> bytes:
-    return node.text or b""
-
-
-def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, position: int = 0) -> GoDeclaration:
+def make_declaration(kind: Kind, name: Node, node: Node, visible: int = 0, position: int = 0) -> GoDeclaration:
+    """Make the declaration of a name."""
     return GoDeclaration(
         kind=kind,
-        name=_text(name),
+        name=text_of(name),
         start=name.start_byte,
         end=name.end_byte,
         node=node,
@@ -186,14 +188,10 @@ def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, position:
 
 def _imports(node: Node) -> Iterator[GoImportSpec]:
     for spec in _leaves(node, "import_spec"):
-        path, alias = spec.child_by_field_name("path"), spec.child_by_field_name("name")
+        path = spec.child_by_field_name("path")
         if path is not None:
-            yield GoImportSpec(
-                alias=_text(alias) if alias is not None else b"",
-                path=_text(path).strip(b'"`'),
-                node=spec,
-                path_node=path,
-            )
+            text = text_of(path).strip(b'"`')
+            yield GoImportSpec(alias=field_text(spec, "name"), path=text, node=spec, path_node=path)
 
 
 def _scope_declarations(node: Node) -> Iterator[GoDeclaration]:
@@ -208,8 +206,11 @@ def _scope_declarations(node: Node) -> Iterator[GoDeclaration]:
         for child in node.named_children:
             if child.type == "receive_statement":
                 yield from _assigned_names(child, child.end_byte)
-            for statement in child.named_children if child.type == "statement_list" else (child,):
-                yield from _statement_declarations(statement)
+            elif child.type == "statement_list":
+                for statement in child.named_children:
+                    yield from _statement_declarations(statement)
+            else:
+                yield from _statement_declarations(child)
 
 
 def _function_declarations(node: Node) -> Iterator[GoDeclaration]:
@@ -219,22 +220,22 @@ def _function_declarations(node: Node) -> Iterator[GoDeclaration]:
     yield from _type_parameters(node)
     if node.type == "method_declaration":
         for position, name in enumerate(receiver_arguments(node)):
-            yield _declaration("typeparameter", name, node, node.start_byte, position)
+            yield make_declaration("typeparameter", name, node, node.start_byte, position)
 
     for field in ("receiver", "parameters", "result"):
         parameters = node.child_by_field_name(field)
-        for parameter in (
-            parameters.named_children if parameters is not None and parameters.type == "parameter_list" else ()
-        ):
-            for name in parameter.children_by_field_name("name"):
-                yield _declaration("parameter", name, parameter, visible)
+        # A result may also be a single type.
+        if parameters is not None and parameters.type == "parameter_list":
+            for parameter in parameters.named_children:
+                for name in parameter.children_by_field_name("name"):
+                    yield make_declaration("parameter", name, parameter, visible)
 
     if body is not None:
         yield from _labels(body)
 
 
 def _labels(body: Node) -> Iterator[GoDeclaration]:
-    if b":" not in (body.text or b""):
+    if b":" not in text_of(body):
         return
 
     pending = list(body.named_children)
@@ -243,18 +244,17 @@ def _labels(body: Node) -> Iterator[GoDeclaration]:
         if node.type == "labeled_statement":
             label = node.child_by_field_name("label")
             if label is not None:
-                yield _declaration("label", label, node)
+                yield make_declaration("label", label, node)
         # Labels belong to a function, and expressions contain none.
         if node.type not in {"func_literal", "call_expression", "composite_literal"}:
             pending += node.named_children
 
 
 def _type_parameters(node: Node) -> Iterator[GoDeclaration]:
-    parameters = node.child_by_field_name("type_parameters")
     position = 0
-    for parameter in parameters.named_children if parameters is not None else ():
+    for parameter in children_of(node.child_by_field_name("type_parameters")):
         for name in parameter.children_by_field_name("name"):
-            yield _declaration("typeparameter", name, parameter, node.start_byte, position)
+            yield make_declaration("typeparameter", name, parameter, node.start_byte, position)
             position += 1
 
 
@@ -268,25 +268,25 @@ def _head_declarations(node: Node) -> Iterator[GoDeclaration]:
         if alias is not None and value is not None:
             for name in alias.named_children:
                 # The name of a type switch is visible in its clauses, after the value.
-                yield _declaration("variable", name, node, value.end_byte)
+                yield make_declaration("variable", name, node, value.end_byte)
 
-    for child in node.named_children if node.type == "for_statement" else ():
-        if child.type == "for_clause":
-            first = child.child_by_field_name("initializer")
-            if first is not None:
-                yield from _statement_declarations(first)
-        elif child.type == "range_clause":
-            yield from _assigned_names(child, child.end_byte)
+    if node.type == "for_statement":
+        for child in node.named_children:
+            if child.type == "for_clause":
+                first = child.child_by_field_name("initializer")
+                if first is not None:
+                    yield from _statement_declarations(first)
+            elif child.type == "range_clause":
+                yield from _assigned_names(child, child.end_byte)
 
 
 def _assigned_names(node: Node, visible: int) -> Iterator[GoDeclaration]:
     """Yield the names on the left of ``:=``."""
     if not any(child.type == ":=" for child in node.children):
         return
-    left = node.child_by_field_name("left")
-    for position, name in enumerate(left.named_children if left is not None else ()):
+    for position, name in enumerate(children_of(node.child_by_field_name("left"))):
         if name.type == "identifier" and name.text != b"_":
-            yield _declaration("variable", name, node, visible, position)
+            yield make_declaration("variable", name, node, visible, position)
 
 
 def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case per kind of node
@@ -295,7 +295,7 @@ def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR
     if kind == "function_declaration":
         name = node.child_by_field_name("name")
         if name is not None:
-            yield _declaration("function", name, node)
+            yield make_declaration("function", name, node)
     elif kind == "short_var_declaration":
         yield from _assigned_names(node, node.end_byte)
     elif kind in {"var_declaration", "const_declaration", "type_declaration", "var_spec_list"}:
@@ -306,7 +306,7 @@ def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR
         visible = node.start_byte if kind.startswith("type") else node.end_byte
         for position, name in enumerate(node.children_by_field_name("name")):
             if name.type in IDENTIFIERS and name.text != b"_":
-                yield _declaration(_SPECS[kind], name, node, visible, position)
+                yield make_declaration(_SPECS[kind], name, node, visible, position)
     elif kind == "labeled_statement":
         for child in node.named_children[1:]:
             yield from _statement_declarations(child)
