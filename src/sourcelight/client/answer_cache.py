@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 _FORMAT = 2
+"""Number of the format of the files; a file of another format is never read."""
+
+_DIGEST_CHARS = 24
+"""Hexadecimal digits of a name: 96 bits are plenty against two questions with one name by chance."""
 
 _FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
 """Columns of `sources` in files that were written before the columns were renamed."""
@@ -22,7 +26,8 @@ def answers_folder() -> Path:
     import platformdirs
 
     home = os.environ.get("SOURCELIGHT_HOME")
-    return (Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("sourcelight"))) / "answers"
+    directory = Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("sourcelight"))
+    return directory / "answers"
 
 
 @cache
@@ -32,14 +37,16 @@ def installed_files() -> str:
     An answer of this process is made by the package's own rules, so that another version may give a better one. The
     version number alone isn't enough: it stays the same from one commit to the next.
     """
-    # By directory entries: path objects for all files would take several times as long.
-    files = [
-        (os.path.join(directory, name), os.stat(os.path.join(directory, name)))  # noqa: PTH116, PTH118 - see above
-        for directory, _, names in os.walk(Path(__file__).parent.parent)
-        for name in names
-        if name.endswith(".py")
-    ]
-    return _digest(sorted([name, status.st_size, status.st_mtime_ns] for name, status in files))[:24]
+    files: list[tuple[str, int, int]] = []
+    for directory, _, names in os.walk(Path(__file__).parent.parent):
+        for name in names:
+            if name.endswith(".py"):
+                # Plain text: path objects for all files would take several times as long.
+                path = os.path.join(directory, name)  # noqa: PTH118 - see above
+                status = os.stat(path)  # noqa: PTH116 - see above
+                files.append((path, status.st_size, status.st_mtime_ns))
+
+    return _digest(sorted(files))
 
 
 class AnswerCache:
@@ -57,11 +64,11 @@ class AnswerCache:
 
     def __init__(self, asker: str, question: str, folder: Path | None = None) -> None:
         self._folder = folder or answers_folder()
-        # Files of other formats are never found, so no reader has to convert them. 96 bits are plenty against chance.
-        self._digest = _digest([_FORMAT, asker, question])[:24]
+        # With the format in the name, files of other formats are never found, and no reader has to convert them.
+        self._digest = _digest([_FORMAT, asker, question])
 
     def _path(self, commits: Iterable[tuple[str, str]]) -> Path:
-        return self._folder / f"{self._digest}-{_digest(sorted(commits))[:24]}.json"
+        return self._folder / f"{self._digest}-{_digest(sorted(commits))}.json"
 
     def load(self, commits: Iterable[tuple[str, str]]) -> Mapping[str, Any] | None:
         """Return the stored answer over these repositories and commits, or None without one."""
@@ -100,11 +107,14 @@ def _read(path: Path) -> Mapping[str, Any] | None:
         return None
 
     if value.get("rows"):
-        rows = ({_FORMER_COLUMNS.get(name, name): cell for name, cell in row.items()} for row in value["rows"])
-        value["rows"] = list(rows)
+        value["rows"] = [_rename_columns(row) for row in value["rows"]]
 
     return value
 
 
+def _rename_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {_FORMER_COLUMNS.get(name, name): cell for name, cell in row.items()}
+
+
 def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:_DIGEST_CHARS]

@@ -99,11 +99,18 @@ class FederatedBackend:
         return await self._calls.answer(name, arguments, observer)
 
     def _cached_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for service in self.services for name in service.names or ()))
+        names: dict[str, None] = {}
+        for service in self.services:
+            names.update(dict.fromkeys(service.names or ()))
+        return tuple(names)
 
     def _folder_of(self, repository: str) -> str:
-        folders = (service.backend.features.folder_of(repository) for service in self.services)
-        return next(filter(None, folders), "")
+        """Return the directory of a repository, of the first service that has it on this machine; empty without one."""
+        for service in self.services:
+            folder = service.backend.features.folder_of(repository)
+            if folder:
+                return folder
+        return ""
 
     async def aclose(self) -> None:
         """Close the backends that the federation opened; clients that were passed in stay open."""
@@ -172,10 +179,9 @@ def make_search_run(
         request = replace(request, query=everything(request.query, request.pattern_type, request.version))
 
     searches: dict[str, ExhaustiveSearch] = {}
-    if exhaustive and not backend.local:
-        searches = {
-            service.name: ExhaustiveSearch(service.backend) for service in services if not service.backend.local
-        }
+    if exhaustive:
+        remote_services = [service for service in services if not service.backend.local]
+        searches = {service.name: ExhaustiveSearch(service.backend) for service in remote_services}
         services = [_in_parts(service, searches.get(service.name)) for service in services]
 
     # The plain backend is enough here: rows go to the caller as they arrive, and none is needed later.
@@ -255,13 +261,17 @@ class FederatedServiceTools:
 
     async def _tools(self) -> dict[str, tuple[Service, AdvertisedTool]]:
         replies = await ask_all(self.services, lambda service: _endpoint_of(service).advertised_tools())
-        tool_lists = list(answers(replies))
-        counts = Counter(name for _, tools in tool_lists for name in tools)
-        return {
-            (name if counts[name] == 1 else f"{reply.service.name}:{name}"): (reply.service, tool)
-            for reply, tools in tool_lists
-            for name, tool in tools.items()
-        }
+        service_tools = [(reply.service, tools) for reply, tools in answers(replies)]
+        counts: Counter[str] = Counter()
+        for _, tools in service_tools:
+            counts.update(tools.keys())
+
+        tools_by_name: dict[str, tuple[Service, AdvertisedTool]] = {}
+        for service, tools in service_tools:
+            for name, tool in tools.items():
+                unique_name = name if counts[name] == 1 else f"{service.name}:{name}"
+                tools_by_name[unique_name] = service, tool
+        return tools_by_name
 
 
 def _endpoint_of(service: Service) -> ServiceEndpoint:

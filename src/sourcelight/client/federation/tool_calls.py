@@ -7,6 +7,7 @@ several answers can't be made one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,8 +41,14 @@ from sourcelight.core.tools.merge import Merge
 from sourcelight.core.tools.navigation import GO_TO_DEFINITION
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 
-_NEXT = (RepositoryNotFound, RevisionNotFound, PathNotFound, UnsupportedTool)
+_BY_PRECISION = (RevisionNotFound, PathNotFound, UnsupportedTool, RepositoryNotFound)
+"""Errors after which the next service is called; the most precise comes first."""
+
 _CURSOR = "~"
+"""Sign between the name of a service and its cursor, in the cursors of a federation."""
+
+_Plan = list[tuple[Service, WireArguments]]
+"""The services to call, each with its arguments."""
 
 
 class FederatedTools:
@@ -78,12 +85,8 @@ class FederatedTools:
             return await self._list_repositories(arguments, observer)
 
         if tool is None or tool.merge is None:
-            offered = [
-                definition.name
-                for definition in TOOLS.values()
-                if definition.merge is not None or definition.scope is Scope.CATALOG
-            ]
-            message = f"a federation has no call {name!r} over all repositories; it has {', '.join(offered)}"
+            names = [offered.name for offered in TOOLS.values() if offered.merge or offered.scope is Scope.CATALOG]
+            message = f"a federation has no call {name!r} over all repositories; it has {', '.join(names)}"
             raise UnsupportedTool(message, tool=name)
 
         return await self._call_services(tool, arguments, tool.merge, observer)
@@ -121,7 +124,7 @@ class FederatedTools:
                 answer = await call_one(
                     service, name, service_arguments, _labelling(observer, service.name), self._idle_timeout_s
                 )
-            except _NEXT as error:
+            except _BY_PRECISION as error:
                 missing.append(error)
             except (ToolError, ValueError):
                 raise
@@ -136,9 +139,7 @@ class FederatedTools:
                 first.add_note(f"{service.name}: {other}")
             raise first
 
-        order = (RevisionNotFound, PathNotFound, UnsupportedTool, RepositoryNotFound)
-        # The most specific reason: "unknown revision" is more specific than "unknown repository".
-        raise min(missing, key=lambda error: next(index for index, kind in enumerate(order) if isinstance(error, kind)))
+        raise _most_precise(missing)
 
     def _by(
         self, service: Service, tool: Tool[Any], answer: ToolResult, broken: Sequence[tuple[Service, SourcelightError]]
@@ -148,7 +149,8 @@ class FederatedTools:
         if attributes.get("end_cursor"):
             attributes["end_cursor"] = f"{service.name}{_CURSOR}{attributes['end_cursor']}"
 
-        notices = [*answer.notices, *(did_not_answer(failed_service, error) for failed_service, error in broken)]
+        notices = list(answer.notices)
+        notices += [did_not_answer(broken_service, error) for broken_service, error in broken]
         complete = answer.complete
         if tool.scope is Scope.SYMBOL and len(self._services) > 1:
             notices.append(f"Only repositories of {service.name} were searched: the other services don't support this.")
@@ -251,7 +253,7 @@ class FederatedTools:
 
     async def _make_plan(
         self, arguments: WireArguments, requested_names: Sequence[str], *, exclusive: bool
-    ) -> tuple[list[tuple[Service, WireArguments]], list[ServiceReply[Any]]]:
+    ) -> tuple[_Plan, list[ServiceReply[Any]]]:
         """Return the repositories to request from each service, and the services that could not list theirs.
 
         Raises
@@ -262,30 +264,40 @@ class FederatedTools:
         replies = await ask_all(self._services, lambda service: repositories_at(service, requested_names))
         failed_replies = [reply for reply in replies if reply.error is not None]
         replied = [(reply.service, reply.value) for reply in replies if reply.value is not None]
-        everywhere = {name for _, names in replied for name in names}
-        unknown = [name for name in requested_names if name not in everywhere]
+        existing = set().union(*(names for _, names in replied))
+        unknown = [name for name in requested_names if name not in existing]
         if unknown:
-            raise (
-                failed_replies[0].error
-                if failed_replies and failed_replies[0].error
-                else RepositoryNotFound(unknown[0])
-            )
+            # A service that failed may have the repository.
+            error = failed_replies[0].error if failed_replies else None
+            raise error or RepositoryNotFound(unknown[0])
 
         assigned: set[str] = set()
-        plan: list[tuple[Service, WireArguments]] = []
+        plan: _Plan = []
         for service, names in replied:
             # Sums must not count a repository twice that two services have: the first one has it.
             available = names - assigned if exclusive else names
             assigned |= available
+            selected = sorted(available)
             if requested_names:
                 selected = [name for name in dict.fromkeys(requested_names) if name in available]
-                plan += [(service, {**arguments, "repos": selected})] if selected else []
-            elif available == names:
-                plan += [(service, arguments)] if available else []
-            elif available:
-                plan.append((service, {**arguments, "repos": sorted(available)}))
 
-        return plan or [(service, arguments) for service, _ in replied[:1]], failed_replies
+            if selected and not requested_names and available == names:
+                plan.append((service, arguments))
+            elif selected:
+                plan.append((service, {**arguments, "repos": selected}))
+
+        if not plan:
+            plan = [(service, arguments) for service, _ in replied[:1]]
+        return plan, failed_replies
+
+
+def _most_precise(errors: Sequence[SourcelightError]) -> SourcelightError:
+    """Return the error that says most about why no service answered."""
+    for kind in _BY_PRECISION:
+        for error in errors:
+            if isinstance(error, kind):
+                return error
+    return errors[0]
 
 
 def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
@@ -294,7 +306,9 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
         return None
 
     def on_progress(event: ToolProgress) -> None:
-        observer(event if event.rows is None else replace(event, rows=add_service(event.rows, name)))
+        if event.rows is not None:
+            event = replace(event, rows=add_service(event.rows, name))
+        observer(event)
 
     return on_progress
 
@@ -302,16 +316,20 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
 def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     """Return notices of all services, and whether all answered in full."""
     answers = [(reply.service.name, reply.value) for reply in replies if reply.value is not None]
-    every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
-    notices = [notice for notice in answers[0][1].notices if notice in every] if answers else []
-    notices += [
-        same_kind(f"{name}: {notice}", notice)
-        for name, answer in answers
-        for notice in answer.notices
-        if notice not in every
-    ]
+    notices: list[str] = []
+    common: set[str] = set()
+    if answers:
+        # What all services say is said once, without a name.
+        first = answers[0][1]
+        common = set(first.notices).intersection(*(answer.notices for _, answer in answers))
+        notices += [notice for notice in first.notices if notice in common]
+
+    for name, answer in answers:
+        notices += [same_kind(f"{name}: {notice}", notice) for notice in answer.notices if notice not in common]
+
     failures = [did_not_answer(reply.service, reply.error) for reply in replies if reply.error is not None]
-    return [*notices, *failures], not failures and all(answer.complete for _, answer in answers)
+    is_complete = not failures and all(answer.complete for _, answer in answers)
+    return [*notices, *failures], is_complete
 
 
 def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
@@ -332,13 +350,17 @@ def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
 
 def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the outcome of each service, for ``attrs["services"]``."""
-    owners = [name for value in table.column("service").to_pylist() for name in value.split(", ")]
+    rows: Counter[str] = Counter()
+    for services in table.column("service").to_pylist():
+        # A row that several services have names them all.
+        rows.update(services.split(", "))
+
     return [
         {
             "service": reply.service.name,
             "endpoint": reply.service.backend.name,
-            "status": "failed" if reply.value is None else "complete" if reply.value.complete else "limited",
-            "rows": owners.count(reply.service.name),
+            "status": _status(reply),
+            "rows": rows[reply.service.name],
             "duplicates": duplicates.get(reply.service.name, 0),
             "elapsed_s": round(reply.elapsed_s, 3),
             "error": "" if reply.error is None else str(reply.error),
@@ -347,16 +369,28 @@ def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mappin
     ]
 
 
+def _status(reply: ServiceReply[Any]) -> str:
+    if reply.value is None:
+        return "failed"
+    return "complete" if reply.value.complete else "limited"
+
+
 def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
     """Return the attributes beside the rows: lists and dicts of all services, others from the first one."""
     attributes = dict(answers[0].attributes)
     for answer in answers[1:]:
         for key, value in answer.attributes.items():
-            attributes[key] = _both(attributes[key], value, total=key == "total") if key in attributes else value
+            if key not in attributes:
+                attributes[key] = value
+            elif key == "total" and isinstance(attributes[key], int) and isinstance(value, int):
+                attributes[key] += value
+            else:
+                attributes[key] = _merge_values(attributes[key], value)
 
     if len(answers) > 1 and arguments.get("joinAddresses", True) is not False:
         aliases = _aliases(answers)
-        attributes |= {"aliases": aliases} if aliases else {}
+        if aliases:
+            attributes["aliases"] = aliases
 
     drill = attributes.get("drill_down")
     if len(answers) > 1 and drill and "repos" in drill["arguments"]:
@@ -369,29 +403,36 @@ def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -
 
 def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:
     """Return all names of people who write under several with one address, by each of these names."""
-    texts: dict[Pair, dict[str, None]] = {}
+    # Dictionaries without values, as sets that keep the order.
+    names_by_person: dict[Pair, dict[str, None]] = {}
     for answer in answers:
-        if {"author", "author_email"} <= set(answer.table.column_names):
-            aliases = answer.attributes.get("aliases", {})
-            columns = (answer.table.column(name).to_pylist() for name in ("author", "author_email"))
-            for name, email in dict.fromkeys(zip(*columns, strict=True)):
-                if email is not None:
-                    text = f"{name} <{email}>"
-                    texts.setdefault(person_key(name, email), {}).update(dict.fromkeys(aliases.get(text, [text])))
+        if not {"author", "author_email"} <= set(answer.table.column_names):
+            continue
 
-    return {text: list(group) for group in texts.values() if len(group) > 1 for text in group}
+        aliases = answer.attributes.get("aliases", {})
+        authors = answer.table.column("author").to_pylist()
+        emails = answer.table.column("author_email").to_pylist()
+        for author, email in dict.fromkeys(zip(authors, emails, strict=True)):
+            if email is not None:
+                full_name = f"{author} <{email}>"
+                names = names_by_person.setdefault(person_key(author, email), {})
+                names.update(dict.fromkeys(aliases.get(full_name, [full_name])))
+
+    all_aliases: dict[str, list[str]] = {}
+    for names in names_by_person.values():
+        if len(names) > 1:
+            all_aliases |= {name: list(names) for name in names}
+    return all_aliases
 
 
-def _both(first: Any, second: Any, *, total: bool = False) -> Any:
+def _merge_values(first: Any, second: Any) -> Any:
+    """Merge two values of an attribute: the keys of both mappings, the items of both lists, else the first value."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
-        return {
-            **second,
-            **{key: _both(value, second[key]) if key in second else value for key, value in first.items()},
-        }
+        merged = {**second, **first}
+        for key in first.keys() & second.keys():
+            merged[key] = _merge_values(first[key], second[key])
+        return merged
 
     if isinstance(first, list) and isinstance(second, list):
         return [*first, *(value for value in second if value not in first)]
-
-    if total and isinstance(first, int) and isinstance(second, int):
-        return first + second
     return first

@@ -1,9 +1,13 @@
-"""Matches of a search joined with history: who brought the matched lines, and who changed the files last."""
+"""Matches of a search joined with what other tools know: who wrote the lines, who changed the files last, the context.
+
+Each join calls a tool for the files of the matches, a few at a time, and adds columns to a copy of the matches.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.progress import painting
@@ -17,7 +21,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _MAX_CONCURRENT = 4
+"""Calls at a time: a service limits how many one client may have."""
+
 _SHOW_AFTER_S = 0.5
+"""Seconds before a bar appears, so that a quick join shows none."""
+
 _PLACE = ["repository", "commit", "path"]
 _BLAME = {
     "commit": "blame_commit",
@@ -35,6 +43,20 @@ _LAST = {
     "commit_date": "last_commit_date",
     "subject": "last_subject",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _FileCall:
+    """A call about some files of a repository at a commit; the commit is empty for files on disk."""
+
+    repository: str
+    commit: str
+    paths: tuple[str, ...]
+
+    def arguments(self, **options: Any) -> dict[str, Any]:
+        """Return the arguments of a tool: repository, revision and `options`."""
+        revision = {"revision": self.commit} if self.commit else {}
+        return {"repo": self.repository, **options, **revision}
 
 
 async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserver | None = None) -> DataFrame:
@@ -61,16 +83,13 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
     UnsupportedTool
         If the backend has no such information.
     """
-    files = _files(_lines(matches))
 
-    def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
-        repository, commit, (path,) = file
-        return backend.call("blame", {"repo": repository, "path": path, **_revision(commit)}, None)
+    def ask(call: _FileCall) -> Awaitable[ToolResult]:
+        return backend.call("blame", call.arguments(path=call.paths[0]))
 
-    # `blame` takes one file, `last_changes` many paths of one commit.
-    single = [(repository, commit, [path]) for repository, commit, paths in files for path in paths]
-    answers, notices = await _ask(single, ask, observer)
-    return _join(matches, single, answers, [*_PLACE, line_column(matches)], _BLAME, notices)
+    calls = list(_calls_by_file(_lines(matches)))
+    answers, notices = await _ask(calls, ask, observer)
+    return _join(matches, calls, answers, [*_PLACE, line_column(matches)], _BLAME, notices)
 
 
 async def with_last_change(backend: Backend, matches: DataFrame, observer: CallObserver | None = None) -> DataFrame:
@@ -79,14 +98,13 @@ async def with_last_change(backend: Backend, matches: DataFrame, observer: CallO
     As `with_blame`, with columns ``last_commit``, ``last_author``, ``last_author_email``, ``last_author_date``,
     ``last_commit_date`` and ``last_subject``; null for rows without a file.
     """
-    files = _files(matches[matches["path"].notna()])
 
-    def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
-        repository, commit, paths = file
-        return backend.call("last_changes", {"repo": repository, "paths": paths, **_revision(commit)}, None)
+    def ask(call: _FileCall) -> Awaitable[ToolResult]:
+        return backend.call("last_changes", call.arguments(paths=list(call.paths)))
 
-    answers, notices = await _ask(files, ask, observer)
-    return _join(matches, files, answers, _PLACE, _LAST, notices)
+    calls = _calls_by_commit(matches[matches["path"].notna()])
+    answers, notices = await _ask(calls, ask, observer)
+    return _join(matches, calls, answers, _PLACE, _LAST, notices)
 
 
 async def with_context(backend: Backend, matches: DataFrame, n: int, observer: CallObserver | None = None) -> DataFrame:
@@ -98,46 +116,41 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     import pyarrow as pa
 
     lines = _lines(matches)
-    lines_by_file: dict[tuple[str, str, str], list[int]] = {}
-    for repository, commit, path, number in _row_keys(lines, [*_PLACE, line_column(matches)]):
-        lines_by_file.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
+    keys = [*_PLACE, line_column(matches)]
+    numbers_by_call: dict[_FileCall, list[int]] = {}
+    for repository, commit, path, number in _row_keys(lines, keys):
+        numbers_by_call.setdefault(_FileCall(repository, commit, (path,)), []).append(int(number))
 
-    files = [(repository, commit, [path]) for repository, commit, path in lines_by_file]
-
-    def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
-        repository, commit, (path,) = file
-        numbers = lines_by_file[repository, commit, path]
+    def ask(call: _FileCall) -> Awaitable[ToolResult]:
+        numbers = numbers_by_call[call]
         # One request per file for all of its lines, even if lines in between are not needed.
-        bounds = {"startLine": max(min(numbers) - n, 1), "endLine": max(numbers) + n}
-        return backend.call("read_file", {"repo": repository, "path": path, **bounds, **_revision(commit)}, None)
+        start, end = max(min(numbers) - n, 1), max(numbers) + n
+        return backend.call("read_file", call.arguments(path=call.paths[0], startLine=start, endLine=end))
 
-    answers, notices = await _ask(files, ask, observer)
-    texts = {
-        (repository, commit, path): dict(
-            zip(answer.table["line_number"].to_pylist(), answer.table["line"].to_pylist(), strict=True)
-        )
-        for (repository, commit, (path,)), answer in zip(files, answers, strict=True)
-        if answer is not None
-    }
-    snippets: list[tuple[str | None, int | None]] = []
+    answers, notices = await _ask(list(numbers_by_call), ask, observer)
+    texts: dict[_FileCall, dict[int, str]] = {}
+    for call, answer in zip(numbers_by_call, answers, strict=True):
+        if answer is not None:
+            numbers = answer.table["line_number"].to_pylist()
+            texts[call] = dict(zip(numbers, answer.table["line"].to_pylist(), strict=True))
 
+    contexts: list[str | None] = []
+    first_numbers: list[int | None] = []
     # With repeated labels, a label doesn't identify a row.
-    has_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
-    for is_known, (repository, commit, path, number) in zip(
-        has_line, _row_keys(matches, [*_PLACE, line_column(matches)]), strict=True
-    ):
-        file_text = texts.get((repository, commit if isinstance(commit, str) else "", path)) if is_known else None
-        position = int(number) if file_text else 0
-        numbers = [k for k in range(position - n, position + n + 1) if k in file_text] if file_text else []
-        snippets.append(
-            ("\n".join(file_text[k] for k in numbers), numbers[0]) if file_text and numbers else (None, None)
-        )
+    is_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
+    for has_line, (repository, commit, path, number) in zip(is_line, _row_keys(matches, keys), strict=True):
+        file_lines = texts.get(_FileCall(repository, commit, (path,)), {}) if has_line else {}
+        numbers = []
+        if file_lines:
+            numbers = [k for k in range(int(number) - n, int(number) + n + 1) if k in file_lines]
+        contexts.append("\n".join(file_lines[k] for k in numbers) if numbers else None)
+        first_numbers.append(numbers[0] if numbers else None)
 
     # Shallow: the frame of the result must not gain columns, and its data needn't be copied for that.
     frame = matches.copy(deep=False)
     # By way of Arrow, so that a column of nulls only still has the type of text.
-    frame["context"] = pa.array([text for text, _ in snippets], pa.string()).to_pandas().astype("str")
-    frame["context_line_number"] = [number for _, number in snippets]
+    frame["context"] = pa.array(contexts, pa.string()).to_pandas().astype("str")
+    frame["context_line_number"] = first_numbers
     frame["context_line_number"] = frame["context_line_number"].astype("Int32")
     frame.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
     return frame
@@ -159,8 +172,17 @@ def _lines(matches: DataFrame) -> DataFrame:
 
 
 def _row_keys(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-    """Return values of some columns row by row; a column that the frame lacks is empty."""
-    columns = [frame[name].astype("object") if name in frame.columns else [""] * len(frame) for name in names]
+    """Return values of some columns row by row; a column that the frame lacks is empty, as is a missing commit."""
+    columns: list[Iterable[Any]] = []
+    for name in names:
+        if name not in frame.columns:
+            columns.append([""] * len(frame))
+        elif name == "commit":
+            # Null for files on disk, and NaN equals no key.
+            columns.append([commit if isinstance(commit, str) else "" for commit in frame[name].astype("object")])
+        else:
+            columns.append(frame[name].astype("object"))
+
     return zip(*columns, strict=True)
 
 
@@ -189,33 +211,36 @@ async def join_with_progress(
     return frame
 
 
-def _revision(commit: str) -> dict[str, str]:
-    return {"revision": commit} if commit else {}
-
-
-def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
-    """Return the files of some matches: repository, commit (or nothing), and the paths of each."""
-    files: dict[tuple[str, str], dict[str, None]] = {}
+def _calls_by_commit(matches: DataFrame) -> list[_FileCall]:
+    """Return a call for each repository and commit, about all of the files with matches."""
+    paths_by_commit: dict[tuple[str, str], list[str]] = {}
     for repository, commit, path in dict.fromkeys(_row_keys(matches, _PLACE)):
-        files.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
-    return [(*key, list(paths)) for key, paths in files.items()]
+        paths_by_commit.setdefault((repository, commit), []).append(path)
+    return [_FileCall(repository, commit, tuple(paths)) for (repository, commit), paths in paths_by_commit.items()]
+
+
+def _calls_by_file(matches: DataFrame) -> Iterator[_FileCall]:
+    """Yield a call for each file with matches, the files of one commit together."""
+    for call in _calls_by_commit(matches):
+        for path in call.paths:
+            yield _FileCall(call.repository, call.commit, (path,))
 
 
 async def _ask(
-    files: Sequence[tuple[str, str, list[str]]],
-    ask: Callable[[tuple[str, str, list[str]]], Awaitable[ToolResult]],
+    calls: Sequence[_FileCall],
+    ask: Callable[[_FileCall], Awaitable[ToolResult]],
     observer: CallObserver | None = None,
 ) -> tuple[list[ToolResult | None], list[str]]:
-    """Return answers in order, requested a few at a time; None, with a notice, for a file without one."""
+    """Return answers in order, requested a few at a time; None, with a notice, for a call without one."""
     gate = asyncio.Semaphore(_MAX_CONCURRENT)
     notices: list[str] = []
     done = 0
 
-    async def ask_file(file: tuple[str, str, list[str]]) -> ToolResult | None:
+    async def ask_once(call: _FileCall) -> ToolResult | None:
         nonlocal done
         async with gate:
             try:
-                answer = await ask(file)
+                answer = await ask(call)
             except (RepositoryError, ToolError) as error:
                 # Every other file would fail in the same way, so this is an error and not a notice.
                 if isinstance(error, UnsupportedTool):
@@ -225,50 +250,49 @@ async def _ask(
             finally:
                 done += 1
                 if observer is not None:
-                    observer(ToolProgress(stage="files", done=done, total=len(files), detail=file[0]))
+                    observer(ToolProgress(stage="files", done=done, total=len(calls), detail=call.repository))
 
-            notices.extend(answer.notices if not answer.complete else ())
+            if not answer.complete:
+                notices.extend(answer.notices)
             return answer
 
-    return list(await asyncio.gather(*(ask_file(file) for file in files))), notices
+    return list(await asyncio.gather(*map(ask_once, calls))), notices
 
 
 def _join(
     matches: DataFrame,
-    files: Sequence[tuple[str, str, list[str]]],
+    calls: Sequence[_FileCall],
     answers: Sequence[ToolResult | None],
     on: list[str],
     names: Mapping[str, str],
     notices: list[str],
 ) -> DataFrame:
-    """Return the matches with the columns `names` of the answers, joined on the commit of the request."""
-    cached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    """Return the matches with the columns `names` of the answers, joined on the commit of the request.
+
+    `on` has the columns of the key: repository, commit, path, and the line where the answers are about lines.
+    """
     columns = list(names)
     keys = ["line_number" if name == "start_line" else name for name in on if name not in {"repository", "commit"}]
-    kinds: dict[str, Any] = {}
-    for (repository, commit, _), answer in zip(files, answers, strict=True):
+    answer_rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    # Dates pass through objects below, which loses their unit and zone.
+    dtypes: dict[str, Any] = {name: "datetime64[us, UTC]" if "date" in name else "str" for name in columns}
+    for call, answer in zip(calls, answers, strict=True):
         if answer is None:
             continue
-        frame = answer_frame(answer)
-        # Dates pass through objects below, which loses their unit and zone.
-        kinds = kinds or {name: frame[name].dtype for name in columns if str(frame[name].dtype).startswith("datetime")}
-        for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
-            cached[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
 
-    nothing = (None,) * len(columns)
-    keys_of_rows = (
-        # Index 1 is the commit. It is null for files on disk, and NaN equals no key.
-        tuple("" if index == 1 and not isinstance(value, str) else value for index, value in enumerate(location))
-        for location in _row_keys(matches, on)
-    )
-    answer_rows = [cached.get(key, nothing) for key in keys_of_rows]
+        frame = answer_frame(answer)
+        for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
+            answer_rows[(call.repository, call.commit, *row[: len(keys)])] = row[len(keys) :]
+        for name in columns:
+            if str(frame[name].dtype).startswith("datetime"):
+                dtypes[name] = frame[name].dtype
+
+    missing = (None,) * len(columns)
+    rows = [answer_rows.get(key, missing) for key in _row_keys(matches, on)]
     joined_frame = matches.copy(deep=False)
     for index, name in enumerate(columns):
-        values = [row[index] for row in answer_rows]
-        joined_frame[names[name]] = values
-        joined_frame[names[name]] = joined_frame[names[name]].astype(
-            kinds.get(name, "datetime64[us, UTC]" if "date" in name else "str")
-        )
+        joined_frame[names[name]] = [row[index] for row in rows]
+        joined_frame[names[name]] = joined_frame[names[name]].astype(dtypes[name])
 
     joined_frame.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
     return joined_frame
