@@ -293,6 +293,29 @@ def test_texts_that_are_looked_for_apart_are_the_matches_of_their_alternation(
     assert spans == pattern.find(data)
 
 
+@given(
+    st.sampled_from(["kiosk", "sky", "lamp"]),
+    st.lists(
+        st.sampled_from(["kio", "sk", "KIOSK", "\u212aiosk", "kio\u017fk", "s\u212ay", "\u017f", "sky", "\n"]),
+        max_size=40,
+    ),
+    st.integers(0, 300),
+)
+def test_letters_that_fold_to_ascii_need_re2_only_near_a_match(word: str, parts: list[str], copies: int) -> None:
+    data = ("".join(parts) + "\n" + "stra\u017fe \u212a\n" * copies).encode()
+    pattern = compile_pattern(word, kind="literal", case_sensitive=False)
+    ranges = np.array([[0, len(data)]])
+    starts = pattern.starts(BufferList.of(data), ranges)
+    spans = pattern.find(data)
+    if starts is not None:
+        assert spans == [(start, start + len(word)) for start in starts.tolist()]
+    elif copies < 50:
+        # RE2 is asked only where such a letter is near a text that folds to the word.
+        plain_text = data.decode().casefold()
+        assert word in plain_text
+        assert not data.isascii()
+
+
 @given(st.lists(st.sampled_from(CHARS[:9]), min_size=1, max_size=4), st.binary(max_size=40))
 def test_owners_that_hold_a_text_are_those_of_its_ranges(letters: list[str], data: bytes) -> None:
     text = "".join(letters).encode()

@@ -104,7 +104,7 @@ def matches_of(events: list[Event] | None) -> list[Any]:
 @pytest.mark.parametrize("seed", [7, 8])
 def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to draw the same again
-    at_once = 0
+    at_once = without_match = 0
     # More than fifty shapes only where too few of them were answered at once to prove anything.
     for number in range(150):
         if number >= 50 and at_once > 45:
@@ -121,18 +121,24 @@ def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine, seed: in
             request = SearchRequest(" ".join([text, *filters, count]).strip(), cells=chance.random() < 0.5)
             engine.refresh()
             small = frames(engine.fast_path.answer(request, Viewer.owner()))
-            # A stream takes the fast path too, for a shape that it knows.
-            engine.fast_path.clear()
+            # A stream takes the fast path too, for a shape that it knows, also without a match.
+            has_shape = engine.fast_path.knows(request, Viewer.owner())
+            streamed = frames(list(engine.stream(request, Viewer.owner(), Cancellation()))) if has_shape else None
+            engine.forget_queries()
             try:
                 events = list(engine.stream(request, Viewer.owner(), Cancellation()))
             except QueryError:
                 assert small is None
                 break
             answered = small is not None
+            if streamed is not None and not matches_of(events):
+                without_match += 1
+                assert streamed == frames(events), request.query
             if small is not None:
                 at_once += 1
                 assert small == frames(events), request.query
     assert at_once > 45, at_once
+    assert without_match
 
 
 @pytest.mark.parametrize("form", ["{0} count:all", "{0} AND tower count:all", "/({0}|nowhere)/ case:yes count:all"])

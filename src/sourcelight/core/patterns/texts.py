@@ -31,6 +31,9 @@ MIN_BYTES_PER_MATCH = 384
 SAMPLES, SAMPLE_BYTES = 16, 16 << 10
 """Number of ranges in a sample, and bytes of each."""
 
+MIN_HAZARDS, BYTES_PER_HAZARD = 128, 2048
+"""Number of `FOLD_HAZARDS` in a block, and bytes for each further one, up to which the text around them is read."""
+
 BLOCK_BYTES = 64 << 10
 """Bytes that are lowered at once, so that they stay in the processor's cache."""
 
@@ -198,7 +201,7 @@ def owners_holding(
 def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Return the starts of all non-overlapping occurrences of a text without newlines, ignoring case.
 
-    None when `hazards` count and the ranges hold one: only RE2 can decide then.
+    None when `hazards` count and a match may hold one: only RE2 can decide then.
     """
     starts: list[int] = []
     add, width, done = starts.append, len(text), 0
@@ -208,7 +211,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
             return _find_all(buffers, text, ranges, hazards=hazards)
 
         find = stringzilla.Str(lowered).find
-        if hazards and any(find(hazard) >= 0 for hazard in FOLD_HAZARDS):
+        if hazards and _may_match_hazard(lowered, text):
             return None
 
         position = find(text)
@@ -221,10 +224,38 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     return np.array(starts, dtype=np.int64)
 
 
+def _may_match_hazard(lowered: bytes, text: bytes) -> bool:
+    """Return whether a match of a text may hold one of `FOLD_HAZARDS`; True also if there are many of these."""
+    # Most files have only ASCII, and nearly all hazards are in words of another language.
+    if lowered.isascii():
+        return False
+
+    # A match has as many characters as the text, and a hazard has the most bytes that one of them takes.
+    reach = len(text) * max(map(len, FOLD_HAZARDS))
+    unread = MIN_HAZARDS + len(lowered) // BYTES_PER_HAZARD
+    for hazard in FOLD_HAZARDS:
+        find = stringzilla.Str(lowered).find
+        position = find(hazard)
+        while position >= 0:
+            unread -= 1
+            nearby = lowered[max(position - reach, 0) : position + reach]
+            if unread < 0 or text in _fold_hazards(nearby):
+                return True
+            position = find(hazard, position + len(hazard))
+
+    return False
+
+
+def _fold_hazards(lowered: bytes) -> bytes:
+    for hazard in FOLD_HAZARDS:
+        lowered = lowered.replace(hazard, hazard.decode().casefold().encode())
+    return lowered
+
+
 def _find_all(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Find a common text by comparing all bytes of one joined copy at once."""
     lowered = lower_ascii(b"\n".join(buffers.slices(ranges)))
-    if hazards and any(hazard in lowered for hazard in FOLD_HAZARDS):
+    if hazards and _may_match_hazard(lowered, text):
         return None
 
     # + 1: the newline between two slices. The text contains none, so no match spans two slices.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -29,12 +29,11 @@ from sourcelight.core.patterns.alternative_texts import alternative_texts
 from sourcelight.core.query import Pattern, Query
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.parse import parse_shape
-from sourcelight.core.query.shapes import fill_text, has_stand_in, split_query
+from sourcelight.core.query.shapes import fill_text, split_query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import notices, skipped_items
-from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, can_vary, finds_repositories, is_brief, vary
@@ -124,7 +123,7 @@ class KnownShape:
     def if_nothing(self) -> tuple[Alert | None] | None:
         """Alert of a search without a match, in a tuple; None if it depends on the words."""
         # Made when a search first needs it: it takes longer than a search, and most searches have matches.
-        return None if self.query is None else _if_nothing(self.query)
+        return None if self.query is None else notices.nothing_found_in_shape(self.query)
 
 
 class FastPath:
@@ -152,10 +151,18 @@ class FastPath:
         parts = _split(request)
         return parts is not None and _key(request, parts[0], viewer) in self._shapes
 
-    def answer(self, request: SearchRequest, viewer: Viewer, limits: FastPathLimits = AT_ONCE) -> list[Event] | None:
+    def answer(
+        self,
+        request: SearchRequest,
+        viewer: Viewer,
+        limits: FastPathLimits = AT_ONCE,
+        advise: Callable[[], Alert | None] | None = None,
+    ) -> list[Event] | None:
         """Return all events of a search, or None if it needs the pipeline.
 
         The caller must have made sure that the repositories haven't changed since the last scan of the catalog.
+        `advise` returns the alert of a search without a match where it depends on the words; it may run other searches.
+        Without it, such a search needs the pipeline.
         """
         started_s = time.monotonic()
         parts = _split(request)
@@ -164,17 +171,24 @@ class FastPath:
             return None
 
         result = self._search(shape, parts[1], self._narrow(shape, request, limits))
-        # Without a match, only the pipeline can advise the reader to ignore case.
-        if result is None or not (result.matches or (shape.if_nothing is not None and result.absent_in_any_case)):
+        if result is None:
             return None
 
         matches = result.matches
         if matches is not None:
             matches = self._in_order(shape, request, parts[1], matches, limits)
-            if matches is None:
-                return None
+            return None if matches is None else self._events(shape, matches, started_s)
 
-        return self._events(shape, matches, started_s)
+        if_nothing = shape.if_nothing if result.absent_in_any_case else None
+        if if_nothing is None and advise is None:
+            return None
+
+        events = self._events(shape, None, started_s)
+        if if_nothing is None and advise is not None:
+            if_nothing = (advise(),)
+        if if_nothing is not None and if_nothing[0] is not None:
+            events.insert(-1, if_nothing[0])
+        return events
 
     def _in_order(
         self,
@@ -239,7 +253,7 @@ class FastPath:
             return None  # the pipeline names the repository that can't be read
 
     def _events(self, shape: KnownShape, matches: RawMatches | None, started_s: float) -> list[Event]:
-        """Return the events in the order of `SearchExecution`."""
+        """Return the events in the order of `SearchExecution`, without an alert."""
         tally = Tally()
         events: list[Event] = []
         if matches is not None:
@@ -267,9 +281,6 @@ class FastPath:
                 skipped=skipped + shape.excluded,
             )
         )
-        if matches is None and shape.if_nothing is not None and shape.if_nothing[0] is not None:
-            events.append(shape.if_nothing[0])
-
         events.append(Done())
         return events
 
@@ -421,16 +432,3 @@ def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None
 
     # Equal terms would be one term, in a tree of another form than the shape's.
     return replace(shape.prepared, terms=tuple(terms)) if len(texts) == len(terms) else None
-
-
-def _if_nothing(shape: Query) -> tuple[Alert | None] | None:
-    """Return the alert of `notices.nothing_found` for a query of a shape without a match; None if it depends on words.
-
-    Words of a shape are letters, digits and underscores, which alone need no advice.
-    """
-    advices = advise(shape)
-    messages = notices.reasons_of(advices)
-    has_proposal = any(True for _ in notices.candidates(shape, advices, lambda: False))
-    if has_proposal or any(map(has_stand_in, messages)):
-        return None
-    return (Alert("No results", "\n".join(messages), "info") if messages else None,)

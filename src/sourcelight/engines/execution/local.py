@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.completeness import is_limiting
-from sourcelight.core.errors import QueryError, SearchIndexError
+from sourcelight.core.errors import Cancelled, QueryError, SearchIndexError
 from sourcelight.core.query import Query
 from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
-from sourcelight.core.wire.events import Skipped
+from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.advice.explain import explain
@@ -118,13 +118,26 @@ class LocalEngine(IndexedRepositories):
         # Without reading the query: only its words are new, and any words can be read.
         if not cancellation.stopped and not self.indexing.is_running:
             self.refresh(cancellation)
-            events = self.fast_path.answer(request, viewer, IN_THREAD)
+
+            def advise() -> Alert | None:
+                return self._advise(request, viewer, cancellation)
+
+            try:
+                events = self.fast_path.answer(request, viewer, IN_THREAD, advise)
+            except Cancelled:
+                return
             if events is not None:
                 # The caller may cancel between two events, and then gets no more.
                 yield from itertools.takewhile(lambda _: not cancellation.cancelled, events)
                 return
 
         yield from self._execute(request, viewer, cancellation, started)
+
+    def _advise(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Alert | None:
+        """Return the alert of a complete search of a known shape that has no match; raises `Cancelled`."""
+        query, scoped = self.queries.parse(request, self.catalog.contexts)
+        source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, cancellation))
+        return source.nothing_found(lambda text: self.finds(replace(request, query=text), viewer, notices.TRY_S))
 
     def _execute(
         self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation, started: float

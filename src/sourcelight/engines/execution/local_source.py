@@ -13,7 +13,7 @@ from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_in
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.core.query import Filter, Predicate
-from sourcelight.core.wire.events import Skipped
+from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.indexes.background import under_way
@@ -24,11 +24,11 @@ from sourcelight.engines.execution.plan import (
     asks_for_contributors,
     can_vary,
     histories_of,
-    is_brief,
+    is_plain,
     make_plan,
     names_of_histories,
     names_of_targets,
-    predicates_of_people,
+    reads_any,
     takes_a_moment,
     targets_of,
     unmade_plan,
@@ -242,23 +242,36 @@ class LocalSource:
         if self.repositories.indexing.is_running:
             self._look_at_query()
 
-        repositories = self.repositories.catalog.repositories
-        cached = self._plan_from_cache(repositories)
-        if cached is None:
-            try:
-                self._make_plans(self.scoper.narrow(self.scoper.scopes(self.task.scoped)))
-            except Cancelled:
-                return False
-            self._cache(repositories)
-        else:
-            self.plans = cached.plans
+        try:
+            self._plan()
+        except Cancelled:
+            return False
 
         # While indexes are built, the pipeline reads unindexed files from their repository.
-        if not self.repositories.indexing.is_running and all(map(_is_plain, self.plans)):
+        if not self.repositories.indexing.is_running and all(map(is_plain, self.plans)):
             return any(plan.repository_hits or self._has_file(plan, self.task.cancellation) for plan in self.plans)
 
         with closing(self.make_pipeline(1, lambda _: None, ranked=False).batches()) as batches:
             return any(batch.num_rows for batch in batches)
+
+    def _plan(self) -> None:
+        """Take cached plans or make new ones, without an index of revisions that have none; raises `Cancelled`."""
+        repositories = self.repositories.catalog.repositories
+        cached = self._plan_from_cache(repositories)
+        if cached is None:
+            self._make_plans(self.scoper.narrow(self.scoper.scopes(self.task.scoped)))
+            self._cache(repositories)
+        else:
+            self.cached_plan, self.plans = cached, cached.plans
+
+    def nothing_found(self, finds: Callable[[str], bool]) -> Alert | None:
+        """Return the alert of a complete search without a match, which another search made; raises `Cancelled`.
+
+        `finds` tells whether another query has a match.
+        """
+        self._plan()
+        advice = None if self.cached_plan is None else self.cached_plan.advice
+        return notices.advice_of(self.task.query, advice, finds, self.may_find_in_any_case)
 
     def may_find_in_any_case(self) -> bool:
         """Return whether these plans may match if case is ignored, or True if only another query can tell."""
@@ -268,7 +281,7 @@ class LocalSource:
         cancellation = Cancellation(notices.TRY_S)
         for plan in self.plans:
             alternative = plan.alternative
-            if not _is_plain(plan) or predicates_of(alternative):
+            if not is_plain(plan) or predicates_of(alternative):
                 return True
 
             filters = tuple(item for item in alternative.filters if not _is_case(item))
@@ -331,11 +344,11 @@ class LocalSource:
         """Return some of the files that the query asks to look into and whose content is not there, by repository."""
         owners = {} if self.pipeline is None else self.pipeline.ownership.missing
         names: dict[str, tuple[str, ...]] = {name: (path,) for name, path in owners.items()}
-        return names | self._missing if _reads_any(self.plans) else names
+        return names | self._missing if reads_any(self.plans) else names
 
     def unread_files(self) -> dict[str, Mapping[str, int]]:
         """Count the files that the query covers but the search did not read, by repository and by reason."""
-        counts_by_name = dict(self.name_only) if _reads_any(self.plans) else {}
+        counts_by_name = dict(self.name_only) if reads_any(self.plans) else {}
         for name, count in self.scoper.missing.items():
             add_maximum(counts_by_name, name, {"missing": count})
 
@@ -406,31 +419,5 @@ class LocalSource:
         yield from skipped_items.named_only(self.unread_files(), self.missing_names(), self.unread_cells)
 
 
-def _is_plain(plan: Plan) -> bool:
-    """Return whether a plan matches only files and repository names, shows every match, and has no long step."""
-    alternative = plan.alternative
-    # A long step is left to the pipeline, which gives it up in time.
-    return (
-        is_brief(plan)
-        and plan.symbols is None
-        and plan.commits is None
-        and not alternative.select()
-        and not predicates_of_people(alternative)
-    )
-
-
 def _is_case(item: Filter | Predicate) -> bool:
     return isinstance(item, Filter) and item.name == "case"
-
-
-def _reads_any(plans: Sequence[Plan]) -> bool:
-    """Return whether any plan looks into files."""
-    return any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans)
-
-
-def reads_content(plan: Plan) -> bool:
-    """Return whether a plan reads the contents of files, so that files matched only by name need a notice."""
-    alternative = plan.alternative
-    required = any(predicate.name == "has.content" for predicate in alternative.predicates("file"))
-    required = required or alternative.first("cell") is not None
-    return required or (alternative.pattern is not None and "file" in alternative.types)

@@ -134,6 +134,32 @@ def is_brief(plan: Plan) -> bool:
     )
 
 
+def is_plain(plan: Plan) -> bool:
+    """Return whether a plan matches only files and repository names, shows every match, and has no long step."""
+    alternative = plan.alternative
+    # A long step is left to the pipeline, which gives it up in time.
+    return (
+        is_brief(plan)
+        and plan.symbols is None
+        and plan.commits is None
+        and not alternative.select()
+        and not predicates_of_people(alternative)
+    )
+
+
+def reads_any(plans: Sequence[Plan]) -> bool:
+    """Return whether any plan looks into files."""
+    return any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans)
+
+
+def reads_content(plan: Plan) -> bool:
+    """Return whether a plan reads the contents of files, so that files matched only by name need a notice."""
+    alternative = plan.alternative
+    required = any(predicate.name == "has.content" for predicate in alternative.predicates("file"))
+    required = required or alternative.first("cell") is not None
+    return required or (alternative.pattern is not None and "file" in alternative.types)
+
+
 def unmade_plan(scope: Scope) -> Plan:
     """Return a plan without compiled patterns, which only names the repositories that are not searched."""
     return Plan(

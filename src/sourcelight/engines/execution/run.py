@@ -212,18 +212,7 @@ class SearchExecution:
             return alert
         if self.tally.matches or not exhaustive:
             return notices.read_as_text(query)
-        if report.advice:
-            return report.advice[0]
-
-        # Variants of the query are tried within `TRY_S`. The answer is cached with the plan only if none was cut off by
-        # that.
-        started_s = time.monotonic()
-        alert = notices.nothing_found(query, self.finds, self.may_find_in_any_case)
-        if report.advice is not None and time.monotonic() - started_s < notices.TRY_S:
-            # No variant timed out, so no other notice covers these repositories.
-            report.advice.append(alert)
-
-        return alert
+        return notices.advice_of(query, report.advice, self.finds, self.may_find_in_any_case)
 
     def _alert(self, report: SourceReport, timed_out: list[str], allowed_s: float | None) -> Alert | None:
         if timed_out and not self.tally.matches:

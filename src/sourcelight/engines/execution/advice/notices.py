@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -11,6 +12,7 @@ from sourcelight.core.query import Query
 from sourcelight.core.query.explanation import Advice
 from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.core.query.narrowing import replace_filter, without_filters
+from sourcelight.core.query.shapes import has_stand_in
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery
 from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import proposals as advices
@@ -67,6 +69,37 @@ def nothing_found(
         kind="info",
         proposed_queries=tuple(proposed),
     )
+
+
+def nothing_found_in_shape(shape: Query) -> tuple[Alert | None] | None:
+    """Return the alert of `nothing_found` for a query of a shape without a match; None if it depends on words.
+
+    Words of a shape are letters, digits and underscores, which alone need no advice.
+    """
+    advices_found = advise(shape)
+    messages = reasons_of(advices_found)
+    has_proposal = any(True for _ in candidates(shape, advices_found, lambda: False))
+    if has_proposal or any(map(has_stand_in, messages)):
+        return None
+    return (Alert("No results", "\n".join(messages), "info") if messages else None,)
+
+
+def advice_of(
+    query: Query, cached: list[Alert | None] | None, finds: Callable[[str], bool], in_any_case: Callable[[], bool]
+) -> Alert | None:
+    """Return the alert of `nothing_found` from a cache of at most one alert, or add it there; None: no cache."""
+    if cached:
+        return cached[0]
+
+    # Variants of the query are tried within `TRY_S`. The answer is cached with the plan only if none was cut off by
+    # that.
+    started_s = time.monotonic()
+    alert = nothing_found(query, finds, in_any_case)
+    if cached is not None and time.monotonic() - started_s < TRY_S:
+        # No variant timed out, so no other notice covers these repositories.
+        cached.append(alert)
+
+    return alert
 
 
 def reasons_of(advices_found: Iterable[Advice]) -> list[str]:
