@@ -81,3 +81,16 @@ def test_an_empty_batch_with_chunks_has_no_bytes() -> None:
     )
     assert MatchRows(batch).text_bytes(chunks=True).tolist() == [4]
     assert MatchRows(batch.slice(0, 0)).text_bytes(chunks=True).tolist() == []
+
+
+@pytest.mark.parametrize("rows", [0, 3, 15, 16, 200])
+@pytest.mark.parametrize("index_type", [pa.int8(), pa.int32()])
+def test_texts_of_a_dictionary_are_those_of_its_rows(rows: int, index_type: pa.DataType) -> None:
+    codes = pa.array([None if number % 5 == 4 else number * 7 % 3 for number in range(rows)], index_type)
+    # A dictionary may have texts without a row, a text twice, and null.
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["b", None, "é", "b", "unused"]))
+    batch = pa.record_batch({"path": column})
+    indices = list(range(rows - 1, -1, -2))
+    assert MatchRows(batch).texts("path") == column.to_pylist()
+    assert MatchRows(batch).texts("path", indices) == [column[index].as_py() for index in indices]
+    assert MatchRows(batch.slice(1)).texts("path") == column.to_pylist()[1:]

@@ -19,6 +19,9 @@ _ASCII_END = 0x80
 _PROBE = 1 << 16
 _CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))
 
+_MIN_CODED_ROWS = 16
+"""Rows of a dictionary column below which Arrow's own conversion takes less time."""
+
 
 def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
     """Return the runs (start, stop) of rows in which none of `codes` changes; no rows have none."""
@@ -94,10 +97,18 @@ class MatchRows:
     def texts(self, name: str, row_indices: list[int] | None = None) -> list[str | None]:
         """Return a column (or its rows `row_indices`) as Python strings."""
         column = self.column(name)
-        values: list[str | None] = (
-            column if row_indices is None else column.take(arrow_array(np.asarray(row_indices, np.int64)))
-        ).to_pylist()
-        return values
+        if row_indices is not None:
+            column = column.take(arrow_array(np.asarray(row_indices, np.int64)))
+        if len(column) < _MIN_CODED_ROWS or not pa.types.is_dictionary(column.type):
+            values: list[str | None] = column.to_pylist()
+            return values
+
+        # Arrow makes each text of a dictionary anew for each row, in 2.4 µs; here each is made once.
+        codes = to_filled(column.indices, -1).tolist()
+        distinct = [code for code in dict.fromkeys(codes) if code >= 0]
+        values = column.dictionary.take(arrow_array(np.array(distinct, np.int64))).to_pylist()
+        texts = {-1: None, **dict(zip(distinct, values, strict=True))}
+        return [texts[code] for code in codes]
 
     def take_texts(self, name: str, row_indices: Int64Array) -> Any:
         """Return the texts of a column at some rows, as strings of Arrow."""
