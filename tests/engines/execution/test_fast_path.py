@@ -15,12 +15,14 @@ from backends.cluster.processes import wait_until
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.codecs.encode import encode_matches
+from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.fast_path import IN_THREAD
+from sourcelight.engines.search.scan.corpus import LISTS_UNMADE
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
 from sourcelight.testing import RepositoryBuilder
@@ -99,6 +101,17 @@ def matches_of(events: list[Event] | None) -> list[Any]:
     """The matches of a stream, however they are divided into events."""
     data = frames(events) or b""
     return [match for line in data.splitlines() if line.startswith(b'data: [{"type"') for match in json.loads(line[6:])]
+
+
+def test_paths_are_listed_for_the_fourth_answer(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "src" / "tower").commit({"a.py": "lamp\n", "test/b.py": "lamp\n"})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    request = SearchRequest("lamp count:all")
+    answers = [list(engine.stream(request, Viewer.owner(), Cancellation())) for _ in range(6)]
+    # One answer asks for the paths once, though it writes them and counts the usual excludes.
+    batches = [event for events in answers for event in events if isinstance(event, RawMatchBatch)]
+    assert [batch.raw.path_json is not None for batch in batches] == [False] * LISTS_UNMADE + [True] * 3
+    assert len({frames(events) for events in answers}) == 1
 
 
 @pytest.mark.parametrize("seed", [7, 8])

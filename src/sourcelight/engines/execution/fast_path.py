@@ -257,7 +257,8 @@ class FastPath:
         tally = Tally()
         events: list[Event] = []
         if matches is not None:
-            tally.add_raw(matches, corpus_masks(shape.corpus()))
+            # Paths are listed once they were asked for a few times, so an answer asks for them once.
+            tally.add_raw(matches, None if matches.path_json is None else corpus_masks(shape.corpus()))
             infos = [shape.infos[name] for name in matches.repositories if name in shape.infos]
             events.append(RawMatchBatch(matches, tuple(infos)))
 
