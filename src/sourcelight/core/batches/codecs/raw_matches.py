@@ -20,6 +20,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.codecs.encode_files import name_range, repository_fields
 from sourcelight.core.batches.codecs.wire_columns import CodedValues, add_entries, file_endings, line_entries
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
+from sourcelight.core.code_points import points_in_texts
 from sourcelight.core.wire.encode import dump
 
 _SEPARATOR = "\x7f"
@@ -298,7 +299,10 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
     lengths = matches.sizes if row is None else matches.sizes[row]
     starts, ends = np.minimum(matches.starts, lengths), np.minimum(matches.ends, lengths)
     if not matches.data.isascii():
-        starts, ends = _code_points(matches, np.arange(n) if row is None else row, starts, ends, is_valid=is_valid)
+        line_starts = np.cumsum(matches.sizes + 1) - matches.sizes - 1
+        data = np.frombuffer(matches.data, np.uint8)
+        of_spans = line_starts if row is None else line_starts[row]
+        starts, ends = points_in_texts(data, of_spans, (starts, ends), is_valid=is_valid)
 
     length = ends - starts
     is_short = length > 0
@@ -322,32 +326,6 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
         start = end
 
     return out
-
-
-def _code_points(
-    matches: RawMatches, row: Int64Array, starts: Int64Array, ends: Int64Array, *, is_valid: bool
-) -> tuple[Int64Array, Int64Array]:
-    """Return the offsets of spans in code points, as the decoded lines have them.
-
-    In valid UTF-8, every byte but a continuation byte begins a code point, so an offset is less by the continuation
-    bytes before it. Invalid bytes are decoded as replacement characters, which no count of bytes tells.
-    """
-    data = np.frombuffer(matches.data, dtype=np.uint8)
-    continuations = np.flatnonzero((data & 0xC0) == 0x80)
-    line_starts = (np.cumsum(matches.sizes + 1) - matches.sizes - 1)[row]
-    before_line = np.searchsorted(continuations, line_starts)
-    code_starts = starts - (np.searchsorted(continuations, line_starts + starts) - before_line)
-    code_ends = ends - (np.searchsorted(continuations, line_starts + ends) - before_line)
-    if not is_valid:
-        wide = np.flatnonzero(data & 0x80)
-        is_wide = np.searchsorted(wide, line_starts) < np.searchsorted(wide, line_starts + ends)
-        for index in np.flatnonzero(is_wide).tolist():
-            line_start = int(line_starts[index])
-            for values, offsets in ((code_starts, starts), (code_ends, ends)):
-                before = matches.data[line_start : line_start + int(offsets[index])]
-                values[index] = len(str(before, "utf-8", "replace"))
-
-    return code_starts, code_ends
 
 
 def _dump(values: Int64Array) -> bytes:

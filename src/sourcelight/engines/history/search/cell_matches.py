@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches import RepositoryInfo, arrow_type
+from sourcelight.core.code_points import points_in_text
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables
@@ -125,8 +126,5 @@ def _line_values(history: History, row: ChangedCellLine | None) -> dict[str, Any
 
 def _characters(line: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return spans of bytes as spans of code points."""
-
-    def position(offset: int) -> int:
-        return len(line[:offset].decode("utf-8", "replace"))
-
-    return [(position(start), position(end)) for start, end in spans]
+    points = iter(points_in_text(line, [offset for span in spans for offset in span]))
+    return list(zip(points, points, strict=True))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.cancellation import Stopped, never
+from sourcelight.core.code_points import points_in_texts
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
@@ -23,7 +24,6 @@ BATCH_ROWS = 500
 """Rows of a batch: the first ones are displayed while the others are built."""
 
 _SEGMENT_BITS = 32
-_ASCII_END = 0x80
 _MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096  # with fewer codes, sorting costs more than a table of all
 
 _DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
@@ -340,7 +340,7 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
         row, span_starts, span_ends = _drop_overlaps(row[order], span_starts[order], span_ends[order])
 
     counts = np.bincount(row, minlength=len(lines))
-    span_starts, span_ends = _code_points(raw, starts, row, span_starts), _code_points(raw, starts, row, span_ends)
+    span_starts, span_ends = _code_points(raw, starts, row, (span_starts, span_ends))
     return _list_column(counts, span_starts), _list_column(counts, span_ends)
 
 
@@ -353,7 +353,7 @@ def spans_to_columns(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) 
     is_text = positions[:, 0] < ends  # a match may contain empty lines
     row, positions, ends = row[is_text], positions[is_text, 0], ends[is_text]
     counts = np.bincount(row, minlength=len(spans))
-    points = _code_points(raw, starts, row, positions), _code_points(raw, starts, row, ends)
+    points = _code_points(raw, starts, row, (positions, ends))
     return _list_column(counts, points[0]), _list_column(counts, points[1])
 
 
@@ -376,28 +376,17 @@ def _drop_overlaps(row: Int64Array, starts: Int64Array, ends: Int64Array) -> tup
     return row[selected_array], starts[selected_array], ends[selected_array]
 
 
-def _code_points(raw: memoryview, starts: Int64Array, row: Int64Array, offsets: Int64Array) -> Int64Array:
+def _code_points(
+    raw: memoryview, starts: Int64Array, row: Int64Array, columns: tuple[Int64Array, Int64Array]
+) -> tuple[Int64Array, Int64Array]:
     """Return offsets into the texts of rows, from bytes to code points."""
-    data = np.frombuffer(raw, np.uint8)
-    # ASCII: bytes and code points are the same.
-    if not len(data) or int(data.max()) < _ASCII_END:
-        return offsets
-
     try:
         bytes(raw).decode()
+        is_valid = True
     except UnicodeDecodeError:
-        pairs = zip(starts[row].tolist(), offsets.tolist(), strict=True)
-        counts = [len(bytes(raw[start : start + offset]).decode("utf-8", "replace")) for start, offset in pairs]
-        return np.array(counts, np.int64)
-
-    # UTF-8 continuation bytes are 10xxxxxx. A code point offset is the byte offset less the continuation bytes before
-    # it, counted by binary search in one pass for all offsets.
-    continuation_bytes = np.flatnonzero((data & 0xC0) == 0x80)
-    first = starts[row]
-    points: Int64Array = offsets - (
-        np.searchsorted(continuation_bytes, first + offsets) - np.searchsorted(continuation_bytes, first)
-    )
-    return points
+        is_valid = False
+    first, last = points_in_texts(np.frombuffer(raw, np.uint8), starts[row], columns, is_valid=is_valid)
+    return first, last
 
 
 def _list_column(counts: Int64Array, values: Int64Array) -> Column:

@@ -11,6 +11,7 @@ from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.batches.schema import arrow_type, batch_of_rows
 from sourcelight.core.cells import CellDocument, CellPlace, CellText, has_cells
+from sourcelight.core.code_points import points_in_text
 from sourcelight.engines.search.cells.evaluate import CellMatches, Spans
 from sourcelight.engines.search.model import SearchOptions, Target
 from sourcelight.engines.search.scan.chunks import truncate_line
@@ -68,8 +69,11 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
         text_line = line.decode("utf-8", "replace")
 
         # A span that continues in the next line ends after the newline, which is one more than the line has.
-        starts = [_code_points(line, start) for start, _ in line_spans]
-        ends = [len(text_line) + 1 if end > len(line) else _code_points(line, end) for _, end in line_spans]
+        starts = points_in_text(line, [start for start, _ in line_spans])
+        points = points_in_text(line, [end for _, end in line_spans])
+        ends = [
+            len(text_line) + 1 if end > len(line) else point for (_, end), point in zip(line_spans, points, strict=True)
+        ]
         yield {
             "type": "content",
             "language": text.language or None,
@@ -85,10 +89,6 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
             "cell_kind": text.kind,
             "cell_line": number + 1,
         } | chunks.get(number, {})
-
-
-def _code_points(line: bytes, offset: int) -> int:
-    return len(line[:offset].decode("utf-8", "replace"))
 
 
 def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array, arrow_strings
+from sourcelight.core.code_points import equal_groups, points_in_text
 
 _ASCII_END = 0x80
 
@@ -159,10 +160,11 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
     code_point_offset[selected] = byte_offsets - continuation_counts
     if texts.invalid_rows:
         # Decoding may replace several invalid bytes by one U+FFFD, so these rows are decoded up to the offset.
-        is_invalid = np.isin(rows, np.fromiter(texts.invalid_rows, np.int64))
-        for index in np.flatnonzero(is_invalid).tolist():
-            prefix = texts.bytes_of(int(rows[index]))[: int(byte_offsets[index])]
-            code_point_offset[selected[index]] = len(prefix.decode(errors="replace")) + int(past[index])
+        invalid = np.flatnonzero(np.isin(rows, np.fromiter(texts.invalid_rows, np.int64)))
+        for group in equal_groups(rows[invalid]):
+            members = invalid[group]
+            points = points_in_text(texts.bytes_of(int(rows[members[0]])), byte_offsets[members].tolist())
+            code_point_offset[selected[members]] = points + past[members]
 
     return code_point_offset
 

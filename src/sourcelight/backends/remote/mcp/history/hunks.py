@@ -8,6 +8,7 @@ from itertools import chain, product
 from typing import Any
 
 from sourcelight.core.batches.patches import read_hunks
+from sourcelight.core.code_points import points_in_text
 from sourcelight.core.errors import PatternError, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
@@ -87,7 +88,8 @@ class LineFilter:
     def _spans(self, line: str) -> list[tuple[int, int]]:
         """Return the matches in a line, in characters."""
         data = line.encode()
-        return [(len(data[:start].decode()), len(data[:end].decode())) for start, end in self.pattern.find(data)]
+        points = iter(points_in_text(data, [offset for span in self.pattern.find(data) for offset in span]))
+        return list(zip(points, points, strict=True))
 
 
 def _compile_file_patterns(files: Sequence[str], *, uses_regex: bool) -> tuple[CompiledPattern, ...]:
