@@ -27,6 +27,10 @@ To clean the reed, wait.
 remove_knots()
 ```
 
+## knot_warp
+
+Is sent when a knot is in the warp.
+
 ## Dyeing wool for children
 
 Wool is dyed at night.
@@ -36,6 +40,11 @@ LOOM = '''"""Weave."""
 
 def wind_bobbin(thread):
     """Wind a bobbin."""
+    return thread
+
+
+def mark_thread(thread):
+    """Mark a thread for the dyer."""
     return thread
 
 
@@ -79,6 +88,8 @@ def test_what_says_how_is_stated(engine: LocalEngine, question: str, sentence: s
         "How can I weave with a pattern?",
         "How do I wind a spool?",
         "How do I clean the reed?",
+        "How do I mark a thread?",
+        "How do I knot a warp?",
         "How do I dye wool?",
         "How do I pause a loom before the night?",
         "How does the loom pause the colors?",

@@ -269,10 +269,13 @@ CLAIMS: Sequence[Claim] = (
         ),
         "lines",
         "The cited lines of a document have the text, without its markup. Its place, its title or its purpose makes it "
-        "an answer: the first paragraph of the README, a section that has the words of the question as its title, or "
-        "a sentence that says how to do what the question asks.",
+        "an answer: the first paragraph of the README, a section that has the words of the question as its title, a "
+        "sentence that says how to do what the question asks, or entries of one list that begin with the names in it.",
         _PLACES,
-        ("sections.find_overview", "sections.find_section", "sections.state_section", "statement.state_passage"),
+        (
+            "entries._write", "sections.find_overview", "sections.find_section", "sections.state_section",
+            "statement.state_passage",
+        ),
     ),
     Claim(
         ("A comment in `…`, line …, says: “…”", "The documentation of `…` in `…`, line …, says: “…”"),

@@ -60,6 +60,9 @@ _PARAMETER_TAG = re.compile(
 )
 """Tags of what a definition takes and gives, in words that explain nothing by themselves."""
 
+_HEADER_LINES = 5
+"""Lines at the beginning of a file that may have its name, its project and its author."""
+
 _DOCSTRING_MARKS = ('"""', "'''")
 _MAX_HEAD = 14
 """Lines between a paragraph of documentation and the name that it is about."""
@@ -208,7 +211,7 @@ def read_candidates(file: AskedFile, explanation: ExplanationQuestion) -> Iterat
         for index, sentence in enumerate(paragraph.sentences):
             if len(_SIGNS.findall(sentence.text)) > _MAX_SIGNS * len(sentence.text) and explanation.kind != "example":
                 continue
-            if _LICENSE.search(sentence.text) is not None or _PARAMETER_TAG.match(sentence.text) is not None:
+            if _explains_nothing(file, sentence):
                 continue
             candidate = _of_sentence(file, kind, paragraph, index, sentence)
             is_of_name = candidate.describes and candidate.unit in explanation.names
@@ -221,6 +224,14 @@ def read_candidates(file: AskedFile, explanation: ExplanationQuestion) -> Iterat
                 is_test = file.kind == "test" and _TEST_HEAD.search(line) is not None
                 if is_test or _says_something(line):
                     yield _of_statement(file, number, line, "test" if is_test else "code")
+
+
+def _explains_nothing(file: AskedFile, sentence: Sentence) -> bool:
+    """Return whether a sentence is of a license, lists parameters, or is a header with the name of its file."""
+    name = file.path.rpartition("/")[2]
+    is_header = sentence.begin_line <= _HEADER_LINES and sentence.text.startswith(name)
+    is_tag = _PARAMETER_TAG.match(sentence.text) is not None
+    return is_header or is_tag or _LICENSE.search(sentence.text) is not None
 
 
 def _of_sentence(

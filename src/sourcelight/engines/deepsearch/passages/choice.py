@@ -96,14 +96,14 @@ def choose_passages(
 
 def best_documents(texts: FileTexts, ranking: Ranking) -> list[AskedFile]:
     """Return the best documents of a ranking that explain the code to a reader, without lists of changes."""
-    documents = [ranked for ranked in ranking.files if ranked.kind == "docs" and not _is_for_others(ranked.path)]
+    documents = [ranked for ranked in ranking.files if ranked.kind == "docs" and not is_for_others(ranked.path)]
     return [
         AskedFile.of(texts, document.target, document.path, document.kind, document.score)
         for document in documents[:_DOCUMENT_FILES]
     ]
 
 
-def _is_for_others(path: str) -> bool:
+def is_for_others(path: str) -> bool:
     """Return whether a file has no words for a reader: it may have secrets, or instructs a model."""
     return is_hidden_file(path) or _FOR_AGENTS.search(path) is not None
 
@@ -115,7 +115,7 @@ def _best_files(texts: FileTexts, ranking: Ranking, *, with_tests: bool) -> list
         if len(files) >= _FILES:
             break
         is_document = ranked.kind in {"docs", "changelog"}
-        if _is_for_others(ranked.path) or (ranked.kind == "test" and not with_tests):
+        if is_for_others(ranked.path) or (ranked.kind == "test" and not with_tests):
             continue
         if is_document and documents == _DOCUMENT_FILES:
             continue

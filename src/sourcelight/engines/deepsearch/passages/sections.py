@@ -25,6 +25,9 @@ _MAX_EXTRA = 1
 
 _MAX_QUOTED, _MAX_TITLE, _QUOTED_LINES = 300, 80, 14
 _WORD = re.compile(r"[\w'-]+")
+_NAME_ALONE = re.compile(r"\W*\w*(?:_\w+|[a-z][A-Z]\w*)\W*")
+"""A title that is a name of code, such as that of an event: its section describes the name."""
+
 _NO_SENTENCE = re.compile(r"\s*(?:[-*+•>|]|\d{1,2}[.)]\s|```|~~~| {4}|\t)")
 """The beginning of a list, a table, a quotation or a block of code."""
 
@@ -68,6 +71,9 @@ def state_section(texts: FileTexts, explanation: ExplanationQuestion, ranking: R
 def _is_title_of(title: str, explanation: ExplanationQuestion) -> bool:
     """Return whether a title has all words of a question, and hardly any other."""
     subject = explanation.subject
+    if _NAME_ALONE.fullmatch(title) is not None:
+        return False
+
     if subject.share_of(subject.terms_in(title)) < _MIN_SHARE or count_negations(title) != explanation.negations:
         return False
 

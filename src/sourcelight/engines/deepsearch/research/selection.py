@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcer
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
 from sourcelight.engines.deepsearch.passages.choice import choose_passages
+from sourcelight.engines.deepsearch.passages.entries import state_entry
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
 from sourcelight.engines.deepsearch.passages.question import read_explanation
 from sourcelight.engines.deepsearch.passages.sections import state_section
@@ -100,6 +101,7 @@ def select_evidence(
         stated = state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking)
         lines += show_passages(texts, answers, explanation)
 
+    stated = stated or state_entry(work, texts)
     lines += find_places(work, texts, question, ranking.idf)
     is_about_history = intents.history and past.is_about(question)
     findings = Findings(

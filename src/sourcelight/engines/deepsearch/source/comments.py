@@ -70,6 +70,7 @@ _MARKS_OF: Mapping[str, _Marks] = {
         _HASH,
     ),
     "PHP": _Marks(("//", "#"), _C_BLOCK),
+    "INI": _Marks(("#", ";")),
     "Terraform": _Marks(("#", "//"), _C_BLOCK),
     "Python": _Marks(("#",), (), ('"""', "'''")),
     "Elixir": _Marks(("#",), (), ('"""',)),

@@ -19,6 +19,9 @@ _TAG = re.compile(
     r"|- (?:Parameter|Returns|Throws|Note)"
 )
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,2}[.)]|\(?[a-z]\))\s+")
+_ENTRY = re.compile(r"[\w.-]{1,40}\s+(?:->|=>)\s+\S")
+"""A name and what it means, such as a value of a setting."""
+
 _TITLE = re.compile(r"(?:#{1,6}|=head[1-4])\s+(\S.{0,100})$")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"[\s=~^*\"'#+`:.|_-]*$")
@@ -124,7 +127,7 @@ def _begins_paragraph(line: ProseLine, block: Sequence[ProseLine]) -> bool:
     before = block[-1]
     # A text that begins behind its mark goes on below.
     is_apart = line.number != before.number + 1 or line.is_trailing != before.is_trailing
-    is_marked = _TAG.match(line.text) is not None or _BULLET.match(line.text) is not None
+    is_marked = any(mark.match(line.text) is not None for mark in (_TAG, _BULLET, _ENTRY))
     return not line.text or is_apart or line.is_trailing or is_marked or len(block) >= _MAX_PARAGRAPH_LINES
 
 

@@ -1,0 +1,163 @@
+"""Entries of lists that say what a name is: "- `fast`: without checks", "volatile-lru -> Evict any key".
+
+An entry begins with the name and a sign behind it, so that what follows is about that name. A question for a difference
+needs two entries of one list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.markup import code
+from sourcelight.core.query.languages import language_of
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.passages.choice import is_for_others
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
+from sourcelight.engines.deepsearch.source.paragraphs import ProseParagraph, comment_paragraphs, document_paragraphs
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking.paths import kind_of
+
+_MAX_ROWS, _MAX_FILES = 4_000, 40
+"""Lines with a name, and files with them, that are read."""
+
+_MAX_APART = 40
+"""Lines between two entries of one list."""
+
+_MIN_WORDS, _MAX_QUOTED, _MAX_NAME = 3, 220, 60
+_MAX_BRACKET = 100
+_NOUN = (
+    r"(?:policy|policies|options?|settings?|flags?|modes?|commands?|directives?|keys?|values?|levels?|strateg(?:y|ies)"
+    r"|tags?|headers?|events?|fields?|parameters?|arguments?|variables?|states?|keywords?|operators?|types?|backends?)"
+)
+_MEANING = re.compile(
+    rf"^\W*what\s+(?:does|do|is|are|did)\s+(?:the\s+)?(?:(?P<noun>{_NOUN})\s+)?(?P<name>\S{{1,60}}?)"
+    rf"(?:\s+(?P<after>{_NOUN}))?(?:\s+(?:do|mean|stand\s+for|for))?\s*\?*\s*$",
+    re.IGNORECASE,
+)
+_DIFFERENCE = re.compile(
+    r"\bdifferences?\s+between\s+(?P<first>.{1,80}?)\s+(?:and|vs\.?|versus)\s+(?P<second>.{1,80}?)\s*\?*\s*$"
+    r"|^\W*how\s+(?:does|do|is|are)\s+(?P<one>.{1,80}?)\s+(?:differ|different)\s+from\s+(?P<other>.{1,80}?)\s*\?*\s*$",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
+_CODE_NAME = re.compile(r"[-_./<>%$@:=\d`]|\w[A-Z]")
+_MARK = r"[`*_\"']{0,3}"
+_ROLE = re.compile(r":[\w.+:-]{1,40}:`~?([^`]{1,200})`")
+_LIST_MARK = r"(?:(?:[-*+•]|\d{1,2}[.)])\s+|\|\s*)?"
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """An entry of a list: its first sentence, and the paragraph that it begins."""
+
+    target: Target
+    path: str
+    text: str
+    paragraph: ProseParagraph
+
+
+def state_entry(work: Work, texts: FileTexts) -> Finding | None:
+    """Return what a list says of the name that a question is about, or of both that it compares; None otherwise."""
+    question = " ".join(work.inquiry.question.split())
+    compared = _DIFFERENCE.search(question)
+    if compared is not None:
+        first, second = (_ARTICLE.sub("", name) for name in compared.groups() if name)
+        return _state_pair(work, texts, first, second)
+
+    meaning = _MEANING.match(question)
+    if meaning is None:
+        return None
+
+    name = meaning["name"]
+    is_named = meaning["noun"] or meaning["after"] or _CODE_NAME.search(name) is not None
+    entries = list(_find_entries(work, texts, [name])) if is_named else []
+    return _write(texts, entries) if len(entries) == 1 else None
+
+
+def _state_pair(work: Work, texts: FileTexts, first: str, second: str) -> Finding | None:
+    """Return what one list says of two names; None if none does, or several do."""
+    of_first = list(_find_entries(work, texts, _variants(first, second)))
+    of_second = list(_find_entries(work, texts, _variants(second, first))) if of_first else []
+    pairs = [[entry, other] for entry in of_first for other in of_second if _is_same_list(entry, other)]
+    return _write(texts, pairs[0]) if len(pairs) == 1 else None
+
+
+def _variants(name: str, other: str) -> list[str]:
+    """Return how a list may call one of two compared things: "active" and "passive mode" share a noun."""
+    words, other_words = name.split(), other.split()
+    if len(words) == 1 and len(other_words) > 1:
+        return [name, f"{name} {other_words[-1]}"]
+    if len(words) > 1 and len(other_words) == 1:
+        # "The policies earliest and latest", "active mode and passive".
+        return [name, words[-1], words[0]]
+    return [name]
+
+
+def _is_same_list(entry: ListEntry, other: ListEntry) -> bool:
+    is_same_file = (entry.target, entry.path) == (other.target, other.path)
+    distance = abs(entry.paragraph.begin_line - other.paragraph.begin_line)
+    return is_same_file and 0 < distance <= _MAX_APART and entry.paragraph.titles == other.paragraph.titles
+
+
+def _find_entries(work: Work, texts: FileTexts, names: Sequence[str]) -> Iterator[ListEntry]:
+    """Yield the entries that begin with one of some names, in documents, comments and files of settings."""
+    notes: list[str] = []
+    pattern = "|".join(escape_regexp(name).replace(" ", r"\s") for name in names)
+    rows = run_searches(work, make_queries(work, f"type:file /{pattern}/"), notes)
+    lines_by_file: dict[tuple[str, str], set[int]] = {}
+    for row in [row for row in rows if row["type"] == "content"][:_MAX_ROWS]:
+        if kind_of(row["path"]) not in {"test", "changelog", "vendored"} and not is_for_others(row["path"]):
+            lines_by_file.setdefault((row["repository"], row["path"]), set()).add(row["line_number"])
+
+    entry = entry_form(names)
+    files = sorted(lines_by_file.items(), key=lambda item: (kind_of(item[0][1]) != "docs", item[0]))
+    for (repository, path), numbers in files[:_MAX_FILES]:
+        target = work.inquiry.pins.of(repository)
+        work.context.cancellation.check()
+        for paragraph in () if target is None else _paragraphs(texts, target, path):
+            sentence = paragraph.sentences[0]
+            is_said = paragraph.begin_line in numbers and entry.match(_ROLE.sub(r"`\1`", sentence.text)) is not None
+            if target is not None and is_said:
+                yield ListEntry(target, path, sentence.text, paragraph)
+
+
+def _paragraphs(texts: FileTexts, target: Target, path: str) -> Iterator[ProseParagraph]:
+    lines = texts.lines(target, path)
+    if DOCUMENTS.search(path) is not None or path.endswith((".asciidoc", ".markdown", ".pod")):
+        return document_paragraphs(path, lines)
+    return comment_paragraphs(lines, language_of(path) or "INI")
+
+
+def entry_form(names: Sequence[str]) -> re.Pattern[str]:
+    """Return the form of an entry for one of some names: a sign behind the name, or marks of code around it."""
+    name = "|".join(rf"{re.escape(name)}s?" for name in names)
+    end = rf"(?:\s*\([^()]{{0,{_MAX_BRACKET}}}\))?"
+    rest = rf"\s*(?:\S+\s+){{{_MIN_WORDS - 1}}}\S"
+    return re.compile(
+        rf"{_LIST_MARK}(?:{_MARK}(?:[\w.]{{1,{_MAX_NAME}}}[.:])?(?:{name}){_MARK}{end}{_MARK}\s*"
+        rf"(?::(?=\s)|->|=>|--?(?=\s)|[\u2013\u2014|]){rest}|(?<=[-*+•]\s)[`*]{{1,2}}(?:{name})[`*]{{1,2}}\s+{rest})",
+        re.IGNORECASE,
+    )
+
+
+def _write(texts: FileTexts, entries: Sequence[ListEntry]) -> Finding:
+    """State what one or two entries say."""
+    first = entries[0]
+    titles = first.paragraph.titles
+    title = f" under “{inline(titles[-1], 80)}”" if titles else ""
+    quotations = " and ".join(f"“{inline(entry.text, _MAX_QUOTED)}”" for entry in entries)
+    evidence = tuple(
+        texts.evidence(entry.target, entry.path, entry.paragraph.begin_line, entry.paragraph.end_line, "doc", 1.0)
+        for entry in entries
+    )
+    finding = Finding(Statement(f"{code(first.path)} says{title}: {quotations}", evidence), "explanation")
+    finding.quotes = list(evidence)
+    finding.method.append("The entries were chosen by the names that they begin with. Code was not run or followed.")
+    return finding
