@@ -207,7 +207,10 @@ STATED = [
         "Which environment variables does wire read?",
         ["these environment", "`WIRE_CI`, `WIRE_COLOR`, `WIRE_LEVEL` and `WIRE_PORT`; other reads use names that no"],
     ),
-    ("What is the default value of maxLinkLength in batchLink?", ["`maxLinkLength` is `2083`", "link.js`, line 2"]),
+    (
+        "What is the default value of maxLinkLength in batchLink?",
+        ["`maxLinkLength` of `batchLink` is `2083`", "link.js`, line 2"],
+    ),
     ("Where is LeakError raised?", ["`LeakError` is raised by name on 1 line of 1 file: `check_seal` of `errors.py`"]),
     ("Which environment variable sets the wire port?", ["`WIRE_PORT` is read from the environment in `env.py`"]),
     ("How do I change the wire level from an environment variable?", ["`WIRE_LEVEL` is read from the environment"]),

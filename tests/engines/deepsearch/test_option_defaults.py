@@ -270,7 +270,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Does the mill follow belts by default?", "`FollowBelts` is set to `true`"),
         ("Which encoding does ChuteOptions use by default?", "`ChuteEncoding` is set to `Encoding.UTF8`"),
         ("What's the default mark of a belt?", '`beltMark` is set to `"\u2423\u2423\u2423\u2423"`'),
-        ("What's the default gap of open_screen?", "The default of `gap` is `65536`"),
+        ("What's the default gap of open_screen?", "The default of `gap` of `open_screen` is `65536`"),
         ("What gate does the mill use by default?", "the default of `gate` is `9292`"),
         ("Which climate is used by default?", "`climate` is set to `'dry'.freeze`"),
         ("What's the default max sack size?", "The default of `_maxSackSize` is `200000000`"),

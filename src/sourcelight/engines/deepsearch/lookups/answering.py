@@ -75,7 +75,10 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
         elif finding is None or finding.is_negative or _WITHOUT_VALUE.match(finding.headline.text) is not None:
             # Its own words may describe a value that no form of a question found.
             name = lookup.name if lookup is not None and lookup.kind in {"value", "configured"} else ""
-            finding = find_prose_value(work, name) or finding
+            is_default = lookup is not None and lookup.kind == "default"
+            owner = lookup.owner if lookup is not None and is_default else ""
+            setting = lookup.name if lookup is not None and is_default and not lookup.is_prose else ""
+            finding = find_prose_value(work, name, owner, setting) or finding
         # A sentence without its proof is not stated: the ranking shows the places instead.
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):

@@ -104,6 +104,10 @@ def _is_method(location: DefinitionLocation) -> bool:
     return not is_python or location.definition.kind != "function" or bool(location.definition.container)
 
 
+_BODY_LINES = 60
+"""Lines of a function without a grammar that may use an option of a name."""
+
+
 def find_lacking_parameter(
     work: Work, owners: list[DefinitionLocation], name: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
@@ -114,7 +118,9 @@ def find_lacking_parameter(
 
     location, texts = best[0], FileTexts(work.context)
     definition = location.definition
-    body = texts.lines(location.target, location.path)[definition.begin_line - 1 : definition.end_line]
+    # Without a grammar, the end of a body isn't known.
+    end = definition.end_line if definition.end_line > definition.line else definition.line + _BODY_LINES
+    body = texts.lines(location.target, location.path)[definition.begin_line - 1 : end]
 
     # A member of an options object isn't a parameter, but may be the subject of the question.
     if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):

@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
 )
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.delegates import find_delegated_default
+from sourcelight.engines.deepsearch.lookups.passed_defaults import find_body_default, find_passed_default
 from sourcelight.engines.deepsearch.source.fallbacks import replaces_absent
 from sourcelight.engines.deepsearch.source.values import (
     attribute_value,
@@ -136,6 +137,13 @@ def find_parameter_default(
         overloads += declarations
         of_declarations = [default_at(texts, head, name) for head in declarations]
         candidates += [candidate for candidate in of_declarations if candidate is not None]
+
+    if not any(candidate.value for candidate in candidates):
+        of_bodies = [
+            *(find_body_default(texts, head, name) for head in overloads),
+            *(find_passed_default(texts, owner_location, overloads, name) for owner_location in best_locations(owners)),
+        ]
+        candidates += [candidate for candidate in of_bodies if candidate is not None]
 
     if not candidates:
         return None

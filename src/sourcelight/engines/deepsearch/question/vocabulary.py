@@ -81,6 +81,9 @@ _EXTENSIONS_TEXT = """
 py pyi pyx go rs c h cc cpp cxx hpp hh m mm java kt kts scala js jsx mjs cjs ts tsx rb php cs swift lua pl pm sh
 bash zsh ps1 sql html htm css scss less vue md rst txt adoc json yaml yml toml ini cfg conf xml proto gradle cmake
 mk tcl ex exs erl hs ml jl dart groovy ipynb lock log csv tsv mod sum in am ac bin png svg gradle bat def
+cr nim nims nimble zig zon clj cljs cljc edn fs fsi fsx csproj fsproj vbproj props targets R Rmd qmd mli mll mly opam
+hrl eex heex lhs cabal elm purs el lisp scm rkt vim fish tf hcl nix sol svelte astro erb haml podspec gemspec rockspec
+sbt moon inl ipp tcc cu cuh glsl mdx org asciidoc po patch jpg jpeg gif ico ttf woff2 bzl cbl f90 pas dpr raku
 """
 _EXTENSIONS = frozenset(_EXTENSIONS_TEXT.split())
 _FILE_NAMES_TEXT = """
@@ -142,7 +145,11 @@ def is_path(text: str, *, strict: bool = False) -> bool:
     if base in _FILE_NAMES:
         return True
     stem, dot, ending = base.rpartition(".")
-    return text.endswith("/") or ("/" in text and not strict) or bool(dot and stem and ending.lower() in _EXTENSIONS)
+    return (
+        text.endswith("/")
+        or ("/" in text and not strict)
+        or bool(dot and stem and (ending in _EXTENSIONS or ending.lower() in _EXTENSIONS))
+    )
 
 
 def mark_paths(marked_text: MarkedText) -> None:

@@ -21,7 +21,7 @@ _OPTION = re.compile(
     r"|(?<![\w:]):(?P<symbol>[a-z]\w{0,60}))\s*,"
 )
 _LITERAL = r"(?:-?\d[\w.]*|\"[^\"\n]{0,80}\"|'[^'\n]{0,80}'|(?i:true|false))"
-_CHAINED = re.compile(rf"\.default(?:Value|_value|_value_t)?\(\s*(?P<value>{_LITERAL})\s*\)")
+_CHAINED = re.compile(rf"(?:\.|->)default(?:Value|_value|_value_t)?\(\s*(?P<value>{_LITERAL}|[A-Z][A-Z\d_]+)\s*\)")
 _CHAIN_HEAD = re.compile(
     r"\b(?:[Aa]rg|[Oo]pt(?:ion)?|[Ff]lag|[Aa]rgument)(?:::\w{1,20})?\(\s*[\"'](?:-\w\W{1,3})?(?:--)?"
     r"(?P<name>[A-Za-z][\w-]{0,60})[^\"'\n]{0,60}[\"'][^()\n]{0,200}\)\s*$"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.markup import code
@@ -76,7 +77,7 @@ _BOOLEANS = frozenset(
 )
 
 
-def find_prose_value(work: Work, name: str = "") -> Finding | None:
+def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str = "") -> Finding | None:
     """Return the value that a question describes; None if it describes none, or several that no line tells apart.
 
     Parameters
@@ -85,12 +86,23 @@ def find_prose_value(work: Work, name: str = "") -> Finding | None:
         The question, and the repositories.
     name
         The name that the question gives, which no other name may replace: `char` is not `charset`. Empty for none.
+    owner
+        The class or function that the question gives, which must be around the value. A word of prose counts as all
+        others do.
+    setting
+        The name of a setting of this owner, which may be a word of the form of a question, such as "mode".
     """
     queries: list[str] = []
     notes: list[str] = []
     question = read_value_question(work.inquiry.words, work.inquiry.pins.short_names)
     if question is None:
         return None
+
+    # "Options" is a word of the form of a question, but here it is the name of a class.
+    if re.fullmatch(r"[A-Z]\w*", owner) is not None:
+        further = [text for text in (setting, owner) if text and text not in question.names]
+        further = [text for text in further if text == owner or text.lower() not in question.words]
+        question = replace(question, names=(*question.names, *further))
 
     texts = FileTexts(work.context)
     matches = _find(work, texts, question, queries, notes)

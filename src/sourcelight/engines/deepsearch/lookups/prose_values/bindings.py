@@ -38,6 +38,15 @@ _TYPED = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s+\*?[\w.\[\]]{1,40}\s*=(
 """A name before its type, in Go."""
 _TYPED_BEHIND = re.compile(r"(?<![\w.:])(?P<name>[A-Za-z_]\w*)::(?P<type>[\w.{},]{1,60})\s*=(?![=>])\s*(?=\S)")
 """A name before its type, in Julia."""
+_PERL_ATTRIBUTE = re.compile(
+    r"\s*has\s+[\"']?\+?(?P<name>[a-z_]\w*)[\"']?\s*=>\s*"
+    r"(?:sub\s*\{\s*(?P<made>(?:[^{}]|\{\w{1,60}\}){1,120}?)\s*\}|\((?P<options>[^()]{1,300})|(?P<value>[^\s(][^;]{0,120}?))\s*(?:;|\)|$)"
+)
+_OR_LITERAL = re.compile(r"\$(?:ENV\{\w{1,60}\}|\w{1,60})\s*(?:\|\||//)\s*(?P<value>-?\d[\w.]*|\"[^\"]*\"|'[^']*')")
+_PERL_OPTION = re.compile(
+    r"\bdefault\s*=>\s*(?:sub\s*\{\s*(?P<made>(?:[^{}]|\{\w{1,60}\}){1,120}?)\s*\}|(?P<value>[^,{}]{1,120}?))\s*(?:,|$)"
+)
+"""An attribute of Mojolicious, Moo or Moose: with its default, or with options that have it."""
 _NIM_SETTING = re.compile(
     r"\s*(?:const\s+)?(?P<name>[A-Za-z]\w*)\*?\s*\{\.\s*(?:str|int|bool)define\b[^{}\n]{0,60}\.\}\s*"
     r"(?::\s*\w{1,40}\s*)?=\s*(?=\S)"
@@ -171,6 +180,11 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
             yield Binding(option.name, option.value, "fallback", option.column, number)
         return
 
+    attribute = _perl_attribute(text) if path.endswith((".pm", ".pl", ".t")) else None
+    if attribute is not None:
+        yield Binding(attribute[0], attribute[1], "fallback", text.find(attribute[0]), number)
+        return
+
     setting = _NIM_SETTING.match(text) if path.endswith(".nim") else None
     if setting is not None:
         yield from _read(lines, number, path, setting["name"], "fallback", setting.start("name"), setting.end(), "")
@@ -183,6 +197,20 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
     yield from _read_assigned(lines, number, path)
     if path.endswith(".cs") and (member := _PROPERTY.search(text)) is not None:
         yield from _read(lines, number, path, member["name"], "assigned", member.start("name"), member.end(), ";")
+
+
+def _perl_attribute(text: str) -> tuple[str, str] | None:
+    """Return the name and the default of an attribute of a class of Perl; None without a value that can be read."""
+    match = _PERL_ATTRIBUTE.match(text)
+    if match is None:
+        return None
+
+    option = _PERL_OPTION.search(match["options"]) if match["options"] else None
+    source = option if option is not None else match
+    value = source["made"] or source["value"] or ""
+    replaced = _OR_LITERAL.fullmatch(value)
+    value = replaced["value"] if replaced is not None else value
+    return (match["name"], value) if is_made_of_literals(value) else None
 
 
 def _read_fallbacks(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:
@@ -230,9 +258,9 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
         is_entry = match["sign"] in {":", "=>"}
         # The second half of a choice, or its first half, which looks like a type.
         is_choice = match["sign"] == ":" and re.search(r"\?[^?:{}]*$", text[: match.start()]) is not None
-        # The sign before a symbol is no second colon: `method: :post`.
-        is_symbol = match["sign"] == ":" and match["type"] is not None and match["type"].strip() == ":"
-        if is_choice or (is_entry and match["type"] and not is_symbol):
+        # Without types, a second colon is that of a symbol or of a key in a list: `method: :post`, `size: [type: ...]`.
+        has_value = match["sign"] == ":" and match["type"] and path.endswith((".ex", ".exs", ".rb"))
+        if is_choice or (is_entry and match["type"] and not has_value):
             continue
         if match["sign"] == "=>" and path.endswith((".rs", ".scala", ".cs")):
             continue  # an arm of a match
@@ -241,11 +269,14 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
 
         start = match.start("name") if match["name"] else match.start("quoted")
         form = _form_of(lines, number, path, match["sign"], position)
-        described = read_described_default(lines, number, match.end(), path)
+        end = match.end()
+        if has_value:
+            end = match.start("type") + len(match["type"]) - len(match["type"].lstrip(" :"))
+
+        described = read_described_default(lines, number, end, path)
         if described is not None and is_value(described[0], is_entry=False):
             yield Binding(name, described[0], "fallback", start, described[1])
         else:
-            end = match.start("sign") if is_symbol else match.end()
             yield from _read(lines, number, path, name, form, start, end, ",;")
 
 

@@ -46,6 +46,7 @@ _BULLET = re.compile(r"\s*\*\s+\S")
 _MEMBER = re.compile(
     r"\s*(?:(?:readonly|public|private|static|export|pub|def|fn|func|fun|function|let|var|val|const)\s+){0,4}(?:self\.)?(?P<name>[A-Za-z_]\w*)\s*[?!]?\s*[:=(]"
 )
+_GO_FIELD = re.compile(r"\t+(?P<name>[A-Z]\w*)\s+[\w*\[\].{}()]{1,60}(?:\s+`[^`]*`)?\s*(?://.*)?$")
 _TRAILING = re.compile(
     r"\s*[,{(]?\s*(?:[A-Za-z_][\w.<>*&]{0,40}[\s*&]+){0,3}(?P<name>[A-Za-z_]\w{0,80})\s*"
     r"(?:::?|=|;|,|\s[A-Za-z*\[])[^#\"'`]{0,120}?(?P<mark>--\s|//|/\*|#\s)"
@@ -199,7 +200,10 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         below = next(
             (index for index in range(last, min(last + _ITEM_LINES, len(lines))) if lines[index].strip()), None
         )
-        member = None if below is None else _MEMBER.match(lines[below])
+        is_go = below is not None and lines[below].startswith("\t")
+        member = (
+            None if below is None else _MEMBER.match(lines[below]) or (_GO_FIELD.match(lines[below]) if is_go else None)
+        )
         if below is not None and member is not None:
             name, end = member["name"], below + 1
         start = min(start, first)

@@ -128,7 +128,9 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     # The name of the repository, which may be in all of its names, tells no value apart.
     own_text = re.sub(_repository_name(item), " ", name_text, flags=re.IGNORECASE)
     item.in_names_around = frozenset(word for word in question.words if has_word(own_text, word))
-    owners = [name for name in question.names if not _is_last(name, item.binding.name)]
+    # Of `config.port`, the first part is an owner as any.
+    owners = [_without_last(name) if _is_last(name, item.binding.name) else name for name in question.names]
+    owners = [owner for owner in owners if owner]
     is_owner_asked = bool(owners or item.in_names_around)
     item.is_prepared = _is_prepared(lines, item, names, openings, is_owner_asked=is_owner_asked)
     if not all(_has_name(name_text, owner) for owner in owners):
@@ -191,6 +193,12 @@ def _is_kind_of_value(word: str, value: str) -> bool:
 
 def _is_last(name: str, bound: str) -> bool:
     return is_written(name, bound.lstrip("@$"))
+
+
+def _without_last(name: str) -> str:
+    """Return the owners of a name: ``Pool`` of ``Pool.limit``; empty for a name alone, and for the object itself."""
+    owner = name[: len(name) - len(last_part(name))].rstrip(".:->#@$")
+    return "" if owner.casefold() in {"self", "this"} else owner
 
 
 _FURTHER = r"(?:Builder|Config(?:uration)?|Options?|Opts|Settings|Impl|Defaults?|Params)?"
