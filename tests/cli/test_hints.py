@@ -45,6 +45,18 @@ def test_no_match_names_what_was_not_searched(tmp_path: Path, capsys: pytest.Cap
     assert "not searched" not in capsys.readouterr().err
 
 
+def test_matches_name_the_text_that_was_not_searched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    large = "needle and more text\n" * 200_000  # 4.2 MB: above the default of `search.maxFileSize`
+    make_repo(tmp_path / "src" / "one", {"a.txt": "needle\n", "large.txt": large, "binary": "needle\0\n"})
+    assert main(["search", "needle", str(tmp_path / "src")]) == 0
+    printed = capsys.readouterr()
+    assert "large.txt" not in printed.out
+    assert printed.err.count("not searched: 1 large file") == 1
+    assert "binary" not in printed.err
+    assert main(["search", "and", str(tmp_path / "src")]) == 1
+    assert "not searched: 1 binary file" in capsys.readouterr().err
+
+
 def test_a_missing_revision_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
     assert main(["search", "repo:one@nope x", str(tmp_path / "src")]) == 2

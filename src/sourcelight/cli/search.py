@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 _COUNTABLE = ("repository", "language", "path")
 
+_UNSEARCHED_TEXT = frozenset({"document-too-large", "worktree-changes"})
+"""Reasons for text that was not searched and may match. An answer with matches names only these, not binary files."""
+
 
 class OutputFormat(StrEnum):
     """Output formats of a search."""
@@ -269,8 +272,9 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
     _say_alerts(state.alerts, state.reasons)
     status = _finish(command, state.status, state.reasons, printer.rows, total)
-    if not total and state.progress:
-        _say_unsearched(state.progress[-1].skipped)
+    if state.progress:
+        skipped = state.progress[-1].skipped
+        _say_unsearched(skipped if not total else [item for item in skipped if item.reason in _UNSEARCHED_TEXT])
 
     return status
 
@@ -313,7 +317,7 @@ def _say_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
 
 
 def _say_unsearched(skipped: Iterable[Skipped]) -> None:
-    """Print what an answer without a match leaves out by design: the text may be there."""
+    """Print what an answer leaves out by design: the text may be there."""
     for item in skipped:
         if item.severity == "info":
             hint = "; add --worktree to search work trees" if item.reason == "worktree-changes" else ""

@@ -121,6 +121,17 @@ def test_counts_are_those_of_a_scan(lamps: LocalEngine, builder: RepositoryBuild
     assert (first.content["limitHit"], first.content["matches"]) == (True, sum(expected.values()))
 
 
+def test_a_repository_that_matches_by_its_name_is_no_file(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    name = REPO.rpartition("/")[2]
+    files = {path.name: path.read_text("utf-8") for path in builder.path.iterdir() if path.is_file()}
+    expected = sum(name in text.lower() or name in path for path, text in files.items())
+    by_search = rows(ask(lamps, "count", query=f"{name} count:all", by=["repository"]))
+    assert [row["files"] for row in by_search] == [expected]
+    commits = ask(lamps, "count", query="once type:commit")
+    assert [(row["matches"], row["files"]) for row in rows(commits)] == [(1, 0)]
+    assert "0 files" not in commits.text
+
+
 @pytest.mark.parametrize(
     ("query", "revisions"),
     [

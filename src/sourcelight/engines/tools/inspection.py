@@ -176,8 +176,10 @@ def _count_by_search(request: SearchRequest, by: Sequence[str], context: ToolCon
                 names_sources = "author" not in event.batch.schema.names
                 for key, file, matches in _counted_rows(event.batch, by):
                     counts.matches[key] += matches
-                    files.setdefault(key, set()).add(file)
-                    # A repository that matches by its name has no commit.
+                    # A repository that matches by its name is a match, but no file; neither is a commit.
+                    if file.path is not None:
+                        files.setdefault(key, set()).add(file)
+                    # Nor does a repository that matches by its name have a commit.
                     if names_sources and file.commit:
                         counts.add_commit(file.repository, file.commit)
             elif isinstance(event, Progress):
@@ -225,7 +227,9 @@ def _counted_rows(batch: Any, by: Sequence[str]) -> Iterator[tuple[_GroupKey, _F
 def _count_line(row: Row) -> str:
     keys = " ".join(str(row[name]) for name in COUNT_BY if row[name] is not None)
     # A row by path is one file, unless repositories that are added up share the path.
-    files = "" if row["path"] is not None and row["files"] == 1 else f" in {count_of(row['files'], 'file')}"
+    is_one_file = row["path"] is not None and row["files"] == 1
+    has_no_file = row["matches"] and not row["files"]  # commits, or names of repositories
+    files = "" if is_one_file or has_no_file else f" in {count_of(row['files'], 'file')}"
     return f"{row['matches']:>7,}{files}  {keys}".rstrip()
 
 
