@@ -10,9 +10,19 @@ import pytest
 from hypothesis import given, settings
 
 from core.markup.rendered_harm import ATTACKS, COMMONMARK, RENDERERS, TEXTS, harm
-from sourcelight.core.markup import clean_markdown, literal
+from sourcelight.core.markup import clean_markdown, literal, literal_line, one_line
 
 OURS = "/ours/-/blob/a.py?L1-2"
+
+
+def shown_text(source: str) -> str:
+    """Return the text that a reader of CommonMark sees."""
+    parser = HTMLParser()
+    messages: list[str] = []
+    parser.handle_data = messages.append  # type: ignore[method-assign, assignment]
+    parser.feed(COMMONMARK.render(source))
+    parser.close()
+    return "".join(messages)
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)
@@ -44,18 +54,26 @@ def test_links_of_ours_are_the_only_ones(text: str) -> None:
         assert harm(cleaned, renderer, frozenset({OURS})) == [], (renderer, cleaned)
 
 
+@settings(max_examples=1_000, deadline=None, derandomize=True)
+@given(TEXTS)
+def test_a_literal_line_is_shown_verbatim_and_does_nothing(text: str) -> None:
+    """In a paragraph, in a list, and where it begins like another block."""
+    line = one_line(text, 2_000).strip()
+    for prefix in ("", "- ", "3. "):
+        source = f"{prefix}{literal_line(line)}\n"
+        for renderer in RENDERERS:
+            assert harm(source, renderer) == [], (renderer, source)
+        shown = " ".join(shown_text(source).split())
+        assert shown.replace(" ", "") == "".join(line.split()), source
+
+
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(TEXTS)
 def test_cleaning_twice_changes_no_text(text: str) -> None:
     """What was written is read as the same text again: escapes neither pile up nor get lost."""
 
     def words(source: str) -> str:
-        parser = HTMLParser()
-        messages: list[str] = []
-        parser.handle_data = messages.append  # type: ignore[method-assign, assignment]
-        parser.feed(COMMONMARK.render(source))
-        parser.close()
-        return re.sub(r"[\s*_]+", "", "".join(messages))
+        return re.sub(r"[\s*_]+", "", shown_text(source))
 
     once = clean_markdown(text)
     assert words(clean_markdown(once)) == words(once)

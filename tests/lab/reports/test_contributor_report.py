@@ -278,5 +278,8 @@ def test_people_of_one_name_are_told_apart_in_the_lead(tmp_path: Path) -> None:
     ada, other_ada, ben = (share_text(count / 6) for _, count in authors.most_common())
     labels = f"Ada <ada@one.example> ({ada}), Ada <ada@two.example> ({other_ada}) and Ben ({ben})"
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
-        assert f"Of the commits by people, most are by {labels}." in contributors(code, ownership=False).lead
+        together = share_text(sum("Ada" in author for author in authors.elements()) / 6)
+        sentence = f"Of the commits by people, most are by {labels}."
+        lead = contributors(code, ownership=False).lead
+        assert f"{sentence} The 2 people named Ada wrote {together} together, and may be one person." in lead
         assert labels in sl.reports.file(code, "demo", "a.txt").lead[1]

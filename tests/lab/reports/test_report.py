@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import sourcelight as sl
+from core.markup.rendered_harm import COMMONMARK
 from git_output import git
 from sourcelight.lab import reports
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
@@ -215,7 +216,10 @@ def test_markdown_shows_hostile_names_literally(report: Report, tmp_path: Path) 
     assert (tmp_path / "report_figures" / "people.png").read_bytes().startswith(b"\x89PNG")
     assert "report_figures/people.png" in text
     assert "<img" not in text.replace("\\<img", "")
-    assert "](javascript" not in text
+    html = COMMONMARK.render(text)
+    assert re.findall(r'<img src="([^"]*)"', html) == ["report_figures/people.png"]
+    assert "[a](javascript:b)" in html
+    assert "javascript" not in " ".join(re.findall(r"<[^>]*>", html))
     assert "$x$" not in text
 
 

@@ -4,7 +4,7 @@ Every cell of a result may come from an attacker; HTML from this room needs no f
 widgets: these are in `sourcelight.display`. Start with `escaping`; `markdown` renders answers of models.
 """
 
-from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal
+from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal, literal_line
 from sourcelight.core.markup.counts import capitalize, count_of, join_first, join_words, plural
 from sourcelight.core.markup.escaping import (
     NO_MATH,
@@ -33,6 +33,7 @@ __all__ = [
     "join_words",
     "link",
     "literal",
+    "literal_line",
     "one_line",
     "own_address",
     "plural",

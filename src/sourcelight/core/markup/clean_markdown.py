@@ -98,6 +98,11 @@ def literal(text: str) -> str:
     return join_inline(texts)
 
 
+def literal_line(text: str) -> str:
+    """Escape text for the start of a line, where ``1.`` or ``#`` would begin a list or a heading; as `literal`."""
+    return " ".join(_guard(literal(text)))
+
+
 def join_inline(texts: Sequence[str]) -> str:
     """Join Markdown within a line; a space separates two code spans, whose ticks would form one longer run.
 

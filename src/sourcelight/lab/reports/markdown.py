@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -13,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sourcelight.core.errors import MissingExtra, SourcelightError
-from sourcelight.core.markup import link, one_line
+from sourcelight.core.markup import link, literal, literal_line, one_line
 from sourcelight.lab.plots.figure import write_figure
 from sourcelight.lab.reports.model import (
     Figure,
@@ -26,10 +25,6 @@ from sourcelight.lab.reports.model import (
     incomplete_text,
 )
 from sourcelight.lab.reports.text import MAX_CHARS, format_cell, heading, is_number, row_count_text, shown_rows
-
-# Characters with a meaning in Markdown, anywhere in a line; in notebooks a dollar sign starts a formula, and `<` a tag.
-_ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&:@])")
-
 
 # Characters that `quote` leaves in an address in angle brackets; none of them can end it, or a cell of a table.
 _IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
@@ -46,31 +41,26 @@ _PLACES = (
 _PRINT_TIMEOUT_S = 120.0
 
 
-def literal(text: str) -> str:
-    """Return text on one line, escaped so that Markdown shows it verbatim."""
-    return _ACTIVE.sub(r"\\\1", one_line(text, MAX_CHARS * 4)).replace("\\:", "&#58;").replace("\\@", "&#64;")
-
-
 def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
     """Return the document; `figures` has links to pictures by figure name. None: the text describes the figures."""
     notes = Footnotes(report)
-    lines = [f"# {literal(report.title)}", ""]
-    lines += [*(f"- {literal(sentence)}" for sentence in report.lead), ""] if report.lead else []
+    lines = [f"# {_text(report.title)}", ""]
+    lines += [*(f"- {_line(sentence)}" for sentence in report.lead), ""] if report.lead else []
     lacks = incomplete_text(report, notes)
-    lines += [f"**{literal(lacks)}**", ""] if lacks else []
-    lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.parameters]
+    lines += [f"**{_text(lacks)}**", ""] if lacks else []
+    lines += [f"- {_line(name)}: {_text(text)}" for name, text in report.parameters]
     if report.metrics:
         lines += ["", "| number | value | counts |", "| --- | ---: | --- |"]
 
     for metric in report.metrics:
         value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
-        name = f"{literal(metric.name)}{_mark(notes, excludes_note(metric.excludes))}"
-        lines.append(f"| {name} | {literal(value)} | {literal(metric.counts)} |")
+        name = f"{_text(metric.name)}{_mark(notes, excludes_note(metric.excludes))}"
+        lines.append(f"| {name} | {_text(value)} | {_text(metric.counts)} |")
 
     for section in report.sections:
-        lines += ["", f"## {literal(section.title)}"]
+        lines += ["", f"## {_text(section.title)}"]
         if section.text:
-            lines += ["", literal(section.text)]
+            lines += ["", _line(section.text)]
         for listing in section.lists:
             lines += ["", *_list(listing)]
         for figure in section.figures:
@@ -79,9 +69,19 @@ def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
             lines += ["", *_table(table, notes)]
 
     if notes.texts:
-        lines += ["", "## Notes", "", *(f"{number}. {literal(text)}" for number, text in enumerate(notes.texts, 1))]
+        lines += ["", "## Notes", "", *(f"{number}. {_line(text)}" for number, text in enumerate(notes.texts, 1))]
 
     return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    """Return Markdown that shows a text verbatim within a line, as in a heading or a cell."""
+    return literal(one_line(text, MAX_CHARS * 4))
+
+
+def _line(text: str) -> str:
+    """Return Markdown that shows a text verbatim from the start of a line, as in a paragraph or an item of a list."""
+    return literal_line(one_line(text, MAX_CHARS * 4))
 
 
 def _mark(notes: Footnotes, text: str) -> str:
@@ -92,7 +92,7 @@ def _mark(notes: Footnotes, text: str) -> str:
 def _list(listing: Listing) -> list[str]:
     remaining = len(listing.items) - listing.max_items
     return [
-        f"### {literal(listing.title)} ({len(listing.items):,})",
+        f"### {_text(listing.title)} ({len(listing.items):,})",
         "",
         *map(_item, listing.items[: listing.max_items]),
         *([f"- and {remaining:,} more"] if remaining > 0 else []),
@@ -100,7 +100,7 @@ def _list(listing: Listing) -> list[str]:
 
 
 def _item(item: Item) -> str:
-    return f"- {literal(item.text)}{f' ({_with_link(literal(item.detail), item.url)})' if item.detail else ''}"
+    return f"- {_line(item.text)}{f' ({_with_link(_text(item.detail), item.url)})' if item.detail else ''}"
 
 
 def _with_link(text: str, url: str) -> str:
@@ -127,36 +127,36 @@ def save_figures(report: ReportContent, path: str | os.PathLike[str]) -> dict[st
 
 def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
     if links is None:
-        return f"*{literal(figure.title)}*: {literal(figure.description)}"
-    return f"![{literal(figure.description)}]({links[figure.name]})"
+        return f"*{_text(figure.title)}*: {_text(figure.description)}"
+    return f"![{_text(figure.description)}]({links[figure.name]})"
 
 
 def _table(table: ReportTable, notes: Footnotes) -> list[str]:
     if not table.max_rows and len(table.frame):
-        about = literal(f"Table {table.name}: {table.counts} {row_count_text(table)}")
+        about = _line(f"Table {table.name}: {table.counts} {row_count_text(table)}")
         return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
     if not len(table.frame):
-        about = literal(f"{table.title}: no rows. {table.counts}")
+        about = _line(f"{table.title}: no rows. {table.counts}")
         return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
 
     columns, rows = shown_rows(table)
     rule = ["---:" if any(is_number(row[column]) for row in rows) else "---" for column in columns]
     above = [
-        f"### {literal(table.title)}{_mark(notes, excludes_note(table.excludes))}",
+        f"### {_text(table.title)}{_mark(notes, excludes_note(table.excludes))}",
         "",
-        literal(f"{table.counts} {row_count_text(table)}".strip()),
+        _line(f"{table.counts} {row_count_text(table)}".strip()),
     ]
     return [
         *above,
         "",
-        f"| {' | '.join(literal(heading(column)) for column in columns)} |",
+        f"| {' | '.join(_text(heading(column)) for column in columns)} |",
         f"| {' | '.join(rule)} |",
         *(f"| {' | '.join(_cell(table, row, column) for column in columns)} |" for row in rows),
     ]
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
-    text = literal(format_cell(row[column], column))
+    text = _text(format_cell(row[column], column))
     if text and table.link is not None:
         return _with_link(text, table.link(column, row))
     return text
