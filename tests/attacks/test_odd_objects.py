@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -60,6 +61,30 @@ def test_a_head_that_names_no_ref_hides_no_other_repository(tmp_path: Path, head
     assert "good" in names
     # The other one is read from a branch that exists, or skipped with a reason.
     assert "bad" in names or any("bad" in item.path for item in catalog.skipped)
+
+
+@pytest.mark.parametrize("name", [b"refs/heads/\xff\xfe", b"refs/heads/main\x80"])
+def test_a_head_of_other_bytes_than_utf8_ends_no_search_of_others(tmp_path: Path, name: bytes) -> None:
+    """The number of changed files of its work tree raised UnicodeDecodeError, in every search beside it."""
+    make_repo(tmp_path / "served" / "good", {"a.py": "needle = 1\n"})
+    bad = make_repo(tmp_path / "served" / "bad", {"a.py": "needle = 2\n"})
+    git = os.fsencode(bad.path / ".git")
+    Path(os.fsdecode(git + b"/" + name)).write_text(bad.head + "\n")
+    (bad.path / ".git" / "HEAD").write_bytes(b"ref: " + name + b"\n")
+    with sourcelight.open(tmp_path / "served", index_dir=tmp_path / "index", background_index=False) as code:
+        assert sorted(code.search("needle").matches["repository"]) == ["bad", "good"]
+
+
+def test_a_branch_that_can_not_be_read_is_an_error_of_its_repository(tmp_path: Path) -> None:
+    make_repo(tmp_path / "served" / "good", {"a.py": "needle = 1\n"})
+    bad = make_repo(tmp_path / "served" / "bad", {"a.py": "needle = 2\n"})
+    with sourcelight.open(tmp_path / "served", index_dir=tmp_path / "index", background_index=False) as code:
+        code.commit_search(["bad"])
+        point_main_at(bad, f"{bad.head}{bad.head}")
+        result = code.search("needle")
+        assert "good" in list(result.matches["repository"])
+        with pytest.raises(sourcelight.SourcelightError):
+            code.compare_revisions("bad", "HEAD", "HEAD~1")
 
 
 @pytest.fixture(scope="module")

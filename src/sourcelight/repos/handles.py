@@ -14,6 +14,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING
 
+from sourcelight.core.batches import NO_COMMIT, CommitId
 from sourcelight.core.errors import RepositoryError
 from sourcelight.repos.boundary import read_small_file
 from sourcelight.repos.objects.packs import refuse_unfolding
@@ -181,6 +182,22 @@ def open_handle(git_dir: str) -> pygit2.Repository:
             pygit2.settings.owner_validation = previous
 
     return handle
+
+
+def head_commit(handle: pygit2.Repository) -> CommitId:
+    """Return the commit that is checked out, or empty before the first one.
+
+    Raises
+    ------
+    RepositoryError
+        If HEAD, or the branch that it names, can't be read.
+    """
+    import pygit2
+
+    try:
+        return NO_COMMIT if handle.head_is_unborn else CommitId(str(handle.head.target))
+    except (pygit2.GitError, KeyError, ValueError) as error:  # ValueError: a name that is not UTF-8, too
+        raise RepositoryError(f"the commit that HEAD of {handle.path} names can't be read: {error}") from error
 
 
 def _accept_extensions() -> None:

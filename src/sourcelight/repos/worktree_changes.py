@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches import NO_COMMIT, CommitId
+from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.boundary import read_flags
-from sourcelight.repos.handles import UnusableRepository, open_handle
+from sourcelight.repos.handles import UnusableRepository, head_commit, open_handle
 from sourcelight.repos.objects import StoreReader
 from sourcelight.repos.repository import Repository
 
@@ -133,18 +133,19 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
         handle = open_handle(repository.git_dir)
         if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
             return set(), set(), set(), set()  # its configuration names another directory, which must not be read
-        _check_rules(repository, handle)
+        commit = head_commit(handle)
+        _check_rules(repository, handle, commit)
         status = handle.status(untracked_files="all", ignored=False)
+        tree = handle[commit].peel(pygit2.Tree) if commit else None
     except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
-    except (pygit2.GitError, KeyError, OSError) as error:
+    except (pygit2.GitError, KeyError, ValueError, OSError) as error:
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
 
     changed, deleted, new = _classify(status)
     sparse: set[bytes] = set()
     paths = changed | deleted | new
     root = os.fsencode(repository.worktree)
-    tree = None if handle.head_is_unborn else handle.head.peel(pygit2.Tree)
     for entry in hidden_entries(repository.git_dir):
         if entry.path in paths or entry.mode == _SUBMODULE:
             if entry.sparse and entry.path in deleted:
@@ -220,14 +221,13 @@ def _content_name(path: bytes, size: int) -> bytes:
     return name.digest()
 
 
-def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
+def _check_rules(repository: Repository, handle: pygit2.Repository, commit: CommitId) -> None:
     """Raise `RepositoryError` for files that libgit2 would read without a limit, or wait for.
 
     That is a HEAD that names endless files, and rules about files (attributes, ignored ones) of more than
     `MAX_RULES_BYTES`, on disk or in the index, or in a file that the configuration names: it takes a hundred times
     their size.
     """
-    commit = NO_COMMIT if handle.head_is_unborn else CommitId(str(handle.head.target))
     index = handle.index
     for folder in _folders_of(repository, commit):
         for name in _RULES:

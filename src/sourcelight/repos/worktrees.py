@@ -13,13 +13,13 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from sourcelight.core.batches import NO_COMMIT, CommitId
+from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.boundary import read_flags
 from sourcelight.repos.discovery import CACHE_FOLDERS
-from sourcelight.repos.handles import open_handle
+from sourcelight.repos.handles import head_commit, open_handle
 from sourcelight.repos.objects import MAX_CONTENT_BYTES, CommitTree, StoreReader
 from sourcelight.repos.objects.trees import MAX_FILES
 from sourcelight.repos.repository import Repository
@@ -327,5 +327,4 @@ def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
 
 def _head(repository: Repository) -> CommitId:
     """Return the commit checked out; empty before the first one."""
-    handle = open_handle(repository.git_dir)
-    return NO_COMMIT if handle.head_is_unborn else CommitId(str(handle.head.target))
+    return head_commit(open_handle(repository.git_dir))

@@ -208,6 +208,29 @@ def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
     ]
 
 
+def namesake_texts(counts: Sequence[tuple[tuple[str, str], int]], total: int, limit: int = 3) -> list[str]:
+    """Return a sentence for each name that several of the first people have: only readers can tell who is who.
+
+    Parameters
+    ----------
+    counts
+        Commits by person (as ``Name <address>``) and name, the most first.
+    total
+        Commits of all.
+    limit
+        Number of the first people.
+    """
+    first_names = [name for (_, name), _ in counts[:limit]]
+    texts = []
+    for name in dict.fromkeys(first_names):
+        if first_names.count(name) > 1:
+            commits = [count for (_, other_name), count in counts if other_name == name]
+            share = share_text(sum(commits) / total)
+            texts.append(f"The {len(commits):,} people named {name} wrote {share} together, and may be one person.")
+
+    return texts
+
+
 class Links:
     """Addresses of commits, files, people and pull requests; empty texts where no page is known.
 

@@ -18,6 +18,7 @@ from sourcelight.lab.reports.text import (
     compare_counts,
     date_text,
     duration_text,
+    namesake_texts,
     person_labels,
     share_text,
     shares_text,
@@ -352,21 +353,7 @@ def _top_authors_text(commits: Frame) -> str:
         share = counts.head(_TOP_PEOPLE).sum() / len(human_commits)
         text += f"; the top five people wrote {share_text(share)}"
 
-    return " ".join([f"{text}.", *_namesake_texts(counts, len(human_commits))])
-
-
-def _namesake_texts(counts: Any, total: int) -> list[str]:
-    """Return a sentence for each name that several of the first people have: only readers can tell."""
-    rows = [(str(name), int(count)) for (_, name), count in counts.items()]
-    first_names = [name for name, _ in rows[:_MAX_LABELS]]
-    texts = []
-    for name in dict.fromkeys(first_names):
-        if first_names.count(name) > 1:
-            commits = [count for other_name, count in rows if other_name == name]
-            share = share_text(sum(commits) / total)
-            texts.append(f"The {len(commits):,} people named {name} wrote {share} together, and may be one person.")
-
-    return texts
+    return " ".join([f"{text}.", *namesake_texts(list(counts.items()), len(human_commits), _MAX_LABELS)])
 
 
 def _places_text(files: Frame | None) -> str:
