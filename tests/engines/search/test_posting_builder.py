@@ -88,7 +88,7 @@ def test_lists_have_exactly_the_keys_of_each_unit(
     # One line longer than a block of any size but the last, with folded letters at every cut.
     lines.append(b"".join(draw.choices([part for part in PARTS if b"\n" not in part], k=800)))
     shard = build(tmp_path, lines)
-    content = bytes(shard.content)
+    content = bytes(shard.file.bytes_of("content"))
     bounds = shard.unit_start.tolist()
     dropped = WINDOW_BITS - window_bits(len(content))
     expected = [

@@ -60,8 +60,12 @@ class BufferList:
             return buffer
         return cls([memoryview(buffer)], np.zeros(1, dtype=np.int64))
 
+    def check(self, ranges: Int64Array) -> None:
+        """Do nothing: all bytes may be read. A subclass may check ranges here before they are."""
+
     def slices(self, ranges: Int64Array) -> list[memoryview]:
         """Return the bytes of ranges, clipped to their texts."""
+        self.check(ranges)
         if len(self.views) == 1:
             view, base = self.views[0], int(self.first[0])
             return [view[start - base : end - base] for start, end in ranges.tolist()]
@@ -69,8 +73,7 @@ class BufferList:
         which = self.index_of(ranges[:, 0])
         numbers = which.tolist()
 
-        # Each view is taken once: shards are mapped, and checked, when they are first taken.
-        views = {number: self.views[number] for number in set(numbers)}
+        views = self.views
         local_ranges = ranges - self.first[which][:, None]
         return [views[number][start:end] for number, (start, end) in zip(numbers, local_ranges.tolist(), strict=True)]
 
@@ -165,6 +168,8 @@ def portions(ranges: Int64Array, size: int) -> Iterator[Int64Array]:
 
 def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Array:
     """Return the addresses of all occurrences of `text` in each range, as `find_texts` does for one text."""
+    # The texts are read in place here, and not by `slices`. Bytes between ranges may be read too, but decide nothing.
+    buffers.check(ranges)
     if len(buffers.views) == 1 and not buffers.first[0]:
         return find_texts(buffers.views[0], text, ranges)
 

@@ -4,8 +4,10 @@ Layout: a fixed head (magic, format version, length and CRC-32 of the table), a 
 length, dtype and XXH3-64 checksum of each section), then the sections, each 8-byte aligned, then a tail of zeros, so
 that eight bytes can be read from any offset of a section.
 
-A section is checked on first use, so a search pays for what it reads, and no unchecked byte reaches numpy, Arrow or a
-pattern engine. A damaged file is deleted: its manifest then names a missing file, and any process rebuilds it.
+A section is checked on first use, so a search pays for what it reads. A long section may also have a checksum for each
+block (`section_blocks`), in a section of their own; then each block is checked on first use. Readers that don't know
+these, and files without them, check whole sections. A damaged file is deleted: its manifest then names a missing file,
+and any process rebuilds it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -27,6 +29,7 @@ import xxhash
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.storage.folder import temporary_path, write_failed
+from sourcelight.engines.storage.section_blocks import BLOCK_BYTES, SectionBlocks, block_checksums
 from sourcelight.repos.private_files import open_private
 
 FORMAT = 3
@@ -36,6 +39,9 @@ TAIL = 16
 _HEAD = struct.Struct("<8sIIII")
 _ALIGNMENT = 8
 _MAX_TABLE_BYTES = 64 * 1024 * 1024
+
+_BLOCKS = "block_checksums"
+"""The section with the checksums of all blocks."""
 
 Kind: TypeAlias = Literal["shard", "view", "symbols", "terms", "subjects", "history"]
 _MAGIC = {
@@ -56,6 +62,7 @@ def write_sections(
     *,
     name: str = "",
     durable: bool = True,
+    by_block: Collection[str] = (),
 ) -> str:
     """Write a file of sections into `folder` and return its name.
 
@@ -75,6 +82,8 @@ def write_sections(
         The file's name; empty: made from its content.
     durable
         False leaves it to the operating system when the bytes reach the disk.
+    by_block
+        Sections that are checked block by block, if they are longer than a block.
 
     Raises
     ------
@@ -84,7 +93,7 @@ def write_sections(
     temporary = temporary_path(folder)
     try:
         with open_private(temporary, "xb") as file:
-            name = _write(file, kind, metadata, sections, name)
+            name = _write(file, kind, metadata, sections, name, by_block)
             file.flush()
             if durable:
                 os.fsync(file.fileno())
@@ -98,10 +107,16 @@ def write_sections(
 
 
 def _write(
-    file: Any, kind: Kind, metadata: Mapping[str, Any], sections: Mapping[str, Iterable[AnyArray] | AnyArray], name: str
+    file: Any,
+    kind: Kind,
+    metadata: Mapping[str, Any],
+    sections: Mapping[str, Iterable[AnyArray] | AnyArray],
+    name: str,
+    by_block: Collection[str],
 ) -> str:
     table: dict[str, list[Any]] = {}
     arrays = {section: [array] if isinstance(array, np.ndarray) else list(array) for section, array in sections.items()}
+    blocks = _add_blocks(arrays, by_block)
     offset = 0
     for section, section_arrays in arrays.items():
         length = sum(array.nbytes for array in section_arrays)
@@ -118,7 +133,8 @@ def _write(
         offset += length + (-length) % _ALIGNMENT
 
     all_facts = {**metadata, "name": name} if name else dict(metadata)
-    text = json.dumps({"facts": all_facts, "sections": table}, separators=(",", ":"), sort_keys=True).encode()
+    content = {"facts": all_facts, "sections": table} | ({"blocks": blocks} if blocks else {})
+    text = json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
     text += b" " * ((-len(text) - _HEAD.size) % _ALIGNMENT)
     file.write(_HEAD.pack(_MAGIC[kind], FORMAT, len(text), zlib.crc32(text), 0))
     file.write(text)
@@ -132,6 +148,20 @@ def _write(
 
     file.write(b"\0" * TAIL)
     return name or _content_name(kind, text)
+
+
+def _add_blocks(arrays: dict[str, list[AnyArray]], by_block: Collection[str]) -> dict[str, int]:
+    """Add the section with the checksums of blocks; returns the number of the first block of each section."""
+    first_blocks: dict[str, int] = {}
+    checksums: list[int] = []
+    for section in by_block:
+        if sum(array.nbytes for array in arrays[section]) > BLOCK_BYTES:
+            first_blocks[section] = len(checksums)
+            checksums += block_checksums(map(_bytes_of, arrays[section]))
+
+    if checksums:
+        arrays[_BLOCKS] = [np.array(checksums, dtype=np.uint64)]
+    return first_blocks
 
 
 def _content_name(kind: Kind, table: bytes) -> str:
@@ -192,6 +222,7 @@ class SectionFile:
             raise self._damage_error("another file has this name")
 
         self._sections: dict[str, list[Any]] = table["sections"]
+        self._first_blocks: dict[str, int] = table.get("blocks", {})
         self._body = _HEAD.size + length
         end = max((entry[0] + entry[1] + (-entry[1]) % _ALIGNMENT for entry in self._sections.values()), default=0)
         if self.size != self._body + end + TAIL:
@@ -224,9 +255,26 @@ class SectionFile:
         kind = np.dtype(dtype)
         return np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
 
-    def is_checked(self, name: str) -> bool:
-        """Return whether a section has been checked, so that using it costs nothing more."""
-        return name in self._checked
+    def blocks(self, name: str) -> SectionBlocks:
+        """Return a section whose blocks are checked when they are read: all of it at once in a file without them."""
+        offset, length, dtype, _ = self._section(name)
+        kind = np.dtype(dtype)
+        items = np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
+        first_block = self._first_blocks.get(name)
+        if first_block is None:
+            return SectionBlocks(items, 1, lambda _: self._usable(name))
+
+        block_count = -(-length // BLOCK_BYTES)
+        checksums: list[int] = self.array(_BLOCKS)[first_block : first_block + block_count].tolist()
+        content = memoryview(self.map)[self._body + offset : self._body + offset + length]
+
+        def check_block(number: int) -> None:
+            self.check_size()
+            block = content[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]
+            if xxhash.xxh3_64_intdigest(block) != checksums[number]:
+                raise self._damage_error(f"section {name} is damaged")
+
+        return SectionBlocks(items, block_count, check_block)
 
     def check_size(self) -> None:
         """Raise `IndexDamaged` when the file has been truncated: reading the lost bytes would end the process."""

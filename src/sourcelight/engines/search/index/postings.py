@@ -171,19 +171,17 @@ class Postings:
         self._units = units
         self._keys = file.array("tri_keys")
         self._starts = file.array("tri_starts")
-        self._lists = file.array("tri_lists")
+        self._lists = file.blocks("tri_lists")
         self._dense_keys = file.array("dense_keys")
-        self._dense_bits = (
-            file.array("dense_bits").reshape(len(self._dense_keys), -1) if len(self._dense_keys) else None
-        )
-        self._window_starts = file.array("win_starts")
-        self.window_lists = file.array("win_lists")
+        self._dense_bits = file.blocks("dense_bits")
+        self._window_starts = file.blocks("win_starts")
+        self.window_lists = file.blocks("win_lists")
 
         # The table has 2^bits + 1 entries; keys of this shard lack the low WINDOW_BITS - bits bits.
         self._shift = WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
         self._key_view, self._start_view, self._dense_view, self._window_view = (
-            array.data for array in (self._keys, self._starts, self._dense_keys, self._window_starts)
+            array.data for array in (self._keys, self._starts, self._dense_keys, self._window_starts.unchecked)
         )
 
     @property
@@ -195,9 +193,13 @@ class Postings:
     def window_bounds(self, windows: list[int]) -> list[tuple[int, int]] | None:
         """Return the range in `window_lists` of each window's list, or None when one of the lists is empty."""
         starts, shift = self._window_view, self._shift
+        is_checked, block_shift = self._window_starts.is_checked, self._window_starts.shift
         bounds = []
         for window in windows:
             key = window >> shift
+            # Most were checked before, and a call for each window and shard costs more than the rest of this loop.
+            if not (is_checked[key >> block_shift] and is_checked[key + 1 >> block_shift]):
+                self._window_starts.check(key, key + 2)
             start, end = starts[key], starts[key + 1]
             # An empty list proves that no unit holds the window, so no unit can match.
             if start == end:
@@ -246,7 +248,7 @@ class Postings:
         size, dense_size = len(keys), len(dense)
         for key, position in zip(trigrams.tolist(), self._keys.searchsorted(trigrams).tolist(), strict=True):
             if position < size and keys[position] == key:
-                lists.append(self._lists[starts[position] : starts[position + 1]])
+                lists.append(self._lists.slice(starts[position], starts[position + 1]))
                 continue
             row = bisect_left(dense, key)
             if row == dense_size or dense[row] != key:
@@ -255,9 +257,12 @@ class Postings:
             rows.append(row)
 
         bitmap = None
-        if rows and self._dense_bits is not None:
+        if rows:
             # All common trigrams in one call: eight units a byte, no lists.
-            bitmap = np.bitwise_and.reduce(self._dense_bits[rows], axis=0)
+            width = len(self._dense_bits) // dense_size
+            for row in rows:
+                self._dense_bits.check(row * width, (row + 1) * width)
+            bitmap = np.bitwise_and.reduce(self._dense_bits.unchecked.reshape(dense_size, width)[rows], axis=0)
 
         return lists, bitmap, True
 

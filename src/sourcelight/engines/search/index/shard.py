@@ -14,7 +14,7 @@ import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES, DocumentBuffer, cut_units
 from sourcelight.engines.search.index.posting_builder import PostingBuilder
 from sourcelight.engines.search.index.postings import TRIGRAM_BITS, Postings
+from sourcelight.engines.storage.section_blocks import SectionBlocks
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 
 SHARD_BYTES = 64 * 1024 * 1024
@@ -39,6 +40,9 @@ MAX_LOOSE_BYTES = 16 * 1024 * 1024
 """Bytes of text up to which the documents of a revision stay loose; beyond it they are indexed."""
 
 _LOOSE_PREFIX = "loose-"
+
+_BY_BLOCK = ("content", "newlines", "tri_lists", "dense_bits", "win_starts", "win_lists")
+"""Sections of which most searches read little."""
 
 MAX_SHARDS = 64
 """Shards with a bit of their own; all others are read. The table takes 2, 4, 8 or 16 MB."""
@@ -120,7 +124,7 @@ class ShardBuilder:
             **self._postings.sections(self._size),
         }
         metadata = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
-        return write_sections(folder, "shard", metadata, sections)
+        return write_sections(folder, "shard", metadata, sections, by_block=_BY_BLOCK)
 
 
 def _newlines_of(content: AnyArray) -> AnyArray:
@@ -135,8 +139,8 @@ def _line_before(newlines: AnyArray, starts: AnyArray) -> AnyArray:
 class Shard:
     """A memory-mapped shard. Safe to share between threads.
 
-    Small tables are checked against their checksums on opening; content, newlines and posting lists on first use, which
-    may raise `IndexDamaged`.
+    Small tables are checked against their checksums on opening; content, newlines and posting lists by block, on first
+    use, which may raise `IndexDamaged`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -153,14 +157,14 @@ class Shard:
         self.unit_start = self.file.array("unit_start")
 
     @functools.cached_property
-    def content(self) -> memoryview:
+    def content(self) -> SectionBlocks:
         """The text of all documents."""
-        return self.file.bytes_of("content")
+        return self.file.blocks("content")
 
     @functools.cached_property
-    def newlines(self) -> AnyArray:
+    def newlines(self) -> SectionBlocks:
         """Offset of each newline of the content."""
-        return self.file.array("newlines")
+        return self.file.blocks("newlines")
 
     @functools.cached_property
     def line_ends(self) -> int:
@@ -177,18 +181,9 @@ class Shard:
         """The posting lists."""
         return Postings(self.file, self.units)
 
-    @property
-    def unchecked_bytes(self) -> int:
-        """Bytes of content that have not been checked against their checksum yet."""
-        return 0 if self.file.is_checked("content") else self.content_bytes
-
     def is_unchanged(self) -> bool:
         """Return whether the file on disk is still the opened file, unchanged."""
         return self.file.is_unchanged()
-
-    def check_content(self) -> None:
-        """Check content and newlines against their checksums, if they weren't read before; raises `IndexDamaged`."""
-        _ = self.content, self.newlines
 
     def check_size(self) -> None:
         """Raise `IndexDamaged` when the file has been truncated."""
@@ -201,10 +196,10 @@ class Shard:
 
     @functools.cached_property
     def arrow_content(self) -> Any:
-        """The content as an Arrow buffer, not copied."""
+        """The content as an Arrow buffer, not copied; its reader must check what it reads."""
         import pyarrow as pa
 
-        return pa.py_buffer(self.content)
+        return pa.py_buffer(self.content.unchecked)
 
     def blob_ids(self) -> list[bytes]:
         """Return the blob id of each document."""
@@ -214,19 +209,19 @@ class Shard:
     def text(self, document: int) -> bytes:
         """Return the bytes of a document."""
         start = int(self.doc_start[document])
-        return bytes(self.content[start : start + int(self.doc_size[document])])
+        return self.content.slice(start, start + int(self.doc_size[document])).tobytes()
 
     def lines(self, document: int, first: int, last: int) -> memoryview:
         """Return some lines of a document, the last one included; both count from 1."""
         # `doc_line` is the newline before the first line of the document.
         line = int(self.doc_line[document])
-        start, end = (int(offset) for offset in self.newlines[[line + first - 1, line + last]])
-        return self.content[start + 1 : end]
+        start, end = self.newlines.take(np.array([line + first - 1, line + last])).tolist()
+        return self.content.slice(start + 1, end).data
 
     def lines_of(self, offsets: Int64Array) -> Int64Array:
         """Return the line of each offset; a newline belongs to the line that it ends."""
         # uint32 like the table, which `searchsorted` would else copy to a common type.
-        return np.searchsorted(self.newlines, offsets.astype(np.uint32)).astype(np.int64) - 1
+        return self.newlines.find_positions(offsets.astype(np.uint32)).astype(np.int64) - 1
 
 
 def loose_name(blob_ids: Iterable[bytes]) -> str:
@@ -264,7 +259,7 @@ class LooseShard(Shard):
         self.documents = len(documents.blob_ids)
         self.units = len(sections["unit_start"]) - 1
         self.text_bytes = documents.text_bytes
-        self.content = memoryview(sections["content"])
+        self.content = SectionBlocks(sections["content"])
         self.content_bytes = len(self.content)
         self.doc_start = sections["doc_start"]
         self.doc_size = sections["doc_size"]
@@ -275,9 +270,9 @@ class LooseShard(Shard):
 
     # Made on first use: a search without a match needs no lines, and finding them takes longer than the scan.
     @functools.cached_property
-    def newlines(self) -> AnyArray:
+    def newlines(self) -> SectionBlocks:
         """Offset of each newline of the content."""
-        return _newlines_of(np.frombuffer(self.content, np.uint8))
+        return SectionBlocks(_newlines_of(self.content.unchecked))
 
     @functools.cached_property
     def line_ends(self) -> int:
@@ -287,19 +282,11 @@ class LooseShard(Shard):
     @functools.cached_property
     def doc_line(self) -> AnyArray:
         """Number of the newline before each document."""
-        return _line_before(self.newlines, self.doc_start)
-
-    @property
-    def unchecked_bytes(self) -> int:
-        """Always 0: there is no file to check."""
-        return 0
+        return _line_before(self.newlines.unchecked, self.doc_start)
 
     def is_unchanged(self) -> bool:
         """Return True: there is no file."""
         return True
-
-    def check_content(self) -> None:
-        """Do nothing: this shard has no file."""
 
     def check_size(self) -> None:
         """Do nothing: this shard has no file."""
@@ -307,27 +294,6 @@ class LooseShard(Shard):
     def blob_ids(self) -> list[bytes]:
         """Return the blob id of each document."""
         return list(self._blob_ids)
-
-
-class ShardContents(Sequence[memoryview]):
-    """The text of shards; each is mapped, and compared with its checksum, on first access."""
-
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        # No list of their contents: that would map and check every shard of a fleet before a search reads one of them,
-        # and a search whose candidates lie in a few shards should not wait for the others.
-        self._shards = shards
-
-    def __len__(self) -> int:
-        return len(self._shards)
-
-    @overload
-    def __getitem__(self, index: int) -> memoryview: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[memoryview]: ...
-    def __getitem__(self, index: int | slice) -> memoryview | Sequence[memoryview]:
-        if isinstance(index, slice):
-            return [shard.content for shard in self._shards[index]]
-        return self._shards[index].content
 
 
 class ShardFilter:

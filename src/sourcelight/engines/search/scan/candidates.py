@@ -119,7 +119,7 @@ def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, in
     lists, sizes = [], []
     for shard_index, bounds in shards:
         start, end = bounds[window]
-        lists.append(corpus.shards[shard_index].postings.window_lists[start:end])
+        lists.append(corpus.shards[shard_index].postings.window_lists.slice(start, end))
         sizes.append(end - start)
 
     # A list numbers the units within its shard in uint16; the base makes them units of the corpus. Lists follow one

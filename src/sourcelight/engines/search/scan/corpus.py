@@ -21,9 +21,9 @@ from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
-from sourcelight.engines.search.index.shard import MIN_SHARDS, LooseShard, Shard, ShardContents, ShardFilter
+from sourcelight.engines.search.index.shard import MIN_SHARDS, LooseShard, Shard, ShardFilter
+from sourcelight.engines.search.index.shard_contents import ShardContents
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS
 from sourcelight.engines.search.model import (
     DocumentNumbers,
@@ -47,8 +47,10 @@ _MAX_CACHED_SPANS = 20_000
 MAX_NAMED_MISSING = 10
 """Files without content that are named per repository; the others are counted."""
 
-_MAX_EAGER_CHECK_BYTES = 256 << 20
-"""Content that is checked before the first row: 25 ms, once per process. Beyond it, each shard when it is read."""
+MAX_EARLY_CHECK_BYTES = 256 << 20
+"""Content that is checked before the first row: 25 ms, once per process. Beyond it, each block when it is read.
+
+A corpus with less content is checked by shard."""
 
 _SIZES_VALID_S = 0.02
 """Seconds for which the sizes of mapped files are not compared again: the parts of one query share a check."""
@@ -202,11 +204,8 @@ class Corpus(Memo):
         member_of_shard = np.array([member_index for member_index, _ in self.member_shards], np.int64)
         self.unit_base = _sums([shard.units for shard in shards])
         self.doc_base = _sums([shard.documents for shard in shards])
-
-        # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra
-        # byte keeps ranges of different shards from touching.
-        self.byte_base = _sums([shard.content_bytes + RANGE_COST_BYTES + 1 for shard in shards])
-        self.buffers = BufferList(ShardContents(shards), self.byte_base[:-1])
+        self.buffers = ShardContents(shards)
+        self.byte_base = self.buffers.bases
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
 
         # Not strict: a base has one more entry, the end of the last shard. Shards store offsets in uint32, and the sum
@@ -262,15 +261,13 @@ class Corpus(Memo):
         self._sizes_checked_s = now_s
 
     def check_content(self, units: UnitNumbers) -> None:
-        """Check the shards that hold these units, ascending, against their checksums; raises `IndexDamaged`.
+        """Check the text of these units against its checksums; raises `IndexDamaged`.
 
-        Beyond 256 MB nothing is checked here, and each shard is when it is first read: the first rows come sooner.
+        Beyond 256 MB nothing is checked here, and each block is when it is first read: the first rows come sooner. A
+        smaller corpus is checked by shard.
         """
-        shard_bounds = units.searchsorted(self.unit_base).tolist()
-        shards = [shard for index, shard in enumerate(self.shards) if shard_bounds[index] < shard_bounds[index + 1]]
-        if sum(shard.unchecked_bytes for shard in shards) <= _MAX_EAGER_CHECK_BYTES:
-            for shard in shards:
-                shard.check_content()
+        ranges = np.stack((self.unit_start[units], self.unit_end[units]), axis=1)
+        self.buffers.check_early(ranges, MAX_EARLY_CHECK_BYTES)
 
     def shards_with(self, trigrams: list[int]) -> Sequence[int]:
         """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
@@ -298,7 +295,7 @@ class Corpus(Memo):
             # Line i ends with newline i + 1, the first newline at or after its bytes: hence - 1 below. uint32 like the
             # table, since `searchsorted` would first copy the table to a common type.
             local_offsets = (offsets[start:end] - self.byte_base[shard_index]).astype(np.uint32)
-            lines[start:end] = self.shards[shard_index].newlines.searchsorted(local_offsets)
+            lines[start:end] = self.shards[shard_index].newlines.find_positions(local_offsets)
             lines[start:end] += self.line_base[shard_index] - 1
 
         return LineNumbers(lines)
@@ -310,8 +307,8 @@ class Corpus(Memo):
             newlines, base = self.shards[shard_index].newlines, self.byte_base[shard_index]
             # Line i is between newline i and newline i + 1.
             local_lines = lines[start:end] - self.line_base[shard_index]
-            starts[start:end] = newlines[local_lines]
-            ends[start:end] = newlines[local_lines + 1]
+            starts[start:end] = newlines.take(local_lines)
+            ends[start:end] = newlines.take(local_lines + 1)
             starts[start:end] += base + 1
             ends[start:end] += base
 
@@ -332,9 +329,11 @@ class Corpus(Memo):
         """Return the bytes of ranges one after another; the ranges ascend and do not overlap."""
         from sourcelight.engines.search.scan.text import take_slices
 
+        ranges = np.stack((starts, ends), axis=1)
         if int((ends - starts).sum()) > LONG_LINE_BYTES * len(starts):
-            return b"".join(self.buffers.slices(np.stack((starts, ends), axis=1)))
+            return b"".join(self.buffers.slices(ranges))
 
+        self.buffers.check(ranges)
         copies: list[Any] = []
         for shard_index, first, last in self.buffers.runs(starts):
             base = self.byte_base[shard_index]
@@ -375,10 +374,11 @@ class Corpus(Memo):
         """The paths of all members."""
         if len(self.members) == 1:
             return self.members[0].paths
-        texts = [bytes(member.paths.text) for member in self.members]
         raw = None if all(member.view.path_text_is_raw for member in self.members) else self.raw_paths
         # Each text begins and ends with a newline; without its first one, a single newline separates two paths.
-        return PathTable(b"\n" + b"".join([text[1:] for text in texts]), self._path_offsets, raw)
+        # Views, since all paths of a large corpus have tens of megabytes.
+        text = b"".join([b"\n", *[member.paths.text[1:] for member in self.members]])
+        return PathTable(text, self._path_offsets, raw)
 
     @functools.cached_property
     def raw_paths(self) -> Any:
@@ -387,7 +387,7 @@ class Corpus(Memo):
             return self.members[0].view.file.bytes_of("paths")
         if all(member.view.path_text_is_raw for member in self.members):
             return self.paths.text
-        return b"\n" + b"".join([bytes(member.view.file.bytes_of("paths"))[1:] for member in self.members])
+        return b"".join([b"\n", *[member.view.file.bytes_of("paths")[1:] for member in self.members]])
 
     @property
     def path_lists(self) -> PathLists | None:

@@ -14,7 +14,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.codecs.raw_matches import json_paths
 from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Stopped
-from sourcelight.core.patterns import FOLD_HAZARDS, RequiredText, RequiredTree
+from sourcelight.core.patterns import FOLD_HAZARDS, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.ranges import find_texts
 
@@ -22,6 +22,9 @@ _MIN_REQUIRED_BYTES = 3
 """Minimum bytes of a required text to search for. Shorter texts are in too many paths to save time."""
 
 _GRAM_BYTES, _GRAM_FACTOR = 4, 0x9E3779B1
+
+_GRAM_BLOCK_BYTES = 64 << 10
+"""Bytes of paths whose hashes are made at once."""
 
 _MIN_GRAM_BITS, _MAX_GRAM_BITS = 10, 20
 """Bits of a hash of four bytes: two megabytes of paths have some ten thousand different hashes."""
@@ -102,19 +105,23 @@ class PathTable:
     @functools.cached_property
     def _lowered(self) -> bytes | None:
         """All paths in lower case; None when a path holds a non-ASCII character that folds to an ASCII letter."""
-        text = bytes(self.text)
-        return None if any(hazard in text for hazard in FOLD_HAZARDS) else text.lower()
+        find = stringzilla.Str(self.text).find
+        return None if any(find(hazard) >= 0 for hazard in FOLD_HAZARDS) else lower_ascii(self.text)
 
     @functools.cached_property
     def _grams(self) -> bytes:
         """Table of the hashes of four bytes that occur in the lower-case text; takes up to a megabyte."""
-        text = np.frombuffer(self._lowered or b"", np.uint8).astype(np.uint32)
-        bits = max(_MIN_GRAM_BITS, min(_MAX_GRAM_BITS, (4 * len(text)).bit_length()))
+        raw = np.frombuffer(self._lowered or b"", np.uint8)
+        bits = max(_MIN_GRAM_BITS, min(_MAX_GRAM_BITS, (4 * len(raw)).bit_length()))
         occurs = np.zeros(1 << bits, dtype=np.uint8)
-        if len(text) >= _GRAM_BYTES:
+        # In blocks, whose arrays stay in the processor's cache: those of all paths of a large corpus take a gigabyte.
+        for start in range(0, len(raw) - _GRAM_BYTES + 1, _GRAM_BLOCK_BYTES):
+            text = raw[start : start + _GRAM_BLOCK_BYTES + _GRAM_BYTES - 1].astype(np.uint32)
             codes = text[:-3] | text[1:-2] << np.uint32(8) | text[2:-1] << np.uint32(16) | text[3:] << np.uint32(24)
             codes *= np.uint32(_GRAM_FACTOR)  # the overflow is intended
-            occurs[codes >> np.uint32(32 - bits)] = 1
+            codes >>= np.uint32(32 - bits)
+            # numpy takes half as long for indexes of its own type.
+            occurs[codes.astype(np.intp)] = 1
 
         return occurs.tobytes()
 

@@ -1,0 +1,101 @@
+"""The text of several shards in one address space, each block checked before it is first read.
+
+A search reads thousands of ranges of many shards. Whether their blocks were checked is one look into an array for all
+ranges, and not a call for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sourcelight.core.arrays import Int64Array
+from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
+from sourcelight.engines.search.index.shard import LooseShard, Shard
+from sourcelight.engines.storage.section_blocks import BLOCK_BITS, BLOCK_BYTES
+
+_NO_BLOCKS: Int64Array = np.zeros(0, dtype=np.int64)
+
+
+class ShardContents(BufferList):
+    """The text of shards. Safe to share between threads.
+
+    Parameters
+    ----------
+    shards
+        The shards, in the order of their addresses.
+
+    Attributes
+    ----------
+    bases
+        The first address of each shard, and the end of the last one.
+    """
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        # A shard begins with a block, so that the blocks of all of them are numbered through. The gap between two
+        # shards is wider than the cost of a range, so no scan joins ranges across it; the extra byte keeps ranges of
+        # different shards from touching.
+        sizes = np.array([shard.content_bytes for shard in shards], dtype=np.int64)
+        block_counts = (sizes + RANGE_COST_BYTES >> BLOCK_BITS) + 1
+        self._first_blocks = np.concatenate(([0], np.cumsum(block_counts)))
+        self.bases: Int64Array = self._first_blocks << BLOCK_BITS
+        super().__init__([shard.content.unchecked.data for shard in shards], self.bases[:-1])
+        self._shards = shards
+        has_file = np.array([not isinstance(shard, LooseShard) for shard in shards], dtype=np.bool_)
+        self._is_unchecked = np.repeat(has_file, block_counts)
+        # The gap may take a block of its own, which has nothing to check.
+        self._is_unchecked[self._first_blocks[1:] - 1] &= block_counts << BLOCK_BITS < sizes + BLOCK_BYTES
+        self._is_complete = not self._is_unchecked.any()
+
+    def check(self, ranges: Int64Array) -> None:
+        """Compare the blocks of ranges with their checksums, if they weren't read before; raises `IndexDamaged`."""
+        if self._is_complete:
+            return
+        blocks = self._unchecked_blocks(ranges)
+        if len(blocks):
+            self._check_blocks(blocks)
+
+    def check_early(self, ranges: Int64Array, limit_bytes: int) -> None:
+        """Do the same, but nothing if that would read more than a limit; raises `IndexDamaged`.
+
+        If all shards together are below the limit, those of the ranges are checked as a whole: later searches would
+        read most of them anyway.
+        """
+        if self._is_complete:
+            return
+        blocks = self._unchecked_blocks(ranges)
+        if not len(blocks):
+            return
+        if self.bases[-1] <= limit_bytes:
+            shards = np.flatnonzero(np.bincount(self._first_blocks.searchsorted(blocks, side="right") - 1))
+            blocks = self._unchecked_blocks(np.stack((self.bases[shards], self.bases[shards + 1]), axis=1))
+            # Each search for lines looks into the newlines of many shards, and need not ask again for each of them.
+            for shard in shards.tolist():
+                newlines = self._shards[shard].newlines
+                newlines.check(0, len(newlines))
+        if len(blocks) << BLOCK_BITS <= limit_bytes:
+            self._check_blocks(blocks)
+
+    def _unchecked_blocks(self, ranges: Int64Array) -> Int64Array:
+        """Return the blocks of ranges that were not checked, ascending."""
+        first, last = ranges[:, 0] >> BLOCK_BITS, ranges[:, 1] - 1 >> BLOCK_BITS
+        is_unchecked = self._is_unchecked
+        # Nearly all searches read units of 16 KiB, which lie in one or two blocks.
+        if (last - first < 2).all() and not (is_unchecked[first] | is_unchecked[last]).any():
+            return _NO_BLOCKS
+
+        # Where a range begins and ends, the number of ranges over a block changes: their sums are those numbers.
+        changes = np.bincount(first, minlength=len(is_unchecked) + 1)
+        changes -= np.bincount(last + 1, minlength=len(changes))
+        return np.flatnonzero((np.cumsum(changes[:-1]) > 0) & is_unchecked)
+
+    def _check_blocks(self, blocks: Int64Array) -> None:
+        bounds = blocks.searchsorted(self._first_blocks).tolist()
+        for shard, base, start, end in zip(self._shards, self._first_blocks.tolist(), bounds, bounds[1:], strict=False):
+            for number in (blocks[start:end] - base).tolist():
+                offset = number << BLOCK_BITS
+                shard.content.check(offset, min(offset + BLOCK_BYTES, shard.content_bytes))
+
+        self._is_unchecked[blocks] = False
+        self._is_complete = not self._is_unchecked.any()
