@@ -190,6 +190,36 @@ def test_large_answers_take_the_long_way(form: str, tmp_path: Path) -> None:
         assert is_known()
 
 
+def test_long_lines_are_answered_at_once_up_to_the_size_of_all_copies(tmp_path: Path) -> None:
+    """A line of half a megabyte, beside a short file with many copies."""
+    builder = RepositoryBuilder(tmp_path / "quay")
+    copies = {f"copies/{number}.txt": "copied tower\n" for number in range(40)}
+    line = '<a href="\x01">caf\u00e9 ' * 25_000 + "tower\n"
+    builder.commit(
+        {**copies, "one.html": line, **{f"twice/{n}.js": "x" * 1_500_000 + " beam\n" for n in range(2)}}, "all"
+    )
+    engine = open_engine([tmp_path / "quay"], index=tmp_path / "index")
+
+    def answer(word: str) -> list[Event] | None:
+        return engine.fast_path.answer(SearchRequest(f"{word} count:all"), Viewer.owner())
+
+    def is_known() -> bool:
+        list(engine.stream(SearchRequest("teaching count:all"), Viewer.owner(), Cancellation()))
+        engine.refresh()
+        return answer("nowhere") is not None
+
+    wait_until(is_known, "the shape is known")
+    events = answer("tower")
+    assert events is not None
+    # The same rows by way of a record batch.
+    columns = [
+        MatchBatch(event.batch, event.repositories) if isinstance(event, MatchBatch) else event for event in events
+    ]
+    assert frames(events) == frames(columns)
+    # Both copies of a line of 1.5 MB are more than may be written at once.
+    assert answer("beam") is None
+
+
 def test_ranked_answers_at_once_have_the_order_of_the_long_way(tmp_path: Path) -> None:
     """Names, definitions, whole words, phrases, stars, and lines that aren't UTF-8."""
     chance = random.Random(11)  # noqa: S311 - to draw the same again

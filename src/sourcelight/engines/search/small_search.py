@@ -331,6 +331,8 @@ class SmallSearch:
 
     def _result(self, collector: MatchCollector, max_copies: int) -> SmallResult | None:
         """Return the collected matches, or None if their text is too long."""
-        if collector.text_bytes * max_copies > self.limits.text_bytes:
+        # Copies are counted one by one only if that matters: a file with many copies may have one of many lines.
+        limit = self.limits.text_bytes
+        if collector.text_bytes * max_copies > limit and collector.text_bytes_in_files() > limit:
             return None
         return SmallResult(collector.take_batch().batches[0])

@@ -25,8 +25,10 @@ from sourcelight.core.wire.encode import dump
 
 _SEPARATOR = "\x7f"
 _SPLIT = b"\x7f"
-_LONG_BYTES = 1024
 _TEXT_PER_EVENT = 512 * 1024
+
+_LONG_BYTES, _MAX_COPIED_BYTES = 1024, 4 << 20
+"""Mean bytes of long lines, and maximum bytes of these that are copied: the copies take several times their size."""
 
 _MAX_TEXT_BYTES, _MAX_SPANS = 1024 * 1024, 100_000
 """Maximum bytes of the lines of a file, and maximum spans of all files, that fit into one event."""
@@ -182,9 +184,10 @@ class RawMatchBatch(MatchBatch):
 
 
 def can_encode(matches: RawMatches) -> bool:
-    """Return whether `raw_payloads` is worthwhile; it isn't for long lines, which it would copy."""
+    """Return whether `raw_payloads` is worthwhile; it isn't for megabytes of long lines, which it would copy."""
     size = len(matches.data)
-    if size > _LONG_BYTES * len(matches.numbers) or len(matches.starts) > _MAX_SPANS:
+    is_long = size > max(_LONG_BYTES * len(matches.numbers), _MAX_COPIED_BYTES)
+    if is_long or len(matches.starts) > _MAX_SPANS:
         return False
     if size <= _MAX_TEXT_BYTES:
         return True

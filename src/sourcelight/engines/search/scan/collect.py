@@ -103,6 +103,20 @@ class MatchCollector:
         """About how many bytes the lines have that wait for a batch; files with one content share them."""
         return self._bytes
 
+    def text_bytes_in_files(self) -> int:
+        """Return how many bytes the lines have that wait for a batch, once for each file that has them."""
+        size = 0
+        for group, selected in self._ready:
+            if group.lines is None:
+                continue
+            # Prefix sums, as in `match_counts`.
+            ends = np.concatenate(([0], np.cumsum(group.lines.line_end - group.lines.line_start)))
+            content_index = group.content_index[selected]
+            content_index = content_index[content_index >= 0]
+            first_row = group.first_row[content_index]
+            size += int((ends[first_row + group.row_counts[content_index]] - ends[first_row]).sum())
+        return size
+
     def add(self, file_matches: FileMatches) -> int:
         """Add matches and return their number."""
         finished_up_to = file_matches.finished_up_to
