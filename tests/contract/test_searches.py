@@ -206,6 +206,24 @@ def test_a_fault_in_the_query_is_the_same_error(embedded: sl.Client, other: sl.C
     assert (local[:1].lower(), local[1:]) == (remote[:1].lower(), remote[1:])
 
 
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("lang:pyhton x", "lang:Python"),
+        ("file:*.go x", r"type \.py$"),
+        ("/foo(/", "backslash"),
+        ("type:diff x before:2020", "write 2020-01-01 for the start of 2020"),
+    ],
+)
+def test_a_fault_in_the_query_has_the_same_advice(
+    embedded: sl.Client, other: sl.Client, query: str, advice: str
+) -> None:
+    for client in (embedded, other):
+        with pytest.raises(sl.QueryError) as caught:
+            client.search(query)
+        assert advice in caught.value.hint
+
+
 def test_a_limit_is_told_alike(embedded: sl.Client, other: sl.Client) -> None:
     local, remote = (client.search("e count:25") for client in (embedded, other))
     assert local.status == remote.status == "partial"

@@ -15,7 +15,8 @@ from sourcelight.backends.remote.stream_limits import ItemLimits, cut_progress
 from sourcelight.core.batches import Event, OtherMatch, OtherMatches
 from sourcelight.core.batches.codecs.decode import UNKNOWN_TYPE, MatchDecoder
 from sourcelight.core.errors import ProtocolError, QueryError, StreamBroken
-from sourcelight.core.markup.counts import count_of, join_words
+from sourcelight.core.markup.counts import capitalize, count_of, join_words
+from sourcelight.core.query import parse
 from sourcelight.core.wire import SseDecoder, decode_event
 from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Filters, Matches, Progress, Skipped
 
@@ -37,8 +38,9 @@ class EventReader:
         Number of matches that the request asked for; -1 for all.
     """
 
-    def __init__(self, query: str, display: int = -1) -> None:
+    def __init__(self, query: str, display: int = -1, pattern_type: str = "standard") -> None:
         self._query = query
+        self._pattern_type = pattern_type
         self._display = display
         self._framing = SseDecoder()
         self._matches = MatchDecoder()
@@ -160,7 +162,7 @@ class EventReader:
             self.done = True
             # Some services answer 200 and put the reason of a refusal into an alert, with nothing else in the stream.
             if not self._is_running and not self._service_failed() and (message := self._query_error()):
-                raise QueryError(message, query=self._query)
+                raise _refusal(message, self._query, self._pattern_type)
 
         self._is_running = True
         yield from self.delayed_events()
@@ -244,3 +246,16 @@ class EventReader:
             if isinstance(event, Alert) and event.kind in {"", "error"}:
                 return event.description or event.title
         return ""
+
+
+def _refusal(message: str, query: str, pattern_type: str) -> QueryError:
+    """Return the error of a refused query, with the advice of our parser if it refuses the query for the same reason.
+
+    Alerts of the protocol have only the reason; what to write instead can't be sent in them.
+    """
+    try:
+        parse(query, pattern_type).plan  # noqa: B018 - the property validates
+    except QueryError as error:
+        if capitalize(error.message) == capitalize(message):
+            return QueryError(message, query=query, position=error.position, hint=error.hint, stage=error.stage)
+    return QueryError(message, query=query)

@@ -12,6 +12,7 @@ ACCEPTED = (
     "seconds since 1970, today, yesterday, 5 days ago, last thursday, last month, 3pm"
 )
 _MAX_CHARS = 200
+_YEAR_OR_MONTH = re.compile(r"(?:19|20)\d\d(-\d\d)?", re.ASCII)
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 _WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
@@ -44,6 +45,21 @@ _LAST = re.compile(r"(?:(?:last|past|previous)\s+)?([a-z]+)", re.ASCII)
 _CLOCK = re.compile(r"(?:at\s+)?(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm)?", re.ASCII)
 
 
+def date_advice(text: str) -> str:
+    """Return the accepted forms of a date, for a text in none of them; for a year or a month, its first day too.
+
+    Examples
+    --------
+    >>> date_advice("2020").partition(";")[0], date_advice("2020-05").partition(";")[0]
+    ('write 2020-01-01 for the start of 2020', 'write 2020-05-01 for the start of 2020-05')
+    """
+    period = text.strip()
+    match = _YEAR_OR_MONTH.fullmatch(period)
+    if match is None:
+        return ACCEPTED
+    return f"write {period}{'-01' if match[1] else '-01-01'} for the start of {period}; {ACCEPTED}"
+
+
 def parse_date(text: str, now: datetime) -> datetime:
     """Return the instant that `text` names, in UTC.
 
@@ -67,11 +83,11 @@ def parse_date(text: str, now: datetime) -> datetime:
     try:
         moment = None if len(stripped) > _MAX_CHARS else _absolute(stripped) or _relative(stripped.lower(), now)
     except (ValueError, OverflowError, OSError) as error:
-        raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}") from error
+        raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {date_advice(text)}") from error
 
     # A text that adds nothing to the present is taken for a mistake, as in "0 days ago".
     if moment is None or moment == now:
-        raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}")
+        raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {date_advice(text)}")
 
     return moment.astimezone(UTC)
 

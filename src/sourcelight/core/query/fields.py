@@ -302,12 +302,12 @@ def _check_language(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_date(value: str, now: datetime) -> tuple[str, str] | None:
-    from sourcelight.core.query.dates import ACCEPTED, parse_date
+    from sourcelight.core.query.dates import date_advice, parse_date
 
     try:
         parse_date(value, now)
     except ValueError:
-        return "invalid date format", ACCEPTED
+        return "invalid date format", date_advice(value)
     return None
 
 
