@@ -279,6 +279,8 @@ class Discovery:
         # Inside a work tree, an unreadable directory belongs to a repository that is listed anyway.
         if is_named or (isinstance(error, PermissionError) and not is_nested):
             missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            if os.path.isfile(folder):
+                reason = "this is a file; pass its directory, and filter by file: in the query"
             self.skipped.append(SkippedRepository(folder, "not found" if missing else "unreadable", reason))
 
 

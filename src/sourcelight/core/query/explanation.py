@@ -138,7 +138,8 @@ def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
     hidden_count = meaning.repositories - len(meaning.names)
     noun = "repository" if meaning.repositories == 1 else "repositories"
     suffix = f" and {hidden_count:,} more" if hidden_count else ""
-    lines = [f"{meaning.repositories:,} {noun}: {', '.join(meaning.names)}{suffix}"]
+    names = f": {', '.join(meaning.names)}{suffix}" if meaning.names else ""
+    lines = [f"{meaning.repositories:,} {noun}{names}"]
     if meaning.forks_left_out or meaning.archived_left_out:
         lines.append(f"left out: forks {meaning.forks_left_out:,}, archived repositories {meaning.archived_left_out:,}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.core.batches.events import IndexProgress
@@ -50,14 +50,21 @@ _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
 def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
     """Return repositories that could not be indexed, with the reason."""
     message = "These repositories could not be indexed and were not searched, or only as they were before"
-    return _skipped_item("repository-missing", "not indexed", message, failures)
+    yield from _add_names(_skipped_item("repository-missing", "not indexed", message, failures), failures)
 
 
 def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
     """Report requested repositories or revisions that don't exist, or can't be indexed."""
+    yield from _add_names(
+        _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons), reasons
+    )
+
+
+def _add_names(items: Iterable[Skipped], reasons: Mapping[str, str]) -> Iterator[Skipped]:
+    """Add the first names and their reasons to the titles: a terminal and the reasons of a status show only these."""
     visible = [f"{name}: {reason}" for name, reason in sorted(reasons.items())[:_MAX_IN_TITLE]]
     extra = ["…"] if len(reasons) > len(visible) else []
-    for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons):
+    for item in items:
         title = f"{item.title} ({'; '.join([*visible, *extra])})"
         # A key has the typed revision, and a reason may quote it: both can have any length.
         yield replace(item, title=title if len(title) <= _MAX_TITLE_CHARS else f"{title[:_MAX_TITLE_CHARS]}…")
@@ -156,13 +163,9 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
     linked = [item for item in items if item.reason == "linked"]
     faulty = [item for item in items if item.reason not in {"empty", "linked"}]
     if faulty:
-        yield Skipped(
-            reason="repository-unreadable",
-            title=f"{format_count(len(faulty))} unreadable",
-            message="These directories could not be searched:\n"
-            + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MAX_LISTED]),
-            severity="warn",
-        )
+        reasons = {item.path: item.message for item in faulty}
+        message = "These directories could not be searched"
+        yield from _add_names(_skipped_item("repository-unreadable", "unreadable", message, reasons), reasons)
 
     if empty:
         yield Skipped(
