@@ -57,6 +57,15 @@ def test_only_a_count_gives_a_total(query: str, total: int | None) -> None:
     assert state.snapshot().fraction == (None if total is None else 2 / total)
 
 
+def test_an_ended_search_has_no_total() -> None:
+    """Its status says whether there are more: "20 of 20 matches" of a ``count:20`` would deny them."""
+    state = search(HIT, Progress(True, 2, 1, 9), Done(), query="foo count:2")
+    assert state.snapshot().text.startswith("running: 2 of 2 matches, ")
+    state.finish()
+    assert state.snapshot().total is None
+    assert " of " not in state.snapshot().text
+
+
 def test_events_add_up() -> None:
     clock = Clock()
     state = search(HIT, HIT, Filters(()), UnknownEvent("x"), clock=clock)

@@ -167,7 +167,7 @@ class AskState(CallState):
         moment = replace(moment, title=self.title, notices=notices, activity="Researching")
         if moment.total:
             return moment
-        return replace(moment, done=len(self.turns), unit="steps")
+        return replace(moment, done=len(self.turns), unit="step" if len(self.turns) == 1 else "steps")
 
     def _draft_tail(self) -> str:
         """Return the end of the draft as one line, from the beginning of a word."""

@@ -79,7 +79,8 @@ class ProgressSnapshot:
     def text(self) -> str:
         """One line for a terminal."""
         fields = (f"{text} {name}" for name, text in self.fields)
-        return ", ".join((f"{self.phase}: {self.done:,} {self.unit}", *fields))
+        total = f" of {self.total:,}" if self.total and self.phase == "running" else ""
+        return ", ".join((f"{self.phase}: {self.done:,}{total} {self.unit}", *fields))
 
 
 class _SearchParts(NamedTuple):
@@ -254,7 +255,8 @@ class SearchState:
             phase=self.phase,
             elapsed_s=elapsed,
             done=self.matches if self._parts is None else max(self.matches, self._parts.match_count),
-            total=self.total,
+            # At the end, "20 of 20 matches" of a `count:20` would say that there are no more.
+            total=self.total if self.phase == "running" else None,
             unit="match" if self.matches == 1 else "matches",
             fields=(
                 *(() if self._parts is None else (("parts", f"{self._parts.done:,} of {self._parts.total:,}"),)),
