@@ -158,6 +158,26 @@ def test_cells_of_dataframes_are_taken_as_numbers_and_dates(code: sl.Client) -> 
 
 
 @pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda code: code.coupling(min_commits=0), "coupling: min_commits must be 1 or more"),
+        (
+            lambda code: code.read_file(code.list_repos(progress=False)["repository"].iloc[0], "a.py", 9, 2),
+            "end_line 2 is before start_line 9",
+        ),
+        (lambda code: code.count_by("x", ["repo", "file"]), "did you mean repository and path?"),
+        (lambda code: code.search("needle")[0], r".matches[0]"),
+    ],
+)
+def test_errors_name_arguments_and_columns_as_python_does(
+    code: sl.Client, call: Callable[[sl.Client], Any], message: str
+) -> None:
+    with pytest.raises((ValueError, TypeError)) as raised:
+        call(code)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
     "call",
     [
         lambda code: code.search("x", limit=-1),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sourcelight.client.completions import Completions
 from sourcelight.client.methods import Methods
+from sourcelight.client.methods.call import use_python_names
 from sourcelight.client.methods.views import ShowsOverview
 from sourcelight.client.progress import IncompleteResultWarning, warn, watch
 from sourcelight.client.provenance import describe_call, forget, now, provenance
@@ -18,7 +19,7 @@ from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.completeness import Status, call_status
-from sourcelight.core.errors import Cancelled
+from sourcelight.core.errors import Cancelled, ToolError
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.notices import is_rule
@@ -179,6 +180,10 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
             except asyncio.CancelledError:
                 state.interrupt()
                 keep(state.rows, {"call": name, "query": describe_call(name, wire_arguments)})
+                raise
+            except ToolError as exc:
+                use_python_names(exc, tool)
+                state.fail(str(exc))
                 raise
             except Exception as exc:
                 state.fail(str(exc))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 from sourcelight.client.run_maker import RunMaker
 
+_OTHER_NAMES = {"repo": "repository", "file": "path", "lang": "language"}
+"""Filters of queries, and the columns that they are about."""
+
 _COUNTABLE = tuple(
     column.name for column in MATCHES if column.is_visible and column.type in {"dict8", "dict32", "string", "int32"}
 )
@@ -143,7 +146,11 @@ class CountMethods(RunMaker):
         countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
         unknown = [column for column in columns if column not in countable]
         if unknown or not columns:
-            raise ValueError(f"can't count by {', '.join(unknown) or 'no column'}; choose from {', '.join(countable)}")
+            meant = [_OTHER_NAMES[column] for column in unknown if column in _OTHER_NAMES]
+            hint = f"; did you mean {' and '.join(meant)}?" if meant else ""
+            raise ValueError(
+                f"can't count by {', '.join(unknown) or 'no column'}{hint or ';'} choose from {', '.join(countable)}"
+            )
         if len(set(columns)) < len(columns):
             raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
 

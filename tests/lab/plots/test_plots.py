@@ -155,6 +155,8 @@ def test_nothing_is_a_figure_too() -> None:
         assert figure.to_png(dots_per_in=30)
     with pytest.raises(ValueError, match="no row has a date"):
         plots.over_time(empty)
+    with pytest.raises(ValueError, match="pass period='year'"):
+        plots.over_time(MATCHES, by="year")
     with pytest.raises(ValueError, match=r"frame\.code\.blame"):
         plots.calendar(MATCHES[["repository"]])
 

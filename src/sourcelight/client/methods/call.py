@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+import msgspec
+
+from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.tool import A, Tool
 from sourcelight.display.notebook import ProgressChoice
 
@@ -63,3 +67,19 @@ def mailmap_text(mailmap: Texts | None) -> str | None:
         return mailmap
     lines: Iterable[str] = mailmap
     return "\n".join(line for line in map(str, lines) if line)
+
+
+def use_python_names(error: ToolError, tool: Tool[A]) -> None:
+    """Name the arguments in an error of a tool as its method does: ``min_commits`` is ``minCommits`` on the wire.
+
+    Other names, such as ``count`` for `limit`, are words of their own and stay.
+    """
+    names = {
+        field.encode_name: field.name
+        for field in msgspec.structs.fields(tool.arguments)
+        if field.encode_name != field.encode_name.lower()
+    }
+    if names and error.args:
+        pattern = re.compile(rf"\b(?:{'|'.join(names)})\b")
+        error.args = (pattern.sub(lambda match: names[match[0]], str(error.args[0])), *error.args[1:])
+        error.argument = names.get(error.argument, error.argument)

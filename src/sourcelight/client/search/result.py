@@ -430,6 +430,9 @@ class SearchResult:
         # Without this, Python would iterate by `__len__` and fail with a message about `__getitem__`.
         raise TypeError("a SearchResult is not a sequence: iterate over .matches.itertuples() or client.stream(query)")
 
+    def __getitem__(self, key: Any, /) -> Any:
+        raise TypeError(f"a SearchResult has no items: its rows are the DataFrame .matches, as in .matches[{key!r}]")
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
         from sourcelight.display.notebook.result_view import result_html
 

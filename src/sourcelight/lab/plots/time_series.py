@@ -88,6 +88,8 @@ def over_time(
     colors, data = theme_of(theme), plot_data(source, value, origin)
     if period is not None and period not in PERIODS:
         raise ValueError(f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}")
+    if by in PERIODS and by not in data.frame.columns:
+        raise ValueError(f"by= names a column, and no column is named {by!r}; for bars by {by}, pass period={by!r}")
 
     column = date_column(data, date)
     has_date = is_plausible(data.frame[column])
