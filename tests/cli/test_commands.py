@@ -415,6 +415,43 @@ def test_an_interrupt_is_status_130_and_keeps_what_arrived(tmp_path: Path) -> No
     assert json.loads(partial_file.read_text(encoding="utf-8"))["line"] == line
 
 
+@pytest.mark.parametrize("group", [("admin",), ("admin", "user"), ("report",)])
+def test_a_group_of_commands_prints_its_help(run: Run, group: tuple[str, ...]) -> None:
+    assert run(*group) == run(*group, "--help")
+
+
+def test_a_directory_in_the_place_of_the_query_is_named(run: Run, folder: Path, tmp_path: Path) -> None:
+    status, out, err = run("ask", folder)
+    assert (status, out) == (2, "")
+    assert f"{folder} is a directory, and the question is missing" in err
+    status, _, err = run("search", folder, "needle")
+    assert status == 2
+    assert f"{folder} is a directory: write QUERY before PATH" in err
+    with contextlib.chdir(folder):
+        status, _, err = run("search", tmp_path)
+    assert (status, err) == (
+        1,
+        f"sourcelight: no match\nsourcelight: {tmp_path} is a directory: write QUERY before PATH\n",
+    )
+
+
+def test_a_file_as_path_is_told_from_a_missing_one(run: Run, folder: Path) -> None:
+    status, _, err = run("search", "needle", folder / "one" / "src" / "main.py")
+    assert status == 2
+    assert "this is a file; pass its directory, and filter by file: in the query" in err
+
+
+def test_what_could_not_be_read_is_named(run: Run, tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "good").commit({"a.txt": "needle\n", "large.txt": "needle\n" * 400_000})
+    bad = RepositoryBuilder(tmp_path / "bad")
+    bad.commit({"a.txt": "needle\n"})
+    (bad.path / ".git" / "config").write_text("[core\n")
+    status, out, err = run("search", "needle", tmp_path)
+    assert (status, out) == (0, "good  a.txt\n      1  needle\n")
+    assert f"limited: repository-unreadable: 1 unreadable ({bad.path}: " in err
+    assert "not searched: 1 large file\n" in err
+
+
 def test_a_dash_and_the_device_of_standard_output_are_standard_output(folder: Path, tmp_path: Path) -> None:
     device = tmp_path / "stdout"
     device.symlink_to("/dev/fd/1")

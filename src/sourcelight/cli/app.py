@@ -11,7 +11,7 @@ import typer.core
 
 from sourcelight.cli import ask, cluster, doctor, index, lab, mirrors, search, serve
 from sourcelight.cli.admin_commands import admin_app
-from sourcelight.cli.output import USAGE, exit_status, say
+from sourcelight.cli.output import DONE, USAGE, exit_status, say
 from sourcelight.cli.report import report_app
 
 if TYPE_CHECKING:
@@ -112,6 +112,10 @@ def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:
         try:
             return _make_command()(list(words) or ["--help"], prog_name="sourcelight", standalone_mode=False, obj=early)
         except usage_error as exc:
+            if type(exc).__name__ == "NoArgsIsHelpError":
+                # A group without a subcommand: its message is the help, which `sourcelight` alone prints as well.
+                typer.echo(exc.ctx.get_help())
+                return DONE
             say(_usage_message(exc, words))
             return USAGE
         except typer.Abort:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from sourcelight.cli.options import Paths, ServiceUrl, Worktree, path_texts
-from sourcelight.cli.output import DONE, FAILED, NO_MATCH, for_terminals, print_line, say, without_escapes
-from sourcelight.cli.search import SearchCommand, check_source, open_client
+from sourcelight.cli.output import DONE, FAILED, NO_MATCH, StatusLine, for_terminals, print_line, say, without_escapes
+from sourcelight.cli.search import SearchCommand, check_source, is_directory, open_client, show_progress
 from sourcelight.core.markup import join_words, visible
 from sourcelight.repos.names import near_names
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
+    from sourcelight.display.notebook.state import ProgressSnapshot
 
 _LIST_REPOS = "list_repos lists"
 """Part of a message of the library that names a tool and no command."""
@@ -74,6 +75,8 @@ def ask_command(
     language model is used and nothing leaves this machine.
     """
     check_source(paths, url)
+    if not paths and is_directory(question):
+        raise typer.BadParameter(f"{question} is a directory, and the question is missing: write QUESTION before PATH")
     return ask(question, path_texts(paths), url=url, repos=repo or [], revision=revision, worktree=worktree)
 
 
@@ -87,9 +90,24 @@ def ask(
     import sourcelight as sl
 
     address = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
-    client = sl.connect(address) if address else sl.open(*(paths or ["."]), worktree=worktree)
+    line = StatusLine()
+    try:
+        client = (
+            sl.connect(address)
+            if address
+            else sl.open(*(paths or ["."]), worktree=worktree, progress=show_progress(line))
+        )
+    finally:
+        line.clear()
+
     with client:
-        answer = client.deepsearch(question, repos=list(repos) or None, revision=revision)
+        try:
+            answer = client.deepsearch(
+                question, repos=list(repos) or None, revision=revision, progress=_show_step(line)
+            )
+        finally:
+            line.clear()
+
         has_failed = answer.status == "failed" and not answer.has_evidence and bool(answer.notices)
         for notice in answer.notices:
             say(notice if address else notice.replace(_LIST_REPOS, "`sourcelight repos` lists"))
@@ -111,6 +129,16 @@ def ask(
         return NO_MATCH
 
     return DONE
+
+
+def _show_step(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
+    """Return a function that shows the progress of an answer with its newest step."""
+
+    def show(snapshot: ProgressSnapshot) -> None:
+        newest = [text for _, text in snapshot.notices[-1:]]
+        line.show("; ".join((snapshot.text, *newest)))
+
+    return show
 
 
 def _suggest_names(client: Client, repos: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ class PatternType(StrEnum):
     KEYWORD = "keyword"
     REGEXP = "regexp"
     LITERAL = "literal"
+    AST_GREP = "ast-grep"
 
 
 Paths = Annotated[

@@ -29,7 +29,7 @@ from sourcelight.cli.output import (
     wants_color,
 )
 from sourcelight.core.completeness import LIMITED_BY_DISPLAY
-from sourcelight.core.errors import SearchFailed
+from sourcelight.core.errors import NoRepositories, SearchFailed
 from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
@@ -147,6 +147,12 @@ def check_source(paths: object, url: str | None) -> None:
         raise typer.BadParameter("pass PATH or --url, not both")
 
 
+def is_directory(text: str) -> bool:
+    """Return whether a text that should be a query or a question is the path of a directory."""
+    # A word may also be the name of a directory here; only a path with a separator is taken for one.
+    return any(separator in text for separator in (os.sep, os.altsep) if separator) and Path(text).is_dir()
+
+
 @dataclass(frozen=True, slots=True)
 class SearchCommand:
     """The options of a search; empty values are options that are not given."""
@@ -212,7 +218,7 @@ def search(query: str, command: SearchCommand) -> int:
         raise typer.BadParameter(f"--spreadsheet needs the format csv, got {output_format}")
 
     columns = [] if command.count_by is None else command.columns
-    with open_client(command) as client:
+    with _open_client_for(query, command) as client:
         if columns:
             status = _count(client, query, columns, output_format, command)
         elif output_format == "table":
@@ -234,13 +240,24 @@ def open_client(command: SearchCommand) -> Client:
     line = StatusLine()
     try:
         return sl.open(
-            *(command.paths or (".",)), worktree=command.worktree, background_index=False, progress=_show_progress(line)
+            *(command.paths or (".",)), worktree=command.worktree, background_index=False, progress=show_progress(line)
         )
     finally:
         line.clear()
 
 
-def _show_progress(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
+def _open_client_for(query: str, command: SearchCommand) -> Client:
+    """Return a client for a query; if the query is a directory and PATH is none, say that they are swapped."""
+    try:
+        return open_client(command)
+    except NoRepositories as exc:
+        if is_directory(query):
+            raise typer.BadParameter(f"{query} is a directory: write QUERY before PATH") from exc
+        raise
+
+
+def show_progress(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
+    """Return a function that shows snapshots of long work in a line."""
     return lambda snapshot: line.show(snapshot.text)
 
 
@@ -275,6 +292,8 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     if state.progress:
         skipped = state.progress[-1].skipped
         _say_unsearched(skipped if not total else [item for item in skipped if item.reason in _UNSEARCHED_TEXT])
+    if not total and not command.paths and is_directory(query):
+        say(f"{query} is a directory: write QUERY before PATH")
 
     return status
 
@@ -291,7 +310,7 @@ def _export(client: Client, query: str, output_format: str, command: SearchComma
             pattern_type=command.pattern_type,
             limit=command.limit,
             timeout_s=command.timeout_s,
-            progress=_show_progress(line),
+            progress=show_progress(line),
         )
     except BaseException:
         line.clear()
@@ -341,7 +360,7 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
                 columns,
                 pattern_type=command.pattern_type,
                 timeout_s=command.timeout_s,
-                progress=_show_progress(line),
+                progress=show_progress(line),
             )
         finally:
             line.clear()
