@@ -137,6 +137,22 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEng
 
 
 @pytest.mark.parametrize(
+    "query", ["(handleError or b", "patternType:keyword (handleError and repo:web", "b or (handleError"]
+)
+def test_a_group_that_is_never_closed_is_told(engine: LocalEngine, query: str) -> None:
+    """With `or`, such a query matched nearly everything, and said nothing."""
+    reply = alert(run(engine, query))
+    assert reply is not None
+    assert "`(handleError` is read as text: its parenthesis is never closed" in reply.description
+
+
+@pytest.mark.parametrize("query", ["(handleError", "handleError( or b", "(handleError or b)", '"(handleError" or b'])
+def test_other_parentheses_need_no_word(engine: LocalEngine, query: str) -> None:
+    reply = alert(run(engine, query))
+    assert reply is None or "never closed" not in reply.description
+
+
+@pytest.mark.parametrize(
     ("query", "part"),
     [
         ("repo:( handleError", "`repo:` is followed by a parenthesis that is never closed, so it is ignored"),

@@ -44,9 +44,14 @@ def _cut_filters(text: str, pattern_type: str) -> tuple[tuple[str, str], ...]:
 
 def _in_groups(patterns: Iterable[RawPattern]) -> Iterator[tuple[str, str]]:
     for pattern in patterns:
-        match = _IN_GROUP.match(pattern.value)
-        if match and not (pattern.quoted or pattern.slashed) and match[2].lower() in ALIASES:
+        if not (pattern.quoted or pattern.slashed) and _names_filter(pattern.value):
             yield f"`{pattern.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
+
+
+def _names_filter(text: str) -> bool:
+    """Return whether a term is a filter behind parentheses: ``(repo:a``."""
+    match = _IN_GROUP.match(text)
+    return match is not None and match[2].lower() in ALIASES
 
 
 def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
@@ -70,6 +75,24 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
         kind, problem = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
         message = f"`{pattern.value}` is read as `{escaped}`: a parenthesis that {problem} is text"
         yield kind, message, f"write `{escaped}` to make that clear, or complete the group"
+
+
+def unclosed_groups(query: Query) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, message, fix) for each term that looks like the start of a group: ``(a or b``.
+
+    Without AND or OR, ``(a`` may be a text that somebody looks for.
+    """
+    if query.text.count("(") <= query.text.count(")") or query.root is None:
+        return
+
+    patterns = _patterns_of(query.text, query.pattern_type, with_operators=True)
+    for pattern in patterns or ():
+        text = pattern.value
+        if pattern.quoted or pattern.slashed or not text.startswith("(") or text.count("(") <= text.count(")"):
+            continue
+        if not _names_filter(text):  # `cut_filters` says more of these
+            message = f"`{text}` is read as text: its parenthesis is never closed"
+            yield "unclosed-as-text", message, "close the parenthesis, or quote the text"
 
 
 def doubled_backslashes(query: Query) -> Iterator[tuple[str, str, str]]:
@@ -119,20 +142,25 @@ def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
         position = lexer.skip_white(max(end, position + 1))
 
 
-def _patterns_of(text: str, pattern_type: str) -> list[RawPattern] | None:
-    """Return the patterns of a query as written, in order, or None when the text can't be parsed."""
+def _patterns_of(text: str, pattern_type: str, *, with_operators: bool = False) -> list[RawPattern] | None:
+    """Return the patterns of a query as written, in order, or None when the text can't be parsed.
+
+    With `with_operators`, also None when the query has neither AND nor OR.
+    """
     try:
         tree = parse_tree(text, pattern_type)
     except QueryError:
         return None
 
     patterns = []
+    has_operator = False
     pending: list[Raw] = [] if tree is None else [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, Group):
+            has_operator |= node.kind in {"and", "or"}
             pending.extend(reversed(node.args))
         elif isinstance(node, RawPattern):
             patterns.append(node)
 
-    return patterns
+    return patterns if has_operator or not with_operators else None

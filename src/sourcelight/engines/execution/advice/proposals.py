@@ -28,7 +28,12 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.syntax.quoting import quote_value, slash_regexp
-from sourcelight.engines.execution.advice.cut_filters import cut_filters, doubled_backslashes, escaped_parentheses
+from sourcelight.engines.execution.advice.cut_filters import (
+    cut_filters,
+    doubled_backslashes,
+    escaped_parentheses,
+    unclosed_groups,
+)
 from sourcelight.engines.execution.commits.query import keeps_no_commits
 from sourcelight.engines.execution.plan import finds_only_repositories
 
@@ -131,8 +136,8 @@ def cut_short(query: Query) -> Iterator[Advice]:
 
 
 def read_as_text(query: Query) -> Iterator[Advice]:
-    """Yield advice about signs of regular expressions that are read as others: parentheses and backslashes."""
-    for kind, message, fix in (*escaped_parentheses(query), *doubled_backslashes(query)):
+    """Yield advice about parentheses that are read as text, and backslashes of which two are one."""
+    for kind, message, fix in (*escaped_parentheses(query), *unclosed_groups(query), *doubled_backslashes(query)):
         yield Advice(kind, message, fix)
 
 
