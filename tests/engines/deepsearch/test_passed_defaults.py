@@ -87,6 +87,18 @@ GO = (
     "\tTagName string\n\n\tDepth int // Defaults to 3.\n}\n"
 )
 LEVELS = "class Levels:\n    DEFAULT_DEPTH = 12\n\n\ndef run(port=None):\n    return port\n"
+HASKELL = """module Prefs where
+
+data Prefs = Prefs
+  { prefWide :: Bool      -- ^ whether lines are wide
+                          -- (default: False)
+  , prefColumns :: Int    -- ^ number of columns in the terminal, used to
+                          -- format the help page (default: 80)
+  , prefFill :: Int       -- ^ columns to fill
+  -- the ones below are old (default: 7)
+  , prefOld :: Int
+  }
+"""
 SETTINGS = "class Settings\n  def initialize\n    @port = 3000\n  end\nend\n"
 
 
@@ -96,7 +108,7 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     repo = RepositoryBuilder(folder / "yard")
     files = {
         "src/Options.java": OPTIONS, "src/Factory.java": FACTORY, "lib/m.lua": LUA, "lib/Agent.pm": PERL,
-        "decode.go": GO, "levels.py": LEVELS, "src/settings.cr": SETTINGS,
+        "decode.go": GO, "levels.py": LEVELS, "src/settings.cr": SETTINGS, "Prefs.hs": HASKELL,
         "php/schema.php": "<?php\nreturn [\n  'html_input' => Expect::anyOf('strip')->default('allow'),\n];\n",
     }  # fmt: skip
     repo.commit(files, "Start")
@@ -121,6 +133,8 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "What's the default TagName of Decoder?",
             'The documentation says that the default of `TagName` is `"mapping"`',
         ),
+        ("What's the default of prefColumns?", "The documentation says that the default of `prefColumns` is `80`"),
+        ("What is prefWide by default?", "The documentation says that the default of `prefWide` is `False`"),
         ("What's the default of html_input?", "The default of `html_input` is `'allow'`"),
     ],
 )
@@ -137,6 +151,8 @@ def test_what_a_body_passes_or_replaces_is_stated(yard: LocalEngine, question: s
         "What's the default count of both?",
         "What's the default ghosts of Agent?",
         "What's the default ioloop of Agent?",
+        # A comment that isn't behind the member.
+        "What's the default of prefFill?",
         # Another class has the only constant of this name.
         "What's the default depth of Widget?",
     ],

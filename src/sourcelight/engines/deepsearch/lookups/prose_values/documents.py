@@ -182,6 +182,12 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         yield StatedDefault(trailing["name"], value, number, number, text)
         return
 
+    member_line = 0 if is_document else _begin_of_trailing(lines, number)
+    above = _TRAILING.match(lines[member_line - 1]) if member_line else None
+    if above is not None:
+        yield StatedDefault(above["name"], value, member_line, number, "\n".join(lines[member_line - 1 : number]))
+        return
+
     start = number
     while start > 1 and number - start < _ITEM_LINES and not _BEGINS.match(lines[start - 1]):
         if is_document and _BULLET.match(lines[start - 1]):
@@ -210,6 +216,20 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
 
     if name:
         yield StatedDefault(name, value, start, end, "\n".join(lines[start - 1 : end]))
+
+
+def _begin_of_trailing(lines: Sequence[str], number: int) -> int:
+    """Return the line (from 1) of a member whose trailing comment goes on to a line, in one column; 0 for none."""
+    for index in range(number, max(1, number - _ITEM_LINES), -1):
+        text, above = lines[index - 1], lines[index - 2]
+        if ANY_COMMENT.match(text) is None or len(above) > _MAX_LINE:
+            return 0
+
+        trailing = _TRAILING.match(above)
+        if trailing is not None:
+            return index - 1 if trailing.start("mark") == len(text) - len(text.lstrip()) else 0
+
+    return 0
 
 
 def _comment_around(lines: Sequence[str], number: int) -> tuple[int, int]:
