@@ -49,8 +49,8 @@ class SearchMethods(CountMethods):
         query
             What to search for: text in the query language, or an expression made with `sourcelight.q`.
         pattern_type
-            Default pattern type: ``standard``, ``keyword``, ``regexp`` or ``literal``; ``patternType:`` in the query
-            takes precedence.
+            Default pattern type: ``standard``, ``keyword``, ``regexp``, ``literal`` or ``ast-grep``; ``patternType:``
+            in the query takes precedence.
         limit
             Return at most this many matches; None: all. The search continues, and counts the others.
         context_lines

@@ -252,6 +252,8 @@ def test_no_repository_is_a_warning(engine: LocalEngine) -> None:
         ("foo or bar", "keyword", "operator"),
         ("not bar", "keyword", "operator"),
         ("foo or", "keyword", "operator-as-text"),
+        ("(foo or bar", "standard", "parenthesis-as-text"),
+        ("foo AND (bar", "standard", "parenthesis-as-text"),
         ('"foo bar"', "standard", "quotes"),
         ("foo bar", "standard", "keyword"),
         ("foo:bar", "keyword", "filter-as-text"),
