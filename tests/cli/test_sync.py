@@ -91,6 +91,16 @@ def test_a_run_once_says_what_failed_and_status_shows_it(run: Run, tmp_path: Pat
         assert run("sync", *dest, *wrong)[0] == 2
 
 
+def test_status_shows_what_only_clone_has_fetched(run: Run, tmp_path: Path, origin: RepositoryBuilder) -> None:
+    dest = ("--dest", tmp_path / "mirrors")
+    assert run("clone", *dest, origin.path.as_uri())[0] == 0
+    status, out, err = run("sync", "--status", *dest)
+    assert (status, err) == (0, "")
+    _, row, last = out.splitlines()
+    assert row.split() == [origin.path.as_uri(), "0", "next", "sync"]
+    assert last == f"1 mirror in {tmp_path}/mirrors; sync is not running"
+
+
 def test_it_runs_beside_a_service_until_it_is_stopped_and_reads_its_list_again(
     tmp_path: Path, origin: RepositoryBuilder
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -160,16 +160,24 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
 
 
 def show_mirrors(directory: str) -> int:
-    """Show the mirrors of `sync`, failing ones first."""
-    from sourcelight.repos.mirrors.schedule import MirrorSchedule, read_states
+    """Show the mirrors of `sync`, failing ones first, and those that only `clone` has fetched so far."""
+    from sourcelight.repos.mirrors.remotes import check_address
+    from sourcelight.repos.mirrors.schedule import MirrorSchedule, MirrorState, read_states
+    from sourcelight.repos.mirrors.update import find_mirrors
 
     states = read_states(directory)
+    fetched_paths = {state.mirror for state in states.values()}
+    for path, origin in find_mirrors(directory).items():
+        with suppress(RepositoryError):  # an origin that sync can't fetch either
+            address = check_address(origin, allow_local=True)
+            if path not in fetched_paths and address not in states:
+                states[address] = MirrorState(address, path)
     rows = [
         (
             state.address,
             format_time(state.fetched_at_s) if state.fetched_at_s else "",
             state.failures,
-            format_time(state.due_at_s),
+            format_time(state.due_at_s) if state.due_at_s else "next sync",
             state.error,
         )
         for state in sorted(states.values(), key=lambda state: (-state.failures, state.address))
