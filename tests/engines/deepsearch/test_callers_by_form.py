@@ -357,3 +357,17 @@ def test_methods_answer_a_question_for_functions_where_there_are_no_others(tmp_p
 
     lead = _lead(engine, "How many functions are in Mill.php?")
     assert lead == "**2** methods are defined in `**/Mill.php`, in addition to 1 constructor."
+
+
+def test_macros_of_a_project_define_names_in_clojure(tmp_path: Path) -> None:
+    stone = "(ns mill)\n\n(defstone wide-stone\n  [size]\n  size)\n\n"
+    text = f"{stone}(defn grind []\n  (default-stone 1)\n  (wide-stone 2))\n"
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({"src/mill.clj": f"{text}\n(default-stone 3)\n"}, "Build")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+
+    # What the macro makes isn't known: no kind is said.
+    lead = _lead(engine, "Where is wide-stone defined?")
+    assert lead.startswith("`wide-stone` is defined in `src/mill.clj`, line 3 [")
+    assert _lead(engine, "What calls wide-stone?").startswith("`wide-stone` is called by name in `grind` (line 9")
+    assert " is defined" not in _lead(engine, "Where is default-stone defined?")

@@ -46,6 +46,7 @@ _ALL_FUNCTIONS = frozenset(
 )
 """Languages that call members of a class or a module functions, too."""
 _ALL_METHODS = frozenset({"Ruby", "Java", "C#"})
+_CLOJURE_FUNCTION = re.compile(r"\((?:\w+/)?(?:defn-?|defmacro|defmulti|defmethod|fn)\s")
 _HEAD_LINES = 8
 KEYWORDS = frozenset(
     {"if", "for", "while", "switch", "else", "do", "return", "catch", "try", "sizeof", "case", "until"}
@@ -157,6 +158,8 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
     if language in _C_FAMILY and not before.strip() and _CAPITALS.fullmatch(definition.name):
         # A macro that is called at the top of a file looks like a function without a type.
         return ""
+    if language == "Clojure" and _CLOJURE_FUNCTION.search(before) is None:
+        return ""  # what a macro of the project's own defines
     if language in _ALL_METHODS:
         return "method"
     if language in _ALL_FUNCTIONS:

@@ -94,6 +94,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "Clojure": (
         r"\s*\((?P<kind>defn-?|def|defonce|defmacro|defmulti|defprotocol|defrecord|deftype)\s+(?:\^\S+\s+)*{name}(?=[\s)]|$)",
+        # A macro of the project's own defines it, at the top of a file: `(defelem button`.
+        r"\((?P<kind>def(?!ault|er\b|in)[\w-]*)\s+(?:\^\S+\s+)*{name}(?=[\s)]|$)",
     ),
     "Nim": (r"\s*(?P<kind>proc|func|method|template|macro|iterator|const|let|var)\s+{name}\b",),
     "Crystal": (
