@@ -24,6 +24,9 @@ _MARK = re.compile(r"\s*(?:/{2,3}|\*|#+|;+|%+|--\|?)\s*")
 _TEXT_ALONE = re.compile(r"\s*\"(?P<text>[^\"\\]{1,300})\"\s*")
 """A text that is a line by itself, as a short documentation in a Lisp is."""
 
+_TAG = re.compile(r"[@\\<:#]")
+"""The beginning of a section on parameters and results, or of a directive: neither describes the definition."""
+
 _MIN_WORDS = 3
 
 
@@ -41,7 +44,9 @@ def summary_of(lines: Sequence[str], definition: Definition, language: str) -> S
     """
     summary = first_sentence(lines, definition)
     sentence = _find_lines(lines, definition, summary) if summary else _by_marks(lines, definition.line, language)
-    return sentence if sentence is not None and len(sentence.text.split()) >= _MIN_WORDS else None
+    if sentence is None or _TAG.match(sentence.text) is not None or len(sentence.text.split()) < _MIN_WORDS:
+        return None
+    return sentence
 
 
 def _find_lines(lines: Sequence[str], definition: Definition, summary: str) -> Sentence | None:
