@@ -39,7 +39,6 @@ from sourcelight.engines.execution.plan import finds_only_repositories
 
 # Lower case only: in upper case, an operator is written on purpose.
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
-_UPPER_OPERATOR = re.compile(r"(?<![^\s()])(?:AND|OR|NOT)(?![^\s()])")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|/(?:[^/\\\s]|\\.)+/')
 # No `::`, `:/` or `:\` after the name, as in `std::string`, addresses and paths of Windows.
@@ -205,29 +204,10 @@ def _operators(query: Query) -> Iterator[Advice]:
             f'write {word.upper()} to make that clear, or "{word}" to search for the word',
         )
 
-    if words or _UPPER_OPERATOR.search(bare):
-        for leaf in _leaves(query):
-            yield from _lone_parenthesis(leaf)
-
     for groups in _EDGE_OPERATOR.finditer(bare):
         word = groups.group().strip()
         yield Advice(
             "operator-as-text", f"`{word}` is read as text: an operator needs a term on both sides", f'write "{word}"'
-        )
-
-
-def _lone_parenthesis(leaf: Pattern) -> Iterator[Advice]:
-    """Advise on a parenthesis that begins a term beside an operator and is never closed: a group was meant.
-
-    A parenthesis that is closed but never opened is an error already.
-    """
-    text = leaf.value
-    is_open = text.startswith("(") and text.count("(") > text.count(")")
-    if is_open and leaf.kind != "regexp" and not (leaf.quoted or leaf.content):
-        yield Advice(
-            "parenthesis-as-text",
-            f"the parenthesis in `{text}` is part of the text to find, because it has no counterpart",
-            'write both for a group, or content:"…" for the text',
         )
 
 
