@@ -435,6 +435,26 @@ def test_a_directory_in_the_place_of_the_query_is_named(run: Run, folder: Path, 
     )
 
 
+def test_what_is_searched_in_place_of_the_path_is_said(run: Run, folder: Path, tmp_path: Path) -> None:
+    below = folder / "one" / "src"
+    status, out, err = run("search", "needle file:main", below)
+    assert (status, out.splitlines()[-1]) == (0, "      1  def needle():")
+    assert err == f"sourcelight: {below} is part of {folder / 'one'}: the whole repository is searched\n"
+
+    unborn = RepositoryBuilder(tmp_path / "unborn")
+    unborn.commit({"a.txt": "needle\n"})
+    unborn.git("symbolic-ref", "HEAD", "refs/heads/nothing")
+    status, _, err = run("search", "needle", tmp_path)
+    assert status == 0
+    assert "HEAD names a branch that does not exist; main is searched instead\n" in err
+
+
+def test_a_missing_scip_file_is_said_once(run: Run, folder: Path, tmp_path: Path) -> None:
+    status, out, err = run("index", folder, "--scip", tmp_path / "absent.scip")
+    assert (status, out) == (2, "")
+    assert err.count("absent.scip") == 1
+
+
 def test_a_file_as_path_is_told_from_a_missing_one(run: Run, folder: Path) -> None:
     status, _, err = run("search", "needle", folder / "one" / "src" / "main.py")
     assert status == 2

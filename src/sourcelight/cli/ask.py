@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from sourcelight.cli.options import Paths, ServiceUrl, Worktree, path_texts
-from sourcelight.cli.output import DONE, FAILED, NO_MATCH, StatusLine, for_terminals, print_line, say, without_escapes
+from sourcelight.cli.output import (
+    DONE,
+    FAILED,
+    NO_MATCH,
+    StatusLine,
+    for_terminals,
+    print_line,
+    say,
+    say_client_warnings,
+    without_escapes,
+)
 from sourcelight.cli.search import SearchCommand, check_source, is_directory, open_client, show_progress
 from sourcelight.core.markup import join_words, visible
 from sourcelight.repos.names import near_names
@@ -101,6 +111,7 @@ def ask(
         line.clear()
 
     with client:
+        say_client_warnings(client)
         try:
             answer = client.deepsearch(
                 question, repos=list(repos) or None, revision=revision, progress=_show_step(line)

@@ -56,7 +56,10 @@ def index_command(  # noqa: PLR0913 - the options of a command
     scip: Annotated[
         Optional[list[Path]],  # noqa: UP045 - see options
         typer.Option(
-            metavar="FILE", help="SCIP index file of a compiler for the one repository below PATH. May be repeated."
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="SCIP index file of a compiler for the one repository below PATH. May be repeated.",
         ),
     ] = None,
     worktree: Worktree = False,

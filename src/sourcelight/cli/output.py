@@ -313,6 +313,21 @@ def say_warnings(catalog: Catalog) -> None:
         say(f"{skipped.path}: {skipped.message}")
 
 
+def say_client_warnings(client: Client) -> None:
+    """Print what differs between PATH and what is searched: a directory inside a work tree, a HEAD without a branch."""
+    if not client.backend.local:
+        return
+
+    from sourcelight.backends.embedded import EmbeddedBackend
+
+    if isinstance(client.backend, EmbeddedBackend):
+        catalog = client.backend.engine.catalog
+        for warning in catalog.warnings:
+            # `sourcelight.open` warns of those.
+            if warning not in catalog.unread_settings:
+                say(warning)
+
+
 def finish_index(client: Client) -> None:
     """Wait for an index that is being built after an answer: the next search needs it."""
     if not client.backend.local:

@@ -26,6 +26,7 @@ from sourcelight.cli.output import (
     print_line,
     print_table,
     say,
+    say_client_warnings,
     wants_color,
 )
 from sourcelight.core.completeness import LIMITED_BY_DISPLAY
@@ -239,11 +240,14 @@ def open_client(command: SearchCommand) -> Client:
 
     line = StatusLine()
     try:
-        return sl.open(
+        client = sl.open(
             *(command.paths or (".",)), worktree=command.worktree, background_index=False, progress=show_progress(line)
         )
     finally:
         line.clear()
+
+    say_client_warnings(client)
+    return client
 
 
 def _open_client_for(query: str, command: SearchCommand) -> Client:
