@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sourcelight.core.code_points import equal_groups, points_in_text, points_in_texts
@@ -30,11 +30,13 @@ def decoded_size(text: bytes, offset: int) -> int:
     return len(text[:offset].decode("utf-8", "replace"))
 
 
+@settings(deadline=None)
 @given(texts, st.lists(st.integers(0, 50), max_size=8))
 def test_an_offset_is_the_size_of_the_decoded_text_before_it(text: bytes, offsets: list[int]) -> None:
     assert points_in_text(text, offsets) == [decoded_size(text, offset) for offset in offsets]
 
 
+@settings(deadline=None)
 @given(st.lists(texts, max_size=6), st.data())
 def test_offsets_in_parts_of_a_buffer_are_those_in_each_text(lines: list[bytes], data: st.DataObject) -> None:
     buffer = b"".join(line + b"\n" for line in lines)

@@ -135,11 +135,14 @@ def test_much_text_is_written_in_several_portions_of_whole_files(many: list[RawM
     assert everything == [match for result in many for match in matches_of(MatchBatch(result.batch))]
 
 
-def test_long_lines_go_by_way_of_columns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [1, 3_000])
+def test_megabytes_of_long_lines_go_by_way_of_columns(tmp_path: Path, files: int) -> None:
     memory = MemorySource()
-    commit = memory.commit({b"a.js": b"x" * 1500 + b"foo\n"})
+    commit = memory.commit({b"a%d.js" % number: b"%d" % number + b"x" * 1_500 + b"foo\n" for number in range(files)})
     build_memory(tmp_path, memory, commit)
-    (result,) = found_in(open_memory(tmp_path, commit), commit, atom("foo", "literal"), ordered=True)
-    (match,) = matches_of(RawMatchBatch(result))
-    assert match["lineMatches"][0]["offsetAndLengths"] == [[1500, 3]]
-    assert "batch" in vars(result)
+    tree = atom("foo", "literal", path=False)
+    result = join_matches(found_in(open_memory(tmp_path, commit), commit, tree, ordered=True))
+    (match,) = matches_of(RawMatchBatch(result))[:1]
+    assert match["lineMatches"][0]["offsetAndLengths"] == [[1_501, 3]]
+    # Up to 4 MiB, a copy of the lines takes less than columns.
+    assert ("batch" in vars(result)) == (len(result.data) > 4 << 20) == (files == 3_000)
