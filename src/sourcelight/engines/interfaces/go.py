@@ -30,10 +30,12 @@ def is_public_path(path: str) -> bool:
 def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     """Return the exported declarations of a file; none of package main."""
     module = path.rpartition("/")[0]
-    clause = next((child for child in root.named_children if child.type == "package_clause"), None)
-    if clause is not None and text_of(clause, data).split()[-1:] == ["main"]:
-        return []
-    return [symbol for node in root.named_children for symbol in _symbols_of(module, node, data)]
+    symbols: list[PublicSymbol] = []
+    for node in root.named_children:
+        if node.type == "package_clause" and text_of(node, data).split()[-1:] == ["main"]:
+            return []
+        symbols += _symbols_of(module, node, data)
+    return symbols
 
 
 def _symbols_of(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
@@ -57,11 +59,10 @@ def _is_exported(name: str) -> bool:
 
 def _receiver(node: Node, data: bytes) -> str:
     """Return the name of the type that a method is of."""
-    pending = [node.child_by_field_name("receiver")]
+    receiver = node.child_by_field_name("receiver")
+    pending = [receiver] if receiver is not None else []
     while pending:
         current = pending.pop(0)
-        if current is None:
-            continue
         if current.type == "type_identifier":
             return text_of(current, data)
         if current.type != "identifier":
@@ -75,7 +76,8 @@ def _callable(module: str, container: str, kind: str, node: Node, data: bytes) -
     if name is not None and _is_exported(text_of(name, data)):
         signature = one_line(before_body(node, data))
         if node.type == "method_declaration":
-            signature = _RECEIVER_NAME.sub("func (", signature)  # it is the method's own business
+            # Callers don't see how a method names its receiver.
+            signature = _RECEIVER_NAME.sub("func (", signature)
         yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, signature, line_of(name))
 
 
@@ -119,18 +121,22 @@ def _fields(module: str, type_name: str, struct: Node, data: bytes) -> Iterator[
             # An embedded type is a field of its own name, without package, pointer and arguments.
             label = text.lstrip("*").partition("[")[0].rpartition(".")[2]
             if not names and _is_exported(label):
-                pointer = "*" if text_of(field, data).lstrip().startswith("*") and not text.startswith("*") else ""
-                yield PublicSymbol(module, f"{type_name}.{label}", "field", pointer + text, line_of(field))
+                # The star is part of the field in some grammars, and of its type in others.
+                if text_of(field, data).lstrip().startswith("*") and not text.startswith("*"):
+                    text = f"*{text}"
+                yield PublicSymbol(module, f"{type_name}.{label}", "field", text, line_of(field))
 
 
 def _values(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
-    kind = "constant" if node.type == "const_declaration" else "variable"
-    specs = [inner for child in node.named_children
-             for inner in (child.named_children if child.type == "var_spec_list" else [child])]  # fmt: skip
+    keyword, kind = ("const", "constant") if node.type == "const_declaration" else ("var", "variable")
+    specs: list[Node] = []
+    for child in node.named_children:
+        # `var ( … )` has its declarations in a list.
+        specs += child.named_children if child.type == "var_spec_list" else [child]
+
     for spec in specs:
         type_text = one_line(text_of(spec.child_by_field_name("type"), data))
         for name in spec.children_by_field_name("name"):
             text = text_of(name, data)
             if name.type == "identifier" and _is_exported(text):
-                word = "const" if kind == "constant" else "var"
-                yield PublicSymbol(module, text, kind, f"{word} {text} {type_text}".strip(), line_of(name))
+                yield PublicSymbol(module, text, kind, f"{keyword} {text} {type_text}".strip(), line_of(name))

@@ -1,6 +1,7 @@
 """Rank the definitions of a name where no rule decides, by location and kind.
 
-The weights were set on Python repositories that the rules were developed on, and checked on others.
+The weights, in the constants below, were set on Python repositories that the rules were developed on, and checked on
+others. Only their order of size matters: a definition in the same file outweighs one in the same repository.
 """
 
 from __future__ import annotations
@@ -18,8 +19,25 @@ if TYPE_CHECKING:
 MAX_RANKED = 400
 """Maximum definitions of one name to rank."""
 
-_MAX_DISTANCE = 8
 _TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"})
+_TEST_DIRECTORIES = frozenset({b"test", b"tests", b"testing", b"__tests__", b"spec"})
+
+_SAME_REPOSITORY = 3.0
+_SAME_FILE, _SAME_FILE_ATTRIBUTE = 4.0, 1.0
+_IMPORTED = 2.0
+_TYPE_OR_FUNCTION = 2.0
+_CALLED_FUNCTION = 1.0
+_ATTRIBUTE_OF_MEMBER, _ATTRIBUTE_OF_VARIABLE = 1.5, -1.0
+_TEST_FROM_OUTSIDE, _OTHER_TEST = -4.0, -1.5
+"""Code seldom uses definitions of tests; another test file may share a helper."""
+_PROTOTYPE = -0.25
+_DIRECTORY, _MAX_DISTANCE = -0.35, 8
+"""Weight of each directory between the files, as far as the distance counts."""
+
+_ONLY, _BEST_OF_FEW, _BEST_OF_MANY = 0.6, 0.45, 0.35
+"""Scores of the first definition, by rough measurements: a single one is right more often than the best of many."""
+
+_MAX_FEW = 3
 
 
 def rank_definitions(
@@ -41,19 +59,16 @@ def rank_definitions(
         candidates = candidates[:MAX_RANKED]
 
     imported = frozenset(_imported_files(document, workspace))
-    same_language = [
-        candidate for candidate in candidates if family(candidate.document.language) == family(document.language)
-    ]
-    ordered = sorted(
-        same_language or candidates,
-        key=lambda candidate: (
-            -_rank_score(document, occurrence, candidate, imported),
-            candidate.document.path,
-            candidate.start,
-        ),
-    )
+    own_family = family(document.language)
+    same_language = [candidate for candidate in candidates if family(candidate.document.language) == own_family]
+
+    def rank(candidate: NamedDefinition) -> tuple[float, bytes, int]:
+        score = _rank_score(document, occurrence, candidate, imported)
+        return -score, candidate.document.path, candidate.start
+
+    ordered = sorted(same_language or candidates, key=rank)
     count = len(ordered)
-    reason = f"{'the only definition' if count == 1 else f'best of {count} definitions'} of that name"
+    reason = "the only definition of that name" if count == 1 else f"best of {count} definitions of that name"
     return [
         ResolvedDefinition(
             document=candidate.document,
@@ -61,16 +76,22 @@ def rank_definitions(
             end=candidate.end,
             kind=candidate.kind,
             rule="name",
-            score=_score_of_rank(count, rank),
+            score=_score_at(index, count),
             reason=reason,
         )
-        for rank, candidate in enumerate(ordered[:limit])
+        for index, candidate in enumerate(ordered[:limit])
     ]
 
 
-def _score_of_rank(count: int, rank: int) -> float:
-    """Return the score at a rank; rough measurements: a single candidate is right more often than the best of many."""
-    return round((0.6 if count == 1 else 0.45 if count <= 3 else 0.35) / (1 + rank), 3)
+def _score_at(index: int, count: int) -> float:
+    """Return the score of the definition at an index of the order."""
+    if count == 1:
+        first = _ONLY
+    elif count <= _MAX_FEW:
+        first = _BEST_OF_FEW
+    else:
+        first = _BEST_OF_MANY
+    return round(first / (1 + index), 3)
 
 
 def family(language: str) -> str:
@@ -83,32 +104,31 @@ def family(language: str) -> str:
 def _rank_score(
     document: Document, occurrence: Occurrence, candidate: NamedDefinition, imported: frozenset[tuple[str, str, bytes]]
 ) -> float:
-    score = 3.0 if candidate.document.project.key == document.project.key else 0.0
-    score -= 0.35 * min(_distance(document.path, candidate.document.path), _MAX_DISTANCE)
-    score += 2.0 * (candidate.document.key in imported)
-    score += 2.0 * (candidate.kind in _TYPES)
-    if occurrence.role == "attribute":
-        if candidate.is_member:
-            score += 1.5
-        elif candidate.is_variable:
-            score -= 1.0
+    score = 0.0
+    if candidate.document.project.key == document.project.key:
+        score += _SAME_REPOSITORY
+    score += _DIRECTORY * min(_distance(document.path, candidate.document.path), _MAX_DISTANCE)
+    if candidate.document.key in imported:
+        score += _IMPORTED
+    if candidate.kind in _TYPES:
+        score += _TYPE_OR_FUNCTION
 
+    if occurrence.role == "attribute" and candidate.is_member:
+        score += _ATTRIBUTE_OF_MEMBER
+    elif occurrence.role == "attribute" and candidate.is_variable:
+        score += _ATTRIBUTE_OF_VARIABLE
     if occurrence.is_called and candidate.kind in {"function", "method"}:
-        score += 1.0
+        score += _CALLED_FUNCTION
 
-    candidate_is_test, is_in_test = is_test(candidate.document.path), is_test(document.path)
     is_same_file = candidate.document == document
-
-    # Code seldom uses definitions of tests; another test file may share a helper.
-    if candidate_is_test and not is_in_test:
-        score -= 4.0
-    elif candidate_is_test and not is_same_file:
-        score -= 1.5
-
     if is_same_file:
-        score += 1.0 if occurrence.role == "attribute" else 4.0
+        score += _SAME_FILE_ATTRIBUTE if occurrence.role == "attribute" else _SAME_FILE
+    elif is_test(candidate.document.path):
+        score += _OTHER_TEST if is_test(document.path) else _TEST_FROM_OUTSIDE
 
-    return score - 0.25 * candidate.declaration
+    if candidate.declaration:
+        score += _PROTOTYPE
+    return score
 
 
 def _distance(path: bytes, other_path: bytes) -> int:
@@ -124,15 +144,10 @@ def _distance(path: bytes, other_path: bytes) -> int:
 
 def is_test(path: bytes) -> bool:
     """Return whether a path looks like a test's."""
-    parts = path.lower().split(b"/")
-    base = parts[-1]
-    return (
-        any(part in {b"test", b"tests", b"testing", b"__tests__", b"spec"} for part in parts[:-1])
-        or base.startswith(b"test_")
-        or b"_test." in base
-        or b".test." in base
-        or b".spec." in base
-    )
+    *directories, base = path.lower().split(b"/")
+    if not _TEST_DIRECTORIES.isdisjoint(directories) or base.startswith(b"test_"):
+        return True
+    return any(mark in base for mark in (b"_test.", b".test.", b".spec."))
 
 
 def _imported_files(document: Document, workspace: Workspace) -> Collection[tuple[str, str, bytes]]:
@@ -142,10 +157,11 @@ def _imported_files(document: Document, workspace: Workspace) -> Collection[tupl
         return ()
 
     def find() -> frozenset[tuple[str, str, bytes]]:
-        targets = (
-            resolver.import_target(document, statement.module, statement.member, workspace)
-            for statement in imports_of(document, workspace)
-        )
-        return frozenset(target.key for target in targets if target is not None)
+        keys = set()
+        for statement in imports_of(document, workspace):
+            target = resolver.import_target(document, statement.module, statement.member, workspace)
+            if target is not None:
+                keys.add(target.key)
+        return frozenset(keys)
 
     return document.project.remember(("imported", document.number), find)

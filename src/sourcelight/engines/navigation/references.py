@@ -91,12 +91,10 @@ class References:
         for occurrence in queried_occurrences(self.query, workspace):
             workspace.budget.check()
             answers = self._meaning_of(resolve(document, occurrence, self.name, workspace))
-            definitions_here = [
-                definition
-                for definition in answers
-                if definition.document == document and definition.start == occurrence.start
-            ]
-            (bindings if definitions_here else meanings).extend(answers)
+            if any(answer.document == document and answer.start == occurrence.start for answer in answers):
+                bindings += answers
+            else:
+                meanings += answers
 
         # A query may name the definition or a use of it; both must find the same references. So bindings in the file
         # come first, and the meaning of uses counts only without one.
@@ -111,17 +109,21 @@ class References:
         by_key: dict[DeclarationKey, ResolvedDefinition] = {}
         for definition in selected:
             language = resolver_of(definition.document.language) or resolver
-            for binding in language.bindings(definition, workspace) if language is not None else [definition]:
+            all_bindings = language.bindings(definition, workspace) if language is not None else [definition]
+            for binding in all_bindings:
                 by_key.setdefault(binding.key, binding)
 
         self.definitions = list(by_key.values())
         self._keys = set(by_key) | self._replaced_parameters
-        self._names = list(
-            dict.fromkeys([*(name for definition in self.definitions for name in _names(definition)), self.name])
-        )
+        names: dict[bytes, None] = {}
+        overridden_keys: set[DeclarationKey] = set()
+        for definition in self.definitions:
+            names.update(dict.fromkeys(_names(definition)))
+            # A call through an interface reaches every implementation, so uses of the overridden member count.
+            overridden_keys.update(top.key for top in self._overridden(definition))
 
-        # A call through an interface reaches every implementation, so uses of the overridden member count.
-        self._overridden_keys = {top.key for definition in self.definitions for top in self._overridden(definition)}
+        self._names = list({**names, self.name: None})
+        self._overridden_keys = overridden_keys
 
     def _meaning_of(self, answers: Sequence[ResolvedDefinition]) -> list[ResolvedDefinition]:
         """Return the meaning of an occurrence; for a parameter that a fixture provides, the fixture."""
@@ -146,11 +148,14 @@ class References:
         """Return an answer if it is one of the definitions, or implements or overrides the same member."""
         if answer.key in self._keys:
             return answer
-        if answer.key in self._overridden_keys or any(
-            top.key in self._keys or top.key in self._overridden_keys for top in self._overridden(answer)
-        ):
+        if answer.key in self._overridden_keys or self._overrides_related(answer):
             return answer.resolve_by(answer.rule, "implements or overrides the same member", answer.score)
         return None
+
+    def _overrides_related(self, answer: ResolvedDefinition) -> bool:
+        """Return whether an answer overrides one of the definitions, or a member that they override."""
+        overridden = self._overridden(answer)
+        return any(top.key in self._keys or top.key in self._overridden_keys for top in overridden)
 
     def batches(self) -> Iterator[list[Reference]]:
         """Yield the references of each file as a list, the file of the definition first."""
@@ -189,8 +194,9 @@ class References:
         read = 0
 
         # `_new_names` grows during the loop: a file that imports a new name may rename it again.
-        while new_names := [name for name in self._new_names if name not in done]:
-            name = new_names[0]
+        pending = [name for name in self._new_names if name not in done]
+        while pending:
+            name = pending[0]
             done.add(name)
             for project in projects.values():
                 for document in files_with(project, name, self.workspace):
@@ -215,18 +221,19 @@ class References:
                     if rows:
                         yield [*rows, *self._uses_by_new_names(document, [name])]
 
+            pending = [name for name in self._new_names if name not in done]
+
     @property
     def _families(self) -> set[str]:
         return {family(definition.document.language) for definition in self.definitions}
 
     def _has_few_namesakes(self) -> bool:
         projects = {definition.document.project.key: definition.document.project for definition in self.definitions}
-        count = sum(
-            1
-            for project in projects.values()
-            for definition in definitions_named(project, self._names[0], self.workspace)
-            if family(definition.document.language) == family(self.query.document.language)
-        )
+        own_family = family(self.query.document.language)
+        count = 0
+        for project in projects.values():
+            namesakes = definitions_named(project, self._names[0], self.workspace)
+            count += sum(family(namesake.document.language) == own_family for namesake in namesakes)
         return count <= MAX_SAME_NAMES
 
     def _documents(self) -> Iterator[Document]:
@@ -236,10 +243,7 @@ class References:
             projects.setdefault(definition.document.project.key, definition.document.project)
 
         # A local name has no uses in other files, so no other file is searched.
-        local = all(
-            definition.kind in _LOCAL and _is_local(definition, self.workspace) for definition in self.definitions
-        )
-        if local:
+        if all(_is_local(definition, self.workspace) for definition in self.definitions):
             return
 
         query_project = self.query.document.project
@@ -303,8 +307,10 @@ class References:
         # A prefix counts only if this repository provides a package of that name; `utils` alone would match every
         # repository.
         provided = resolver.exports(definition.document.project)
-        names = {prefix for name in resolver.module_names(definition.document) for prefix in _prefixes(name)}
-        return sorted(name for name in names if name in provided)
+        names: set[str] = set()
+        for module_name in resolver.module_names(definition.document):
+            names.update(prefix for prefix in _prefixes(module_name) if prefix in provided)
+        return sorted(names)
 
     def _imports(self, other: Project, definition: ResolvedDefinition, root: str) -> bool:
         """Return whether a repository may use a module: by its import tables, then by a text search for both names."""
@@ -383,14 +389,9 @@ class References:
                 return
 
             # In another repository a member of the same name most likely belongs to a class of that repository.
-            is_same_repository = any(
-                definition.document.project.key == document.project.key for definition in self.definitions
-            )
-            if (
-                is_same_repository
-                and self._accepts_any_receiver
-                and any(definition.kind not in _LOCAL for definition in self.definitions)
-            ):
+            projects = {definition.document.project.key for definition in self.definitions}
+            may_be_member = any(definition.kind not in _LOCAL for definition in self.definitions)
+            if self._accepts_any_receiver and may_be_member and document.project.key in projects:
                 reason = "unknown receiver; few definitions have this name"
                 yield Reference(document, occurrence, "name", SCORES["name"], reason)
             else:
@@ -413,7 +414,9 @@ def _names(definition: ResolvedDefinition) -> list[bytes]:
         return [definition.document.text[definition.start : definition.end]]
     directory, _, base = definition.document.path.rpartition(b"/")
     stem = base.partition(b".")[0]
-    return [directory.rpartition(b"/")[2] or stem] if stem in _INDEX_FILES else [stem]
+    if stem in _INDEX_FILES:
+        return [directory.rpartition(b"/")[2] or stem]
+    return [stem]
 
 
 def _prefixes(module: str) -> Iterator[str]:
@@ -425,6 +428,8 @@ def _prefixes(module: str) -> Iterator[str]:
 
 def _is_local(definition: ResolvedDefinition, workspace: Workspace) -> bool:
     """Return whether only its own file can use a definition, such as a parameter or a variable inside a function."""
+    if definition.kind not in _LOCAL:
+        return False
     if definition.kind == "parameter":
         resolver = resolver_of(definition.document.language)
         return resolver is None

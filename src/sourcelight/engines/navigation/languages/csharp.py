@@ -17,7 +17,15 @@ from sourcelight.engines.navigation.languages.declared import (
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
-from sourcelight.engines.navigation.nodes import is_field, nearest, text_of
+from sourcelight.engines.navigation.nodes import (
+    child_of_type,
+    children_of,
+    field_of,
+    first_child,
+    is_field,
+    nearest,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,7 +51,16 @@ _LOCALS = {
     "declaration_expression": "variable",
 }  # fmt: skip
 _NAMESPACE = re.compile(rb"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
+_SPACE = re.compile(rb"\s+")
+_IDENTIFIER = re.compile(rb"[\w@\x80-\xff]+")
+_TYPE_FIELDS = ("type", "returns")
+_TYPE_HOLDERS = frozenset({"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"})
+
 _MAX_HEAD = 64 * 1024
+"""Bytes at the start of a file in which namespaces are searched: in a longer one, the first decide."""
+
+_MAX_TYPE_STEPS = 8
+"""Maximum type expressions inside each other; types of hostile code nest without end."""
 
 
 class CSharpRules:
@@ -116,8 +133,9 @@ class CSharpRules:
         leaf, declarator, outer = path[-1], path[-2], path[-3]
         declared_type = outer.child_by_field_name("type")
 
-        # The grammar has no field for the initial value.
-        value = next((child for child in declarator.named_children if child.start_byte > leaf.end_byte), None)
+        # The grammar has no field for the initial value: it is the first node behind the name.
+        values = [child for child in declarator.named_children if child.start_byte > leaf.end_byte]
+        value = values[0] if values else None
         statement = path[-4] if len(path) > 3 else outer
         if statement.type in {"field_declaration", "event_field_declaration"}:
             return _member(path, "field", len(path) - 4, declared_type, value)
@@ -151,8 +169,7 @@ class CSharpRules:
         # `a?.B`: the receiver is the condition of the expression around it.
         elif kind == "member_binding_expression":
             access = nearest(path, {"conditional_access_expression"})
-            receiver = access.child_by_field_name("condition") if access is not None else None
-            expression = parent
+            receiver, expression = field_of(access, "condition"), parent
         elif kind == "assignment_expression" and is_field(parent, "left", leaf):
             literal = path[-3] if len(path) > 3 else parent
             creation = path[-4] if literal.type == "initializer_expression" and len(path) > 4 else None
@@ -189,16 +206,16 @@ class CSharpRules:
 
         if kind in {"member_access_expression", "qualified_name"}:
             name = node.child_by_field_name("name")
-            return TypeStep(
-                "name", name.named_children[0] if name is not None and name.type == "generic_name" else name
-            )
+            if name is not None and name.type == "generic_name":
+                name = name.named_children[0]
+            return TypeStep("name", name)
 
         if kind == "invocation_expression":
             return TypeStep("same", node.child_by_field_name("function"))
         if kind in {"object_creation_expression", "cast_expression", "as_expression"}:
             return TypeStep("type", node.child_by_field_name("type") or node.child_by_field_name("right"))
         if kind in {"parenthesized_expression", "await_expression", "postfix_unary_expression"}:
-            return TypeStep("same", node.named_children[0] if node.named_children else None)
+            return TypeStep("same", first_child(node))
         if kind == "element_access_expression":
             return TypeStep("element", node.child_by_field_name("expression"))
         if kind in {"generic_name", "nullable_type", "array_type"}:
@@ -208,7 +225,7 @@ class CSharpRules:
 
     def type_leaf(self, node: Node) -> Node | None:
         """Return the identifier that names a type."""
-        for _ in range(8):
+        for _ in range(_MAX_TYPE_STEPS):
             if node.type == "identifier":
                 return node
 
@@ -233,13 +250,11 @@ class CSharpRules:
         """Return the arguments of a type."""
         if node.type == "array_type":
             return node.named_children[:1]
-        arguments = next((child for child in node.named_children if child.type == "type_argument_list"), None)
-        return list(arguments.named_children) if arguments is not None else []
+        return children_of(child_of_type(node, "type_argument_list"))
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the supertypes of a class."""
-        bases = next((child for child in node.named_children if child.type == "base_list"), None)
-        return list(bases.named_children) if bases is not None else []
+        return children_of(child_of_type(node, "base_list"))
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
         """Return None: all methods are inside their class."""
@@ -264,11 +279,10 @@ class CSharpRules:
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
         """Return the types of the file's namespaces, of those around them, and of imported ones."""
-        visible_namespaces = [
-            b".".join(parts)
-            for declared_namespace in namespaces(document)
-            for parts in _ends(declared_namespace.split(b"."))
-        ]
+        visible_namespaces: list[bytes] = []
+        for namespace in namespaces(document):
+            visible_namespaces += _with_outer(namespace)
+
         for statement in imports_of(document, names.session.workspace):
             # An alias of the file hides types of all namespaces (C# specification, namespace and type names).
             if statement.alias.encode() == name:
@@ -277,33 +291,31 @@ class CSharpRules:
                 return [ref for ref in refs if isinstance(ref, DeclarationRef)]
             visible_namespaces.append(statement.module.encode())
 
-        # Reversed, so the first of equal namespaces wins: the innermost one shadows the others.
-        rank_of = {namespace: rank for rank, namespace in reversed(list(enumerate(visible_namespaces)))}
-        ranked_refs: list[tuple[int, DeclarationRef]] = []
+        ranks: dict[bytes, int] = {}
+        for rank, namespace in enumerate(visible_namespaces):
+            # The first of equal namespaces wins: the innermost one shadows the others.
+            ranks.setdefault(namespace, rank)
+
         for project in (document.project, *_providing_projects(names, document, visible_namespaces)):
+            ranked_refs: list[tuple[int, DeclarationRef]] = []
             for other, start, kind, container, _ in names.definitions_in(project, name):
-                if kind not in TYPES or (container and "." not in container and not _is_space(other, container)):
+                spaces = namespaces(other) if kind in TYPES else ()
+                # A container that is no namespace is a class: the type is inside of it.
+                if container and "." not in container and container.encode() not in spaces:
                     continue
-                rank = min((rank_of.get(namespace, 999) for namespace in namespaces(other)), default=999)
-                declaration = names.declaration(other, name, start) if rank < 999 else None
+
+                visible_ranks = [ranks[namespace] for namespace in spaces if namespace in ranks]
+                declaration = names.declaration(other, name, start) if visible_ranks else None
                 if declaration is not None:
-                    ranked_refs.append(
-                        (
-                            rank,
-                            DeclarationRef(
-                                document=other,
-                                declaration=declaration,
-                                rule="import",
-                                reason="in an imported namespace",
-                            ),
-                        )
-                    )
+                    ref = DeclarationRef(other, declaration, rule="import", reason="in an imported namespace")
+                    ranked_refs.append((min(visible_ranks), ref))
 
             # The own repository comes first; only if it lacks the type may it come from a dependency.
             if ranked_refs:
-                break
+                ranked_refs.sort(key=lambda ranked: ranked[0])
+                return [ref for _, ref in ranked_refs]
 
-        return [ref for _, ref in sorted(ranked_refs, key=lambda pair: pair[0])]
+        return []
 
     def lookup_qualified(
         self,
@@ -323,14 +335,7 @@ class CSharpRules:
                 if kind in TYPES and namespace in namespaces(other):
                     declaration = names.declaration(other, name, start)
                     if declaration is not None:
-                        refs.append(
-                            DeclarationRef(
-                                document=other,
-                                declaration=declaration,
-                                rule="import",
-                                reason="followed the qualified name",
-                            )
-                        )
+                        refs.append(DeclarationRef(other, declaration, "import", "followed the qualified name"))
             if refs:
                 return refs
 
@@ -361,22 +366,21 @@ def _member(
     leaf = path[-1]
     scope = nearest(path, _SCOPES, index) or path[0]
     holder = nearest(path, _CLASSES, index)
-    owner = holder.start_byte if holder is not None else NO_OWNER
-    owner_name = text_of(holder.child_by_field_name("name")) if holder is not None else b""
+    holder_name = field_of(holder, "name")
+    # A constant of an enum is a value of the enum.
     if holder is not None and kind == "enummember":
-        declared_type = holder.child_by_field_name("name")
+        declared_type = holder_name
 
     return Declaration(
-        kind,
-        leaf.start_byte,
-        leaf.end_byte,
-        path[index],
-        scope,
-        0,
-        declared_type,
-        value,
-        owner=owner,
-        owner_name=owner_name,
+        kind=kind,
+        start=leaf.start_byte,
+        end=leaf.end_byte,
+        node=path[index],
+        scope=scope,
+        type=declared_type,
+        value=value,
+        owner=holder.start_byte if holder is not None else NO_OWNER,
+        owner_name=text_of(holder_name),
     )
 
 
@@ -392,52 +396,51 @@ def _call_of(expression: Node) -> tuple[bool, int | None]:
 
 
 def _is_type(expression: Node) -> bool:
+    """Return whether an expression stands where only a type can."""
     holder = expression.parent
-    return holder is not None and (
-        is_field(holder, "type", expression) or is_field(holder, "returns", expression) or holder.type in
-        {"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"}
-    )  # fmt: skip
+    if holder is None:
+        return False
+    return holder.type in _TYPE_HOLDERS or any(is_field(holder, field, expression) for field in _TYPE_FIELDS)
 
 
 def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:
-    text = (node.text or b"")[: leaf.end_byte - node.start_byte]
-    parts = re.sub(rb"\s+", b"", text).split(b".")
+    text = text_of(node)[: leaf.end_byte - node.start_byte]
+    parts = _SPACE.sub(b"", text).split(b".")
     # Parts with calls or indexes aren't names; the receiver's type decides instead.
-    if all(re.fullmatch(rb"[\w@\x80-\xff]+", part) for part in parts):
+    if all(_IDENTIFIER.fullmatch(part) for part in parts):
         return tuple(parts)
     return ()
 
 
-def _ends(parts: list[bytes]) -> list[list[bytes]]:
-    return [parts[:length] for length in range(len(parts), 0, -1)]
+def _with_outer(namespace: bytes) -> list[bytes]:
+    """Return a namespace and all around it, the innermost first: ``a.b``, then ``a``."""
+    parts = namespace.split(b".")
+    return [b".".join(parts[:length]) for length in range(len(parts), 0, -1)]
 
 
 def namespaces(document: Document) -> tuple[bytes, ...]:
     """Return the namespaces that a file declares; one empty name where it declares none."""
-
-    def read_namespaces() -> tuple[bytes, ...]:
-        # By a regular expression: this runs for every file of a repository, and parsing all would take minutes.
-        return tuple(dict.fromkeys(_NAMESPACE.findall(document.text[:_MAX_HEAD]))) or (b"",)
-
-    return document.project.remember(("c-sharp-namespaces", document.number), read_namespaces)
+    return document.project.remember(("c-sharp-namespaces", document.number), lambda: _read_namespaces(document))
 
 
-def _is_space(document: Document, container: str) -> bool:
-    return container.encode() in namespaces(document)
+def _read_namespaces(document: Document) -> tuple[bytes, ...]:
+    # By a regular expression: this runs for every file of a repository, and parsing all would take minutes.
+    names = _NAMESPACE.findall(document.text[:_MAX_HEAD])
+    return tuple(dict.fromkeys(names)) or (b"",)
 
 
 def _spaces(project: Project) -> Mapping[bytes, int]:
     """Return the first file of every namespace."""
+    return project.remember("c-sharp-spaces", lambda: _read_spaces(project))
 
-    def index_namespaces() -> dict[bytes, int]:
-        first_files: dict[bytes, int] = {}
-        for document in project.documents((b".cs",)):
-            for name in namespaces(document):
-                if name:
-                    first_files.setdefault(name, document.number)
-        return first_files
 
-    return project.remember("c-sharp-spaces", index_namespaces)
+def _read_spaces(project: Project) -> dict[bytes, int]:
+    first_files: dict[bytes, int] = {}
+    for document in project.documents((b".cs",)):
+        for name in namespaces(document):
+            if name:
+                first_files.setdefault(name, document.number)
+    return first_files
 
 
 def _providing_projects(names: NameResolver, document: Document, namespaces: list[bytes]) -> list[Project]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.languages.declared import (
@@ -18,7 +19,16 @@ from sourcelight.engines.navigation.languages.declared import (
 )
 from sourcelight.engines.navigation.model import Document, Role
 from sourcelight.engines.navigation.named import imports_of
-from sourcelight.engines.navigation.nodes import is_field, nearest, text_of
+from sourcelight.engines.navigation.nodes import (
+    child_of_type,
+    children_of,
+    field_of,
+    first_child,
+    is_field,
+    last_child,
+    nearest,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,7 +57,14 @@ _SCOPES = frozenset({
 _PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
 _HOLDERS = frozenset({"class_declaration", "interface_declaration", "enum_declaration", "record_declaration",
                       "annotation_type_declaration", "object_creation_expression", "enum_constant"})  # fmt: skip
+_SPACE = re.compile(rb"\s+")
+_IDENTIFIER = re.compile(rb"[\w$\x80-\xff]+")
+
 _MAX_HEAD = 8192
+"""Bytes at the start of a file in which a package clause is searched: a licence comment fits in."""
+
+_MAX_TYPE_STEPS = 8
+"""Maximum type expressions inside each other; types of hostile code nest without end."""
 
 
 class JavaRules:
@@ -95,7 +112,7 @@ class JavaRules:
             holder = nearest(path, {"enum_declaration"})
             scope = nearest(path, _BODIES) or path[0]
             owner = holder.start_byte if holder is not None else NO_OWNER
-            enum_name = holder.child_by_field_name("name") if holder is not None else None
+            enum_name = field_of(holder, "name")
             return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=enum_name, owner=owner)
 
         # In `<T extends B>` only the first child is declared; `B` is a use. The scope is the class or method around the
@@ -115,7 +132,9 @@ class JavaRules:
         declared_type = outer.child_by_field_name("type")
         value = declarator.child_by_field_name("value")
         if outer.type == "spread_parameter":
-            declared_type = next((child for child in outer.named_children if child.type != "modifiers"), None)
+            # The grammar has no field for the type: it is the first node behind annotations and `final`.
+            types = [child for child in outer.named_children if child.type != "modifiers"]
+            declared_type = types[0] if types else None
             scope = nearest(path, _SCOPES) or outer
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, outer, scope, type=declared_type)
 
@@ -140,8 +159,7 @@ class JavaRules:
 
         # `catch (A | B e)`: members are looked up in the first type only.
         if parent.type == "catch_formal_parameter":
-            caught = next((child for child in parent.named_children if child.type == "catch_type"), None)
-            declared_type = caught.named_children[0] if caught is not None and caught.named_children else None
+            declared_type = first_child(child_of_type(parent, "catch_type"))
 
         # A component of a record header is a field with an accessor, not only a parameter (JLS 8.10.3).
         if parent.type == "formal_parameter" and len(path) > 3 and path[-4].type == "record_declaration":
@@ -179,8 +197,7 @@ class JavaRules:
             is_called = receiver is not None and kind == "method_reference"
         elif kind == "element_value_pair" and is_field(parent, "key", leaf):
             annotation = nearest(path, {"annotation"})
-            name = annotation.child_by_field_name("name") if annotation is not None else None
-            return NameUse(role="keyword", receiver=name, is_called=True)
+            return NameUse(role="keyword", receiver=field_of(annotation, "name"), is_called=True)
 
         path_text = tuple(_dotted_parts(parent, leaf.end_byte)) if receiver is not None else ()
         role: Role = "attribute" if receiver is not None else "name"
@@ -197,8 +214,10 @@ class JavaRules:
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Return where the type of an expression comes from."""
         kind = node.type
-        if kind in {"this", "super"}:
-            return TypeStep("this" if kind == "this" else "super", node)
+        if kind == "this":
+            return TypeStep("this", node)
+        if kind == "super":
+            return TypeStep("super", node)
         if kind in {"identifier", "type_identifier"}:
             # `var` is a type name for the grammar; the type then comes from the initial value.
             return TypeStep("auto" if text_of(node) == b"var" else "name", node)
@@ -214,7 +233,7 @@ class JavaRules:
             return TypeStep("type", node.child_by_field_name("type"))
         if kind == "parenthesized_expression":
             # Damaged code can have an empty pair of parentheses.
-            return TypeStep("same", node.named_children[0] if node.named_children else None)
+            return TypeStep("same", first_child(node))
         if kind == "array_access":
             return TypeStep("element", node.child_by_field_name("array"))
         if kind == "assignment_expression":
@@ -231,7 +250,7 @@ class JavaRules:
 
     def type_leaf(self, node: Node) -> Node | None:
         """Return the identifier that names a type."""
-        for _ in range(8):
+        for _ in range(_MAX_TYPE_STEPS):
             if node.type in {"type_identifier", "identifier"}:
                 return node
 
@@ -252,9 +271,13 @@ class JavaRules:
         if node.type == "array_type":
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
-        arguments = next((child for child in node.named_children if child.type == "type_arguments"), None)
-        return [child.named_children[-1] if child.type == "wildcard" and child.named_children else child
-                for child in arguments.named_children] if arguments is not None else []  # fmt: skip
+
+        arguments: list[Node] = []
+        for argument in children_of(child_of_type(node, "type_arguments")):
+            # `? extends T` has the members of T.
+            bound = last_child(argument) if argument.type == "wildcard" else None
+            arguments.append(bound or argument)
+        return arguments
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the supertypes of a class, or the bounds of a type parameter."""
@@ -263,8 +286,9 @@ class JavaRules:
             return [named_type] if named_type is not None else []
 
         if node.type == "enum_constant":
+            # A constant with a body extends its enum, which is around the list of constants.
             enum = node.parent.parent if node.parent is not None else None
-            name = enum.child_by_field_name("name") if enum is not None else None
+            name = field_of(enum, "name")
             return [name] if name is not None else []
 
         types: list[Node] = []
@@ -272,7 +296,8 @@ class JavaRules:
             if child.type == "superclass":
                 types += child.named_children
             elif child.type in {"super_interfaces", "extends_interfaces"}:
-                types += [interface for named_type in child.named_children for interface in named_type.named_children]
+                for type_list in child.named_children:
+                    types += type_list.named_children
             elif child.type == "type_bound":
                 types += child.named_children
 
@@ -303,39 +328,30 @@ class JavaRules:
         stars = []
         for statement in imports_of(document, names.session.workspace):
             if statement.member == shown_name:
-                path = (*statement.module.encode().split(b"."), name)
-                refs = [
-                    ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)
-                ]
+                refs = self._lookup_in(names, document, statement.module.encode(), name)
                 fitting_refs = [ref for ref in refs if not use.is_called or ref.declaration.kind not in TYPES]
                 if fitting_refs:
                     return _sort_by_parameters(self, fitting_refs, use)
             elif statement.member == "*":
                 stars.append(statement.module.encode())
 
-        if use.is_called:
-            # A method that isn't in scope can only come from `import static C.*`; a package has no methods.
-            paths = [(*star.split(b"."), name) for star in stars]
-        else:
-            own_package = package_of(document)
-            paths = [(*package.split(b"."), name) if package else (name,) for package in (own_package, *stars)]
-
-        for position, path in enumerate(paths):
-            refs = [ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
+        # A method that isn't in scope can only come from `import static C.*`; a package has no methods.
+        if not use.is_called:
+            refs = self._lookup_in(names, document, package_of(document), name)
             if refs:
-                if not use.is_called and not position:
-                    return [
-                        DeclarationRef(
-                            document=ref.document,
-                            declaration=ref.declaration,
-                            rule="scope",
-                            reason="in the same package",
-                        )
-                        for ref in refs
-                    ]
+                return [replace(ref, rule="scope", reason="in the same package") for ref in refs]
+
+        for star in stars:
+            refs = self._lookup_in(names, document, star, name)
+            if refs:
                 return _sort_by_parameters(self, refs, use)
 
         return []
+
+    def _lookup_in(self, names: NameResolver, document: Document, holder: bytes, name: bytes) -> list[DeclarationRef]:
+        """Return the declarations of a name in a package or class; an empty holder is the package without a name."""
+        path = (*holder.split(b"."), name) if holder else (name,)
+        return [ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
 
     def lookup_qualified(
         self,
@@ -370,25 +386,13 @@ class JavaRules:
             if kind in TYPES and not container and package_of(other) == package:
                 declaration = names.declaration(other, path[0], start)
                 if declaration is not None:
-                    refs.append(
-                        DeclarationRef(
-                            document=other, declaration=declaration, rule="import", reason="followed the import"
-                        )
-                    )
+                    refs.append(DeclarationRef(other, declaration, rule="import", reason="followed the import"))
 
         for name in path[1:]:
-            inner: list[DeclarationRef] = []
             # Other declarations of the same class are copies, such as in tests; one body has the members.
-            for ref in refs[:1]:
-                body = next(iter(names.type_bodies(names.type_of_class(ref))), None)
-                # The search of members has its own reasons; here the import is the reason to show.
-                if body is not None:
-                    inner += [
-                        DeclarationRef(member.document, member.declaration, "import", member.reason)
-                        for member in names.members(body, name, NameUse())
-                    ]
-
-            refs = inner
+            bodies = names.type_bodies(names.type_of_class(refs[0])) if refs else []
+            members = names.members(bodies[0], name, NameUse()) if bodies else []
+            refs = [replace(member, rule="import") for member in members]
 
         return refs
 
@@ -402,15 +406,15 @@ class JavaRules:
         if refs:
             return refs[0].document
 
-        package = ".".join(part.decode(errors="replace") for part in parts).encode()
-        for project in _projects(names, document, package) if member == "*" else ():
-            for numbers in project.directories().values() if package in packages(project) else ():
-                for number in numbers:
-                    if project.paths[number].endswith(b".java"):
-                        first = project.document_at(number)
-                        if package_of(first) == package:
-                            return first
-                        break
+        if member != "*":
+            return None
+
+        package = b".".join(parts)
+        for project in _projects(names, document, package):
+            if package in packages(project):
+                for first in _first_files(project):
+                    if package_of(first) == package:
+                        return first
 
         return None
 
@@ -442,9 +446,9 @@ def _owner(path: Sequence[Node]) -> int:
 
 def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
     """Yield the parts of a dotted name up to a byte; nothing if a part isn't a name."""
-    text = (node.text or b"")[: end - node.start_byte]
-    parts = re.sub(rb"\s+", b"", text).split(b".")
-    if all(re.fullmatch(rb"[\w$\x80-\xff]+", part) for part in parts):
+    text = text_of(node)[: end - node.start_byte]
+    parts = _SPACE.sub(b"", text).split(b".")
+    if all(_IDENTIFIER.fullmatch(part) for part in parts):
         yield from parts
 
 
@@ -462,29 +466,26 @@ def _sort_by_parameters(language: JavaRules, refs: list[DeclarationRef], use: Na
 
 def package_of(document: Document) -> bytes:
     """Return the package of a file; empty without a package clause."""
+    return document.project.remember(("java-package", document.number), lambda: _read_package(document))
 
-    def read_package() -> bytes:
-        # Only the head, and without parsing: this is asked of a file in every directory. A licence comment fits into 8
-        # KiB.
-        match = _PACKAGE.search(document.text[:_MAX_HEAD])
-        return match[1] if match else b""
 
-    return document.project.remember(("java-package", document.number), read_package)
+def _read_package(document: Document) -> bytes:
+    # Only the head, and without parsing: this is asked of a file in every directory.
+    match = _PACKAGE.search(document.text[:_MAX_HEAD])
+    return match[1] if match else b""
 
 
 def packages(project: Project) -> frozenset[bytes]:
     """Return the packages of a project; reads one file per directory."""
+    return project.remember("java-packages", lambda: frozenset(map(package_of, _first_files(project))))
 
-    def read_packages() -> frozenset[bytes]:
-        names = set()
-        for numbers in project.directories().values():
-            # By convention, all files of a directory belong to one package.
-            number = next((n for n in numbers if project.paths[n].endswith(b".java")), None)
-            if number is not None:
-                names.add(package_of(project.document_at(number)))
-        return frozenset(names)
 
-    return project.remember("java-packages", read_packages)
+def _first_files(project: Project) -> Iterator[Document]:
+    """Yield the first Java file of each directory: by convention, all files there belong to one package."""
+    for numbers in project.directories().values():
+        java_files = [number for number in numbers if project.paths[number].endswith(b".java")]
+        if java_files:
+            yield project.document_at(java_files[0])
 
 
 def _projects(names: NameResolver, document: Document, package: bytes) -> Iterator[Project]:

@@ -1,4 +1,8 @@
-"""Find the crates of a project and the files of their modules."""
+"""Find the crates of a project and the files of their modules.
+
+A crate is what Cargo builds: a library or a program. Its root file declares its modules by ``mod name;``, each of which
+is a file ``name.rs`` or ``name/mod.rs``, and declares further ones.
+"""
 
 from __future__ import annotations
 
@@ -16,50 +20,58 @@ _SECTION = re.compile(rb"^\[+([\w.-]+)\]+", re.MULTILINE)
 _NAME = re.compile(rb'^name\s*=\s*"([^"]+)"', re.MULTILINE)
 _PATH = re.compile(rb'^path\s*=\s*"([^"]+)"', re.MULTILINE)
 _MOD = rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+NAME[ \t]*;"
+
 _MAX_PARENTS = 32
-_MAX_BESIDE = 100
+"""Maximum modules inside each other; files of hostile code may declare each other."""
+
+_MAX_SIBLINGS = 100
+"""Maximum files of a directory to search for the declaration of a module."""
 
 
 def crates(project: Project) -> Mapping[bytes, int]:
     """Return the crates of a project by the names that paths have, with the number of the root file."""
+    return project.remember("rust-crates", lambda: _read_crates(project))
 
-    def read_crates() -> dict[bytes, int]:
-        roots: dict[bytes, int] = {}
-        for document in project.documents((b"Cargo.toml",)):
-            directory, _, base = document.path.rpartition(b"/")
-            sections = _sections(document.text) if base == b"Cargo.toml" else {}
-            package, library = sections.get(b"package", b""), sections.get(b"lib", b"")
-            name = _NAME.search(library) or _NAME.search(package)
-            if name is None:
-                continue
 
-            stated = _PATH.search(library)
-            paths = [stated[1]] if stated else [b"src/lib.rs", b"src/main.rs"]
-            root = project.first([directory + b"/" + path if directory else path for path in paths])
-            if root is not None:
-                roots.setdefault(name[1].replace(b"-", b"_"), root.number)
+def _read_crates(project: Project) -> dict[bytes, int]:
+    roots: dict[bytes, int] = {}
+    for document in project.documents((b"Cargo.toml",)):
+        directory, _, base = document.path.rpartition(b"/")
+        if base != b"Cargo.toml":
+            continue
 
-        return roots
+        sections = _sections(document.text)
+        package, library = sections.get(b"package", b""), sections.get(b"lib", b"")
+        name = _NAME.search(library) or _NAME.search(package)
+        if name is None:
+            continue
 
-    return project.remember("rust-crates", read_crates)
+        root_path = _PATH.search(library)
+        paths = [root_path[1]] if root_path else [b"src/lib.rs", b"src/main.rs"]
+        root = project.first([_join(directory, path) for path in paths])
+        if root is not None:
+            # `-` in the name of a package is `_` in paths.
+            roots.setdefault(name[1].replace(b"-", b"_"), root.number)
+
+    return roots
 
 
 def _sections(text: bytes) -> dict[bytes, bytes]:
+    """Return the sections of a manifest by heading; the last one of a name wins."""
     headings = list(_SECTION.finditer(text))
-    starts = [*(heading.start() for heading in headings), len(text)]
-    return {heading[1]: text[heading.end() : end] for heading, end in zip(headings, starts[1:], strict=True)}
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    return {heading[1]: text[heading.end() : end] for heading, end in zip(headings, ends, strict=False)}
 
 
 def child_file(document: Document, name: bytes) -> Document | None:
     """Return the file of ``mod name;`` in a file."""
     directory, _, base = document.path.rpartition(b"/")
-    own_directory = directory if base in _ROOTS or document.number in crates(document.project).values() else _join(
-        directory, base.removesuffix(b".rs")
-    )  # fmt: skip
-    directories = [own_directory, *([directory] if own_directory != directory else [])]
-    return document.project.first(
-        [_join(directory, ending) for directory in directories for ending in (name + b".rs", name + b"/mod.rs")]
-    )
+    paths = [_join(directory, name + b".rs"), _join(directory, name + b"/mod.rs")]
+    if base not in _ROOTS and document.number not in crates(document.project).values():
+        # Modules of `a.rs` are in the directory `a`.
+        below = _join(directory, base.removesuffix(b".rs"))
+        paths = [_join(below, name + b".rs"), _join(below, name + b"/mod.rs"), *paths]
+    return document.project.first(paths)
 
 
 def parent_file(document: Document) -> Document | None:
@@ -75,21 +87,20 @@ def _parent_of(document: Document) -> Document | None:
     if base == b"mod.rs":
         directory = directory.rpartition(b"/")[0]
 
-    declares = re.compile(
-        rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+" + re.escape(base[:-3]) + rb"[ \t]*;", re.MULTILINE
-    )
-    root_paths = [_join(directory, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
-    parent = document.project.first([path for path in [*root_paths, directory + b".rs"] if path != document.path])
+    paths = [_join(directory, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
+    paths.append(directory + b".rs")
+    parent = document.project.first([path for path in paths if path != document.path])
     if parent is not None or base == b"mod.rs":
         return parent
 
     # Tests, examples and programs are crates of their own, whose roots have any name.
-    siblings = [
-        candidate
-        for candidate in document.project.documents_in(directory)
-        if candidate.path.endswith(b".rs") and candidate != document
-    ]
-    return next((candidate for candidate in siblings[:_MAX_BESIDE] if declares.search(candidate.text)), None)
+    declares = re.compile(_MOD.replace(b"NAME", re.escape(base.removesuffix(b".rs"))), re.MULTILINE)
+    rust_files = [file for file in document.project.documents_in(directory) if file.path.endswith(b".rs")]
+    siblings = [file for file in rust_files if file != document]
+    for sibling in siblings[:_MAX_SIBLINGS]:
+        if declares.search(sibling.text):
+            return sibling
+    return None
 
 
 def crate_root(document: Document) -> Document:
