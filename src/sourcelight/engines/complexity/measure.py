@@ -1,4 +1,8 @@
-"""Measure a file: its functions, their sizes and complexities."""
+"""Measure a file: its functions, their sizes and complexities.
+
+Complexity is counted twice: *cyclomatic* is the number of paths through a function, *cognitive* weighs nested
+decisions more (`control_flow`). A function inside another is measured on its own and not as a part of the other.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.complexity.control_flow import FUNCTIONS, LAMBDAS, Complexity, complexity_of
-from sourcelight.engines.symbols import Definition, definitions
+from sourcelight.engines.symbols import Definition, FileDefinitions, definitions
 from sourcelight.engines.symbols.definition_parser import MAX_SECONDS, parse_tree
 
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ _KINDS = frozenset({"function", "method", "constructor"})
 _HOLDERS = frozenset({"variable_declarator", "pair", "public_field_definition", "field_definition",
                       "assignment_expression"})  # fmt: skip
 _MAX_DEPTH = 20
+"""Maximum definitions inside each other that a name shows, and nodes between a name and its function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,39 +71,76 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
         measures.incomplete = measures.incomplete or "timed-out"
         return measures
 
-    names: list[str] = []
-    functions: list[tuple[Definition, str, Node]] = []
-    for definition in table.definitions():
-        enclosing = names[definition.parent] if definition.parent >= 0 else definition.container
-        names.append(
-            f"{enclosing}.{definition.name}" if enclosing and enclosing.count(".") < _MAX_DEPTH else definition.name
-        )
-        node = _function_at(tree, definition) if definition.kind in _KINDS and not definition.declaration else None
-        if node is not None:
-            functions.append((definition, names[-1], node))
-
-    code, comments, docstrings = _kinds_of_lines(tree, data)
-    comments |= docstrings
-    separate_spans = frozenset((node.start_byte, node.end_byte) for _, _, node in functions)
-    for definition, name, node in functions:
-        first = node.start_point[0]
-        # The grammar's block includes comments after the last statement; the function doesn't.
-        last = max((code | docstrings).intersection(range(first, node.end_point[0] + 1)), default=first)
-        complexity = complexity_of(node, definition.name.encode(), separate_spans)
-        within = range(first, last + 1)
-        measures.functions.append(
-            FunctionMeasures(
-                name, definition.kind, first + 1, last + 1, len(code.intersection(within)),
-                len(comments.intersection(within)), _parameters(node), 1 + complexity.decisions, complexity.cognitive,
-                complexity.nesting,
-            )
-        )  # fmt: skip
+    functions = _functions_in(tree, table)
+    lines = _kinds_of_lines(tree, data)
+    separate_spans = frozenset((function.node.start_byte, function.node.end_byte) for function in functions)
+    measures.functions = [_measure(function, lines, separate_spans) for function in functions]
 
     remaining: Complexity = complexity_of(tree.root_node, b"", separate_spans)
-    measures.code_lines, measures.comment_lines = len(code), len(comments)
+    measures.code_lines = len(lines.code)
+    measures.comment_lines = len(lines.comments | lines.docstrings)
     measures.cyclomatic = remaining.decisions + sum(function.cyclomatic for function in measures.functions)
     measures.cognitive = remaining.cognitive + sum(function.cognitive for function in measures.functions)
     return measures
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function with a body; `name` has the names of the classes and functions around it."""
+
+    definition: Definition
+    name: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class _LineKinds:
+    """The 0-based lines with code, comments and docstrings; a line can have several kinds."""
+
+    code: set[int]
+    comments: set[int]
+    docstrings: set[int]
+
+
+def _functions_in(tree: Tree, table: FileDefinitions) -> list[_Function]:
+    names: list[str] = []
+    functions: list[_Function] = []
+    for definition in table.definitions():
+        enclosing = names[definition.parent] if definition.parent >= 0 else definition.container
+        if enclosing and enclosing.count(".") < _MAX_DEPTH:
+            names.append(f"{enclosing}.{definition.name}")
+        else:
+            names.append(definition.name)
+
+        if definition.kind in _KINDS and not definition.declaration:
+            node = _function_at(tree, definition)
+            if node is not None:
+                functions.append(_Function(definition, names[-1], node))
+
+    return functions
+
+
+def _measure(function: _Function, lines: _LineKinds, separate_spans: frozenset[tuple[int, int]]) -> FunctionMeasures:
+    """Measure a function; functions inside it, at `separate_spans`, are left out of its complexity."""
+    node = function.node
+    first = node.start_point[0]
+    # The grammar's block includes comments after the last statement; the function doesn't.
+    statement_lines = (lines.code | lines.docstrings).intersection(range(first, node.end_point[0] + 1))
+    last = max(statement_lines, default=first)
+    own_lines = range(first, last + 1)
+    complexity = complexity_of(node, function.definition.name.encode(), separate_spans)
+    return FunctionMeasures(
+        name=function.name,
+        kind=function.definition.kind,
+        begin_line=first + 1,
+        end_line=last + 1,
+        code_lines=len(lines.code.intersection(own_lines)),
+        comment_lines=len((lines.comments | lines.docstrings).intersection(own_lines)),
+        parameters=_parameters(node),
+        cyclomatic=1 + complexity.decisions,
+        cognitive=complexity.cognitive,
+        nesting=complexity.nesting,
+    )
 
 
 def _function_at(tree: Tree, definition: Definition) -> Node | None:
@@ -109,17 +151,19 @@ def _function_at(tree: Tree, definition: Definition) -> Node | None:
         if node is None:
             return None
         if node.type in FUNCTIONS:
-            return node if node.child_by_field_name("body") is not None else None
+            has_body = node.child_by_field_name("body") is not None
+            return node if has_body else None
         if node.type in _HOLDERS:
+            # `const f = () => …`: the name is the variable's.
             value = node.child_by_field_name("value") or node.child_by_field_name("right")
-            return value if value is not None and value.type in LAMBDAS else None
+            is_function = value is not None and value.type in LAMBDAS
+            return value if is_function else None
         node = node.parent
 
     return None
 
 
-def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[int]]:
-    """Return the 0-based lines with code, comments and docstrings; a line can have several kinds."""
+def _kinds_of_lines(tree: Tree, data: bytes) -> _LineKinds:
     code: set[int] = set()
     comments: set[int] = set()
     docstrings: set[int] = set()
@@ -127,24 +171,25 @@ def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[in
     while pending:
         node = pending.pop()
         if "comment" in node.type:
-            lines = comments
+            comments.update(_lines_of(node))
         elif node.type == "expression_statement" and [child.type for child in node.children] == ["string"]:
             # A Python string as a statement: cloc, lizard and radon don't count it as code, either.
-            lines = docstrings
+            docstrings.update(_lines_of(node))
         elif node.child_count and ("string" not in node.type or node.type == "concatenated_string"):
             pending += node.children
-            continue
         elif node.end_byte > node.start_byte:
-            lines = code
-        else:
-            continue
-
-        # A node counts for all its lines, except a last line in which it has no characters.
-        last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
-        lines.update(range(node.start_point[0], last + 1))
+            code.update(_lines_of(node))
 
     blank = {number for number, line in enumerate(data.split(b"\n")) if not line.strip()}
-    return code - blank, comments - blank, docstrings - blank
+    return _LineKinds(code - blank, comments - blank, docstrings - blank)
+
+
+def _lines_of(node: Node) -> range:
+    """Return the 0-based lines of a node, except a last line in which it has no characters."""
+    first, (last, end_column) = node.start_point[0], node.end_point
+    if end_column == 0 and last > first:
+        last -= 1
+    return range(first, last + 1)
 
 
 def _parameters(node: Node) -> int:
@@ -161,7 +206,10 @@ def _parameters(node: Node) -> int:
     for child in parameters.named_children:
         if "comment" in child.type or child.type in {"keyword_separator", "positional_separator", "self_parameter"}:
             continue
-        # In Go, `a, b int` is one node with two names.
-        count += max(len(child.children_by_field_name("name")), 1) if child.type == "parameter_declaration" else 1
+        if child.type == "parameter_declaration":
+            # In Go, `a, b int` is one node with two names.
+            count += max(len(child.children_by_field_name("name")), 1)
+        else:
+            count += 1
 
     return count

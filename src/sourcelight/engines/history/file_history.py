@@ -20,6 +20,7 @@ from sourcelight.engines.history.model import RENAMED, ChangeNumbers
 from sourcelight.engines.history.subtrees import Layout
 
 _CHECK_EVERY = 5_000
+"""Commits between two looks at whether the caller asked to stop."""
 
 _MAX_SCOPES = 16
 """Parts of a history in which a file has the same name, by way of different renames; more are united."""
@@ -156,19 +157,21 @@ class _FileNames:
                 sources[path] = by_path.get(path, [])
                 pending += [old for _, old in sources[path]]
 
-        renaming = sorted({commit for of_path in sources.values() for commit, _ in of_path})
-        bits = {commit: 1 << index for index, commit in enumerate(renaming)}
+        renaming: set[int] = set()
+        for renames_to_path in sources.values():
+            renaming.update(commit for commit, _ in renames_to_path)
+        bits = {commit: 1 << index for index, commit in enumerate(sorted(renaming))}
         behind, ahead = _order(history, commits, bits, cancellation)
         return cls(sources, bits, behind, ahead, cancellation)
 
     def changes_of(self, path: int, rows_by_path: Mapping[int, Int64Array], commit_of: AnyArray) -> Int64Array:
         """Return the changes of the file that the newest commits call by a path."""
-        selected = [
-            row
-            for name, scopes in self._scopes(path).items()
-            for row in rows_by_path[name].tolist()
-            if any(self._includes(scope, int(commit_of[row])) for scope in scopes)
-        ]
+        selected: list[int] = []
+        for name, scopes in self._scopes(path).items():
+            for row in rows_by_path[name].tolist():
+                commit = int(commit_of[row])
+                if any(self._includes(scope, commit) for scope in scopes):
+                    selected.append(row)
         return np.unique(np.array(selected, np.int64))
 
     def _scopes(self, path: int) -> dict[int, list[_NameScope]]:
@@ -203,7 +206,9 @@ class _FileNames:
         return scopes
 
     def _includes(self, scope: _NameScope, commit: int) -> bool:
-        return not (self.behind[commit] & scope.without or self.ahead[commit] & scope.ended_by)
+        has_later_name = self.behind[commit] & scope.without
+        has_earlier_name = self.ahead[commit] & scope.ended_by
+        return not has_later_name and not has_earlier_name
 
 
 def _order(
@@ -233,7 +238,9 @@ def _order(
     for step, commit in enumerate(reversed(numbers)):
         if step % _CHECK_EVERY == 0:
             cancellation.check()
-        result = ahead[commit] | bits[commit] if commit in bits else ahead[commit]
+        result = ahead[commit]
+        if commit in bits:
+            result |= bits[commit]
         for parent in parents[starts[commit] : starts[commit + 1]]:
             if parent >= 0 and ahead[parent] is not result:
                 ahead[parent] = result if not ahead[parent] else ahead[parent] | result

@@ -1,4 +1,8 @@
-"""Named groups of regular expressions as columns, matched by RE2."""
+"""Named groups of regular expressions as columns, matched by RE2.
+
+The expression is given, or is that of the query that found the lines; a query with ``OR`` has several. `_Grouping` is
+one compiled expression with its groups.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from sourcelight.core.query.regexps import regexp_problem
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_PLACE = (
+_CARRIED = (
     "name",
     "repository",
     "revision",
@@ -25,7 +29,12 @@ _PLACE = (
     "author_date",
     "side",
 )
+"""Columns of the lines that each of their matches repeats."""
+
 _OWN = ("row", "start", "end", "match")
+
+_MAX_NUMBER_CHARS = 18
+"""Maximum digits of a number: one more can exceed 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,25 @@ class _Grouping:
 
     regexp: Any
     groups: tuple[tuple[str, int], ...]
+
+    def matches_in(self, row: int, line: str) -> Iterator[_GroupMatch]:
+        """Yield the matches in a line; an empty match has no group to show."""
+        for match in self.regexp.finditer(line):
+            start, end = match.span()
+            if start < end:
+                texts = {name: match.group(number) for name, number in self.groups}
+                yield _GroupMatch(row, start, end, match.group(), texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupMatch:
+    """A match in a row: its span in characters, its text, and the texts of its groups (None: not part of it)."""
+
+    row: int
+    start: int
+    end: int
+    text: str
+    groups: dict[str, str | None]
 
 
 def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | None, typed: bool) -> DataFrame:
@@ -53,38 +81,36 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
             argument="pattern",
         )
 
-    names = list(dict.fromkeys(name for grouping in groupings for name, _ in grouping.groups))
-    matches: list[tuple[int, int, int, str, dict[str, str | None]]] = []
-    unmatched_count = 0
+    matches: list[_GroupMatch] = []
     for row, line in enumerate(frame["line"].astype("object")):
-        match_count = len(matches)
         if isinstance(line, str):
-            matches.extend((row, *match) for grouping in groupings for match in _matches(grouping, line))
-        unmatched_count += len(matches) == match_count
+            for grouping in groupings:
+                matches += grouping.matches_in(row, line)
 
-    positions = [match[0] for match in matches]
-    carried = frame[[name for name in _PLACE if name in frame.columns]].iloc[positions].reset_index(drop=True)
-    result = pd.DataFrame({"row": pd.array(positions, dtype="int64")})
+    rows = [match.row for match in matches]
+    carried = frame[[name for name in _CARRIED if name in frame.columns]].iloc[rows].reset_index(drop=True)
+    result = pd.DataFrame({"row": pd.array(rows, dtype="int64")})
     result = pd.concat([result, carried], axis=1)
-    result["start"] = pd.array([match[1] for match in matches], dtype="int32")
-    result["end"] = pd.array([match[2] for match in matches], dtype="int32")
-    result["match"] = pd.array([match[3] for match in matches], dtype="str")
-    used_names = {*_OWN, *carried.columns}
-    for name in names:
-        texts = [match[4].get(name) for match in matches]
-        result[f"group_{name}" if name in used_names else name] = (
-            _with_type(texts) if typed else pd.array(texts, dtype="str")
-        )
+    result["start"] = pd.array([match.start for match in matches], dtype="int32")
+    result["end"] = pd.array([match.end for match in matches], dtype="int32")
+    result["match"] = pd.array([match.text for match in matches], dtype="str")
 
-    result.attrs = {**frame.attrs, "unmatched_rows": unmatched_count}
+    used_names = {*_OWN, *carried.columns}
+    for name in _group_names(groupings):
+        texts = [match.groups.get(name) for match in matches]
+        column = f"group_{name}" if name in used_names else name
+        result[column] = _with_type(texts) if typed else pd.array(texts, dtype="str")
+
+    result.attrs = {**frame.attrs, "unmatched_rows": len(frame) - len(set(rows))}
     return result
 
 
-def _matches(grouping: _Grouping, line: str) -> Iterator[tuple[int, int, str, dict[str, str | None]]]:
-    for match in grouping.regexp.finditer(line):
-        start, end = match.span()
-        if start < end:
-            yield start, end, match.group(), {name: match.group(number) for name, number in grouping.groups}
+def _group_names(groupings: Sequence[_Grouping]) -> list[str]:
+    """Return the names of the groups of some expressions, each once, in order."""
+    names: dict[str, None] = {}
+    for grouping in groupings:
+        names.update(dict.fromkeys(name for name, _ in grouping.groups))
+    return list(names)
 
 
 def _query_groupings(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own
@@ -101,15 +127,18 @@ def _query_groupings(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]
             f"groups: this DataFrame has no single query ({error}); pass a pattern", tool="groups", argument="pattern"
         ) from error
 
+    # A dictionary without values, as a set that keeps the order.
     patterns: dict[tuple[str, bool], None] = {}
     for alternative in tree.plan:
-        case = alternative.case_sensitive() if case_sensitive is None else case_sensitive
-        patterns.update(dict.fromkeys((text, case) for text in _regexps(alternative.pattern)))
+        is_sensitive = alternative.case_sensitive() if case_sensitive is None else case_sensitive
+        for text in _regexps(alternative.pattern):
+            patterns[text, is_sensitive] = None
 
-    return [_compile(text, case_sensitive=case) for text, case in patterns]
+    return [_compile(text, case_sensitive=is_sensitive) for text, is_sensitive in patterns]
 
 
 def _regexps(node: Any) -> Iterator[str]:
+    """Yield the regular expressions of a pattern that a line must match, or may."""
     if isinstance(node, And | Or):
         for part in node.args:
             yield from _regexps(part)
@@ -136,15 +165,16 @@ def _with_type(texts: Sequence[str | None]) -> Any:
     import pandas as pd
 
     present = [text for text in texts if text is not None]
-    for kind, dtype in ((int, "Int64"), (float, "Float64")):
-        if present and all(_is_exact_text(text, kind) for text in present):
-            return pd.array([None if text is None else kind(text) for text in texts], dtype=dtype)  # type: ignore[call-overload]
+    if present and all(_is_exact_text(text, int) for text in present):
+        return pd.array([None if text is None else int(text) for text in texts], dtype="Int64")
+    if present and all(_is_exact_text(text, float) for text in present):
+        return pd.array([None if text is None else float(text) for text in texts], dtype="Float64")
     return pd.array(list(texts), dtype="str")
 
 
 def _is_exact_text(text: str, kind: type[int | float]) -> bool:
     """Return whether a text converts to a number and back without loss; Python and pandas accept more than these."""
-    if len(text) > 18 or not text.isascii() or not set(text) <= set("+-.0123456789"):
+    if len(text) > _MAX_NUMBER_CHARS or not text.isascii() or not set(text) <= set("+-.0123456789"):
         return False
     try:
         is_equal = str(kind(text)) == text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sourcelight.core.markup import count_of, plural
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from pandas import Series
 
 _ROW_IN = 0.3
+_MIN_ROWS = 2
+"""Rows that a sheet has at least: a single bar would fill it."""
+
 _BAR_HEIGHT = 0.72
+"""Height of a bar as a share of its row."""
+
+_LABEL_CHARS = 30
 
 
 @follows_theme
@@ -74,26 +80,28 @@ def bars(
         groups = text_column(data.frame, split)
         parts = data.amounts.groupby([keys, groups]).sum()
 
+        def amount_of(name: str, members: Sequence[str]) -> float:
+            return sum(float(parts.get((name, member), 0)) for member in members)
+
+        def amounts_of(members: Sequence[str]) -> list[float]:
+            return [amount_of(name, members) for name in names]
+
         # The same heads for all bars, so that a color means one value in the whole figure.
         heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
-        layers = _layers(
-            colors,
-            heads,
-            tail,
-            lambda members: [sum(float(parts.get((n, member), 0)) for member in members) for n in names],
-        )
+        layers = _layers(colors, heads, tail, amounts_of)
 
-    label = f"{data.unit.capitalize()} by {by.replace('_', ' ')}{f' and {split}' if split else ''}"
-    words = title or label
-    counts = sentences(
-        f"{format_amount(data.total, data.unit)} {'by' if by.endswith('author') else 'in'} "
-        f"{count_of(len(totals), by.replace('_', ' '))}",
-        data.query,
-    )
+    noun = by.replace("_", " ")
+    heading = title or f"{data.unit.capitalize()} by {noun}"
+    if split and not title:
+        heading += f" and {split}"
+    # Commits by 3 authors, but in 3 repositories.
+    preposition = "by" if by.endswith("author") else "in"
+    total = format_amount(data.total, data.unit)
+    counts = sentences(f"{total} {preposition} {count_of(len(totals), noun)}", data.query)
     limits = sentences(_hidden_text(hidden_names, totals, data.unit), data.limits)
 
     def draw() -> Any:
-        figure, axes = new_sheet(colors, 0.5 + _ROW_IN * max(len(names), 2), words, counts, limits)
+        figure, axes = new_sheet(colors, 0.5 + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
             _annotate(axes, colors, format_number(float(totals[name])), float(totals[name]), row)
@@ -104,7 +112,7 @@ def bars(
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
-    return Figure(name="bars", title=words, description=f"Bars of {data.unit} by {by}: {summary}.", draw=draw)
+    return Figure(name="bars", title=heading, description=f"Bars of {data.unit} by {by}: {summary}.", draw=draw)
 
 
 @follows_theme
@@ -165,18 +173,16 @@ def ownership(
 
     layers = _layers(colors, heads, tail, shares_of)
     is_directory = column == "path" and all(name.endswith(("/", "/*")) for name in names)
-    words = title or f"{unit.capitalize()} by {'directory' if is_directory else column} and author"
-    counts = sentences(
-        f"Shares of the {unit}{scope}: {format_amount(data.total, unit)} by {count_of(len(author_totals), 'author')}",
-        data.query,
-    )
+    heading = title or f"{unit.capitalize()} by {'directory' if is_directory else column} and author"
+    total = format_amount(data.total, unit)
+    counts = sentences(f"Shares of the {unit}{scope}: {total} by {count_of(len(author_totals), 'author')}", data.query)
     limits = sentences(_hidden_text(hidden_names, totals, unit), data.limits)
 
     def draw() -> Any:
-        figure, axes = new_sheet(colors, 1.0 + _ROW_IN * max(len(names), 2), words, counts, limits)
+        figure, axes = new_sheet(colors, 1.0 + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
-            _annotate(axes, colors, f"{format_amount(float(totals[name]), unit)}", 100, row)
+            _annotate(axes, colors, format_amount(float(totals[name]), unit), 100, row)
 
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 25), [f"{percent} %" for percent in range(0, 101, 25)])
@@ -187,7 +193,7 @@ def ownership(
     summary = f"{heads[0]} has the largest share" if heads else "there are none"
     return Figure(
         name="ownership",
-        title=words,
+        title=heading,
         description=f"Bars of {column} divided by author: {summary} of all {unit}.",
         draw=draw,
     )
@@ -197,14 +203,19 @@ def _bar_column(frame: Any, by: str | None) -> str | None:
     """Return the column with a bar for each of its values: `by`, else the first with several, or None without one."""
     if by:
         return by
-    names = [name for name in ("directory", "path", "repository") if name in frame.columns]
-    return next((name for name in names if len(frame[name].dropna().unique()) > 1), None)
+    for name in ("directory", "path", "repository"):
+        if name in frame.columns and len(frame[name].dropna().unique()) > 1:
+            return name
+    return None
 
 
 def _author_column(frame: Any) -> str:
     """Return the column of authors; blame's comes first, since matched lines have an empty `author`."""
     names = [name for name in ("blame_author", "last_author", "author") if name in frame.columns]
-    return next((name for name in names if frame[name].notna().any()), names[-1] if names else "author")
+    for name in names:
+        if frame[name].notna().any():
+            return name
+    return names[-1] if names else "author"
 
 
 def _author_bars(
@@ -212,12 +223,12 @@ def _author_bars(
 ) -> Figure:
     names, hidden_names = largest_first(totals, top)
     total = float(totals.sum())
-    words = title or f"{unit.capitalize()} by author"
+    heading = title or f"{unit.capitalize()} by author"
     counts = sentences(f"{format_amount(total, unit)}{scope} by {count_of(len(totals), 'author')}", data.query)
     limits = sentences(_hidden_text(hidden_names, totals, unit, "author"), data.limits)
 
     def draw() -> Any:
-        figure, axes = new_sheet(colors, 0.5 + _ROW_IN * max(len(names), 2), words, counts, limits)
+        figure, axes = new_sheet(colors, 0.5 + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, [_Layer("", colors.series[0], [float(totals[name]) for name in names])])
         for row, name in enumerate(names):
             amount = float(totals[name])
@@ -229,7 +240,12 @@ def _author_bars(
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
-    return Figure(name="ownership", title=words, description=f"Bars of {unit} by author: {summary}.", draw=draw)
+    return Figure(name="ownership", title=heading, description=f"Bars of {unit} by author: {summary}.", draw=draw)
+
+
+def _rows_in(names: Sequence[str]) -> float:
+    """Return the height of the rows of a sheet, in inches."""
+    return _ROW_IN * max(len(names), _MIN_ROWS)
 
 
 class _Layer(NamedTuple):
@@ -244,20 +260,26 @@ def _layers(
     colors: Theme, heads: Sequence[str], tail: Sequence[str], widths_of: Callable[[Sequence[str]], Sequence[float]]
 ) -> list[_Layer]:
     """Return a layer for each head and one for all others."""
-    layers = [
-        _Layer(short_label(name, 30), color, widths_of([name]))
-        for name, color in zip(heads, colors.series, strict=False)
-    ]
+    layers = []
+    for name, color in zip(heads, colors.series, strict=False):
+        layers.append(_Layer(short_label(name, _LABEL_CHARS), color, widths_of([name])))
     if tail:
         layers.append(_Layer(others_label(len(tail)), colors.rest, widths_of(list(tail))))
     return layers
 
 
 def _draw_layers(axes: Any, colors: Theme, layers: Sequence[_Layer]) -> None:
-    style: Mapping[str, Any] = {"edgecolor": colors.background, "linewidth": 0.6} if len(layers) > 1 else {}
-    lefts = [0.0] * (len(layers[0].widths) if layers else 0)
+    if not layers:
+        return
+
+    style: dict[str, Any] = {}
+    if len(layers) > 1:
+        # A line of the background between the parts of a bar.
+        style = {"edgecolor": colors.background, "linewidth": 0.6}
+
+    lefts = [0.0] * len(layers[0].widths)
+    rows = range(len(lefts))
     for layer in layers:
-        rows = range(len(lefts))
         axes.barh(rows, layer.widths, left=lefts, color=layer.color, height=_BAR_HEIGHT, label=layer.label, **style)
         lefts = [left + width for left, width in zip(lefts, layer.widths, strict=True)]
 
@@ -275,8 +297,7 @@ def _finish_amounts(axes: Any, colors: Theme, names: Sequence[str], *, series: i
 
 def _finish_rows(axes: Any, colors: Theme, names: Sequence[str], *, series: int) -> None:
     axes.set_yticks(range(len(names)), [short_label(name) for name in names], parse_math=False)
-    # Two rows at least: a single bar would fill the sheet.
-    axes.set_ylim(max(len(names), 2) - 0.45, -0.55)
+    axes.set_ylim(max(len(names), _MIN_ROWS) - 0.45, -0.55)
     style_axes(axes, colors, grid="x", series=series)
     axes.tick_params(axis="y", labelcolor=colors.text)
 
@@ -289,8 +310,9 @@ def _hidden_text(names: Sequence[str], totals: Series[Any], unit: str, noun: str
     if not names:
         return ""
     amount = format_amount(sum(float(totals[name]) for name in names), unit)
-    extra = f"{len(names):,} more {plural(noun) if noun and len(names) != 1 else noun}".rstrip()
-    return f"Not shown: {extra} with {amount}"
+    counted_noun = plural(noun) if noun and len(names) != 1 else noun
+    hidden = f"{len(names):,} more {counted_noun}".rstrip()
+    return f"Not shown: {hidden} with {amount}"
 
 
 def _percent(share: float) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,10 @@ _MAX_HEIGHT_IN = 12.0
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MAX_LABEL_CHARS = 46
 _HATCH = "////"
+
+_MIN_DISC, _MORE_DISC = 12.0, 260.0
+"""Area of the smallest disc of a punch card in square points, and what the largest has in addition."""
+
 _SIZE_STEPS = {
     0: "none", 1: "1 to 9", 10: "10 to 99", 100: "100 to 999", 1_000: "1,000 to 9,999", 10_000: "10,000 to 99,999",
     100_000: "100,000 or more",
@@ -46,11 +51,8 @@ def stacked_bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], u
         axes.annotate(f"{total:,.0f}", (total, row), xytext=(4, 0), textcoords="offset points", va="center",
                       fontsize=9, color=_THEME.muted, parse_math=False)  # fmt: skip
 
-    axes.set_yticks(
-        rows,
-        [short_label(one_line(label, 4 * _MAX_LABEL_CHARS), _MAX_LABEL_CHARS) for label in labels],
-        parse_math=False,
-    )
+    short_labels = [short_label(one_line(label, 4 * _MAX_LABEL_CHARS), _MAX_LABEL_CHARS) for label in labels]
+    axes.set_yticks(rows, short_labels, parse_math=False)
     axes.invert_yaxis()
     axes.set_xlim(0, max([*totals, 1.0]) * 1.1)
     axes.set_xlabel(unit)
@@ -97,14 +99,18 @@ def period_bars(
 def punch_card(counts: Sequence[Sequence[int]]) -> Any:
     """Return discs by weekday (7 rows, Monday first) and hour (24 columns)."""
     figure, axes = _new_canvas(height_in=2.8)
-    max_count = max((count for row in counts for count in row), default=0) or 1
-    points = [(hour, day, count) for day, row in enumerate(counts) for hour, count in enumerate(row) if count]
-    axes.scatter(
-        [hour for hour, _, _ in points],
-        [day for _, day, _ in points],
-        s=[12 + 260 * count / max_count for _, _, count in points],
-        color=_THEME.series[0],
-    )
+    max_count = max((max(row, default=0) for row in counts), default=0) or 1
+    hours: list[int] = []
+    days: list[int] = []
+    sizes: list[float] = []
+    for day, row in enumerate(counts):
+        for hour, count in enumerate(row):
+            if count:
+                hours.append(hour)
+                days.append(day)
+                sizes.append(_MIN_DISC + _MORE_DISC * count / max_count)
+
+    axes.scatter(hours, days, s=sizes, color=_THEME.series[0])
     axes.set_yticks(range(7), _WEEKDAYS)
     axes.set_xticks(range(0, 24, 2), [f"{hour}:00" for hour in range(0, 24, 2)])
     axes.set_xlim(-0.8, 23.8)
@@ -133,7 +139,7 @@ def size_histogram(sizes: Sequence[int]) -> Any:
     edges = list(_SIZE_STEPS)
     counts = [0] * len(edges)
     for size in sizes:
-        counts[max(index for index, edge in enumerate(edges) if size >= edge)] += 1
+        counts[bisect_right(edges, size) - 1] += 1
 
     bars = axes.bar(range(len(edges)), counts, color=_THEME.series[0])
     axes.bar_label(bars, [f"{count:,}" if count else "" for count in counts], fontsize=9, color=_THEME.muted)
@@ -182,4 +188,5 @@ def _style(axes: Any, grid: str, *, series: int) -> None:
             text.set_text(one_line(text.get_text(), _MAX_LABEL_CHARS))
         for handle in legend.legend_handles:
             if isinstance(handle, Patch):
-                handle.set_hatch("")  # a series is not partial because its first period is
+                # A series is not partial because its first period is.
+                handle.set_hatch("")

@@ -1,4 +1,7 @@
-"""Dependency graphs: names around a circle, with an arrow from each importer to each import."""
+"""Dependency graphs: names around a circle, with an arrow from each importer to each import.
+
+The order around the circle puts names next to each other that import each other, so that most arrows are short.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,22 @@ from sourcelight.lab.plots.labels import format_number, short_label
 from sourcelight.lab.plots.sheet import new_sheet
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
+# Sizes in units of the drawing, whose circle has the radius 1; labels are outside of it.
 _RADIUS = 1.0
+_LABEL_RADIUS = 1.06
+_X_LIMIT = 2.3
+_Y_LIMIT, _FLAT_Y_LIMIT = 1.85, 0.65
+_HEIGHT_IN, _FLAT_HEIGHT_IN = 7.4, 2.6
+
 _LABEL_CHARS = 30
 _MAX_FLAT_NAMES = 2
-# Names two steps apart count 0.6 of neighbors, and so on: the order is found greedily, newest name first.
+"""Names that are drawn side by side: one on top of the other, their labels would be vertical."""
+
+_MIN_ARROW_PT, _MORE_ARROW_PT = 0.7, 3.6
+"""Width of the thinnest arrow, and what the thickest has in addition."""
+
 _DECAY = 0.6
+"""Weight of imports of a name one step farther away in the order."""
 
 
 @follows_theme
@@ -56,36 +70,38 @@ def dependencies(
     weights = _weights(pairs)
     by_weight = sorted(weights, key=lambda name: (-weights[name], name))
     names = _circle_order(sorted(by_weight[:top]), pairs)
-    arrows = [
-        (source, target, float(count))
-        for (source, target), count in pairs.items()
-        if source in set(names) and target in set(names)
-    ]
+    visible_names = set(names)
+    arrows: list[_Arrow] = []
+    for (source, target), count in pairs.items():
+        if source in visible_names and target in visible_names:
+            arrows.append(_Arrow(source, target, float(count)))
+
     external_names = set(edges.loc[edges["external"].astype("bool"), "target"].astype("str")) - set(repositories)
     colors = theme_of(theme)
     circle = _Circle(names, arrows, _colors_of(colors, by_weight, external_names), external_names)
+
     heading = title or "Dependencies between repositories"
-    imports = format_number(sum(count for _, _, count in arrows))
+    imports = format_number(sum(arrow.imports for arrow in arrows))
     counts = f"{imports} imports in {count_of(len(arrows), 'pair')} of {count_of(len(names), 'name')}"
     legend = "An arrow leads from the importer to the imported repository; thicker arrows mean more imports"
-    hidden_names, hidden_edges = len(by_weight) - len(names), len(all_edges) - len(edges)
-    unconnected = [name for name in repositories if name not in weights]
-    limits = sentences(
-        f"Not shown: {count_of(hidden_names, 'name')} with fewer imports" if hidden_names else "",
-        f"{count_of(hidden_edges, 'import')} of modules that are in none of the repositories" if hidden_edges else "",
-        f"{count_of(len(unconnected), 'repository')} without an import of another" if unconnected else "",
-        "; ".join(all_edges.attrs.get("notices", ())) if all_edges.attrs.get("status") == "limited" else "",
+    limits = _limits(
+        all_edges,
+        hidden_names=len(by_weight) - len(names),
+        hidden_edges=len(all_edges) - len(edges),
+        unconnected=sum(name not in weights for name in repositories),
     )
 
     def draw() -> Any:
         is_flat = len(names) <= _MAX_FLAT_NAMES
-        figure, axes = new_sheet(colors, 2.6 if is_flat else 7.4, heading, sentences(counts, legend), limits)
+        height_in = _FLAT_HEIGHT_IN if is_flat else _HEIGHT_IN
+        figure, axes = new_sheet(colors, height_in, heading, sentences(counts, legend), limits)
         circle.draw(axes, colors, is_flat=is_flat)
         if not names:
             axes.text(0, 0, "No repository imports another", color=colors.muted, ha="center")
 
-        axes.set_xlim(-2.3, 2.3)
-        axes.set_ylim(*((-0.65, 0.65) if is_flat else (-1.85, 1.85)))
+        y_limit = _FLAT_Y_LIMIT if is_flat else _Y_LIMIT
+        axes.set_xlim(-_X_LIMIT, _X_LIMIT)
+        axes.set_ylim(-y_limit, y_limit)
         axes.set_aspect("equal")
         axes.set_axis_off()
         return figure
@@ -96,6 +112,20 @@ def dependencies(
         description=f"Names around a circle with arrows between them: {counts}.",
         draw=draw,
     )
+
+
+def _limits(all_edges: Any, *, hidden_names: int, hidden_edges: int, unconnected: int) -> str:
+    """Return the sentences about what a figure leaves out."""
+    notes: list[str] = []
+    if hidden_names:
+        notes.append(f"Not shown: {count_of(hidden_names, 'name')} with fewer imports")
+    if hidden_edges:
+        notes.append(f"{count_of(hidden_edges, 'import')} of modules that are in none of the repositories")
+    if unconnected:
+        notes.append(f"{count_of(unconnected, 'repository')} without an import of another")
+    if all_edges.attrs.get("status") == "limited":
+        notes.append("; ".join(all_edges.attrs.get("notices", ())))
+    return sentences(*notes)
 
 
 def _imports_between(edges: Any) -> Any:
@@ -121,17 +151,25 @@ def _colors_of(colors: Theme, by_weight: list[str], external_names: set[str]) ->
 
 
 @dataclass(frozen=True, slots=True)
+class _Arrow:
+    """The imports of one name by another."""
+
+    source: str
+    target: str
+    imports: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Circle:
-    """Names around a circle, and arrows with their numbers of imports."""
+    """Names around a circle, with arrows between them."""
 
     names: list[str]
-    arrows: list[tuple[str, str, float]]
+    arrows: list[_Arrow]
     color_of: dict[str, str]
     external_names: set[str]
 
     def draw(self, axes: Any, colors: Theme, *, is_flat: bool) -> None:
         """Draw the arrows, and the names above them."""
-        # Two names are drawn side by side: on top of each other, their labels would be vertical.
         first_angle = 0.0 if is_flat else math.pi / 2
         step = 2 * math.pi / max(len(self.names), 1)
         angles = {name: index * step + first_angle for index, name in enumerate(self.names)}
@@ -143,26 +181,34 @@ class _Circle:
     def _draw_arrows(self, axes: Any, points: dict[str, tuple[float, float]]) -> None:
         from matplotlib.patches import FancyArrowPatch
 
-        max_count = max((count for _, _, count in self.arrows), default=1.0)
-        for source, target, count in sorted(self.arrows, key=lambda arrow: arrow[2]):
-            width = 0.7 + 3.6 * math.sqrt(count / max_count)
+        max_imports = max((arrow.imports for arrow in self.arrows), default=1.0)
+        # Thick arrows come last, above the thin ones.
+        for arrow in sorted(self.arrows, key=lambda arrow: arrow.imports):
+            width = _MIN_ARROW_PT + _MORE_ARROW_PT * math.sqrt(arrow.imports / max_imports)
             axes.add_patch(FancyArrowPatch(
-                points[source], points[target], arrowstyle="-|>", mutation_scale=7 + 2.2 * width, linewidth=width,
-                connectionstyle="arc3,rad=0.22", color=self.color_of[source], alpha=0.78, shrinkA=5, shrinkB=6,
+                points[arrow.source], points[arrow.target], arrowstyle="-|>", mutation_scale=7 + 2.2 * width,
+                linewidth=width, connectionstyle="arc3,rad=0.22", color=self.color_of[arrow.source], alpha=0.78,
+                shrinkA=5, shrinkB=6,
             ))  # fmt: skip
 
     def _draw_name(self, axes: Any, colors: Theme, name: str, degrees: float, point: tuple[float, float]) -> None:
         x, y = point
         fill = colors.background if name in self.external_names else self.color_of[name]
         axes.scatter([x], [y], s=46, color=fill, edgecolors=self.color_of[name], linewidths=1.6, zorder=3)
+        # Labels point away from the circle; on its left side they are turned, so that none is upside down.
         is_left_side = 90 < degrees < 270
-        axes.text(1.06 * x, 1.06 * y, short_label(name, _LABEL_CHARS), fontsize=8.5, color=colors.text,
-                  parse_math=False, rotation=degrees + 180 if is_left_side else degrees, rotation_mode="anchor",
+        rotation = degrees + 180 if is_left_side else degrees
+        axes.text(_LABEL_RADIUS * x, _LABEL_RADIUS * y, short_label(name, _LABEL_CHARS), fontsize=8.5,
+                  color=colors.text, parse_math=False, rotation=rotation, rotation_mode="anchor",
                   va="center", ha="right" if is_left_side else "left")  # fmt: skip
 
 
 def _circle_order(names: list[str], pairs: Any) -> list[str]:
-    """Return names in an order that keeps most arrows short: each next to its partner with the most imports."""
+    """Return names in an order that keeps most arrows short: each next to its partner with the most imports.
+
+    The order begins with the name that has the most imports, and goes on with the name that has the most imports with
+    the last ones. The best order of all would take a search through too many.
+    """
     if not names:
         return []
 
@@ -170,19 +216,19 @@ def _circle_order(names: list[str], pairs: Any) -> list[str]:
     for (source, target), count in pairs.items():
         links[source, target] = links[target, source] = links.get((source, target), 0.0) + float(count)
 
-    totals = {name: sum(links.get((name, neighbor), 0.0) for neighbor in names) for name in names}
+    totals: dict[str, float] = {}
+    for name in names:
+        totals[name] = sum(links.get((name, neighbor), 0.0) for neighbor in names)
+
     order = [max(names, key=lambda name: (totals[name], name))]
     remaining = [name for name in names if name != order[0]]
     while remaining:
         nearness = {name: _DECAY**distance for distance, name in enumerate(reversed(order))}
-        closest = max(
-            remaining,
-            key=lambda name: (
-                sum(links.get((name, neighbor), 0.0) * nearness[neighbor] for neighbor in order),
-                totals[name],
-                name,
-            ),
-        )
+        attractions: dict[str, float] = {}
+        for name in remaining:
+            attractions[name] = sum(links.get((name, neighbor), 0.0) * nearness[neighbor] for neighbor in order)
+
+        closest = max(remaining, key=lambda name: (attractions[name], totals[name], name))
         order.append(closest)
         remaining.remove(closest)
 

@@ -1,4 +1,7 @@
-"""Treemaps: directories as tiles whose area is an amount."""
+"""Treemaps: directories as tiles whose area is an amount.
+
+Directories form groups, such as repositories. The sheet is divided among the groups, then each group among its tiles.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,27 @@ Box = tuple[float, float, float, float]
 """Left, top, width and height of a tile, in units of the drawing: 100 wide, 56 high."""
 
 _WIDTH, _HEIGHT = 100.0, 56.0
+_SHEET_HEIGHT_IN = 5.2
+
+# Heights and distances in units of the drawing. A tile with less space has no label, or no number below it.
 _HEADING_HEIGHT = 3.0
 _LINE_HEIGHT = 2.0
+_MIN_LABEL_HEIGHT = 2.4
+_MIN_NUMBER_HEIGHT = 4.8
 _PADDING = 1.2
+_INDENT = 0.6
+
 _LABEL_PT, _NUMBER_PT, _HEADING_PT = 8.0, 7.5, 9.0
 _MIN_LABEL_CHARS = 6
-_MIN_SHEET_SHARE = 0.95  # of the sheet's width, which the tiles take at least
+_MIN_SHEET_SHARE = 0.95
+"""Share of the width of the sheet that the tiles take at least."""
+
+_MIN_STRENGTH = 0.55
+"""Strength of the color of the smallest tile of a group; the largest has 1."""
+
 _TOP = "/*"
 _MAX_TILES = 150
+"""Tiles of a figure; smaller ones would be too small for a name."""
 
 
 @follows_theme
@@ -60,33 +76,37 @@ def treemap(
         raise ValueError(f"depth must be at least 1, got {depth}")
 
     colors, data = theme_of(theme), plot_data(source, value, origin)
-    has_path, totals = _totals(data, depth)
+    column = _path_column(data)
+    totals = _totals(data, column, depth)
     totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
     largest = totals.iloc[:_MAX_TILES]
-    hidden = totals.iloc[_MAX_TILES:]
     group_totals = largest.groupby(level=0).sum()
-    ordered_groups, _ = largest_first(group_totals, len(group_totals))
-    words = title or f"{data.unit.capitalize()} by directory"
+    group_names, _ = largest_first(group_totals, len(group_totals))
+
+    heading = title or f"{data.unit.capitalize()} by directory"
     total = format_amount(float(totals.sum()), data.unit)
     counts = sentences(f"{total} in {count_of(len(totals), 'directory')}, up to {depth} deep", data.query)
-    hidden_amount = format_amount(float(hidden.sum()), data.unit)
-    smaller = f"Not shown: {count_of(len(hidden), 'smaller directory')} with {hidden_amount}" if len(hidden) else ""
-    pathless = int((~has_path).sum())
-    without_path = f"{count_of(pathless, 'row')} without a path" if pathless else ""
+    hidden_note = _hidden_note(totals.iloc[_MAX_TILES:], data.unit)
+    pathless = int(data.frame[column].isna().sum())
+    pathless_note = f"{count_of(pathless, 'row')} without a path" if pathless else ""
 
+    # A figure is drawn when it is displayed or saved. Which labels fit is known only then: that depends on the font.
     def draw() -> Any:
-        boxes = squarify([float(group_totals[group]) for group in ordered_groups], (0, 0, _WIDTH, _HEIGHT))
-        plans = []
-        for group, box in zip(ordered_groups, boxes, strict=True):
-            members = [(str(directory), float(amount)) for directory, amount in largest[group].items()]
-            plans.append((group, box, list(_tiles(box, members, group))))
+        boxes = squarify([float(group_totals[name]) for name in group_names], (0, 0, _WIDTH, _HEIGHT))
+        groups: list[_Group] = []
+        unlabeled = 0
+        for name, box in zip(group_names, boxes, strict=True):
+            members = [(str(directory), float(amount)) for directory, amount in largest[name].items()]
+            tiles = list(_tiles(box, members, name))
+            groups.append(_Group(box, _heading(box, name), tiles))
+            unlabeled += sum(not tile.label for tile in tiles)
 
-        unlabeled = sum(not tile.label for _, _, tiles in plans for tile in tiles)
-        too_small = f"{count_of(unlabeled, 'tile')} too small for a name" if unlabeled else ""
-        figure, axes = new_sheet(colors, 5.2, words, counts, sentences(smaller, without_path, too_small, data.limits))
-        for rank, (group, box, tiles) in enumerate(plans):
+        small_note = f"{count_of(unlabeled, 'tile')} too small for a name" if unlabeled else ""
+        notes = sentences(hidden_note, pathless_note, small_note, data.limits)
+        figure, axes = new_sheet(colors, _SHEET_HEIGHT_IN, heading, counts, notes)
+        for rank, group in enumerate(groups):
             color = colors.series[rank] if rank < len(colors.series) else colors.rest
-            _draw_group(axes, colors, color, _heading(box, group), box, tiles)
+            _draw_group(axes, colors, color, group)
 
         axes.set_xlim(0, _WIDTH)
         axes.set_ylim(_HEIGHT, 0)
@@ -96,23 +116,37 @@ def treemap(
 
     summary = f"{largest.index[0][1]} has the largest number" if len(largest) else "there are none"
     return Figure(
-        name="treemap", title=words, description=f"Tiles of directories by their {data.unit}: {summary}.", draw=draw
+        name="treemap", title=heading, description=f"Tiles of directories by their {data.unit}: {summary}.", draw=draw
     )
 
 
-def _totals(data: PlotData, depth: int) -> tuple[Any, Any]:
-    """Return which rows have a path, and the amounts of these by group and directory."""
+def _hidden_note(hidden: Any, unit: str) -> str:
+    if not len(hidden):
+        return ""
+    amount = format_amount(float(hidden.sum()), unit)
+    return f"Not shown: {count_of(len(hidden), 'smaller directory')} with {amount}"
+
+
+def _path_column(data: PlotData) -> str:
+    """Return the column of paths: tables of several groupings have two, and fill the requested one."""
     names = [name for name in ("path", "directory") if name in data.frame.columns]
-    # Tables of several groupings have both columns, and fill the requested one.
-    column = next((name for name in names if data.frame[name].notna().any()), names[0] if names else "path")
+    for name in names:
+        if data.frame[name].notna().any():
+            return name
+    return names[0] if names else "path"
+
+
+def _totals(data: PlotData, column: str, depth: int) -> Any:
+    """Return the amounts by group and directory, of rows with a path."""
     has_path = data.frame[column].notna()
     directories = text_column(data.frame, column)[has_path].map(lambda path: _directory(path, depth))
-    groups = directories.map(lambda directory: _TOP if directory == _TOP else directory.split("/")[0] + "/")
+    groups = directories.map(_top_directory)
     if "repository" in data.frame.columns:
         repositories = text_column(data.frame, "repository")[has_path]
-        groups = repositories if repositories.nunique() > 1 else groups
+        if repositories.nunique() > 1:
+            groups = repositories
 
-    return has_path, data.amounts[has_path].groupby([groups, directories]).sum()
+    return data.amounts[has_path].groupby([groups, directories]).sum()
 
 
 class _Tile(NamedTuple):
@@ -122,6 +156,18 @@ class _Tile(NamedTuple):
     label: str
     number: str
     strength: float
+
+
+class _Group(NamedTuple):
+    """The tiles of a repository or top directory; the heading is empty where there is no space for one."""
+
+    box: Box
+    heading: str
+    tiles: Sequence[_Tile]
+
+
+def _top_directory(directory: str) -> str:
+    return _TOP if directory == _TOP else directory.split("/", maxsplit=1)[0] + "/"
 
 
 def _directory(path: str, depth: int) -> str:
@@ -135,36 +181,47 @@ def _directory(path: str, depth: int) -> str:
 
 def _tiles(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iterator[_Tile]:
     """Yield the tiles of a group, below its heading."""
-    x, y, width, height = box
-    inner = (x, y + _HEADING_HEIGHT, width, height - _HEADING_HEIGHT) if _heading(box, group) else box
-    max_amount = max((amount for _, amount in members), default=1.0)
-    for (name, amount), tile in zip(members, squarify([amount for _, amount in members], inner), strict=True):
+    if _heading(box, group):
+        x, y, width, height = box
+        box = x, y + _HEADING_HEIGHT, width, height - _HEADING_HEIGHT
+
+    amounts = [amount for _, amount in members]
+    max_amount = max(amounts, default=1.0)
+    for (name, amount), tile_box in zip(members, squarify(amounts, box), strict=True):
+        _, _, width, height = tile_box
         text = name.removeprefix(group) or name
-        label = _fit_label(tile[2], text.rstrip("/") or text) if tile[3] > _LINE_HEIGHT + 0.4 else ""
-        yield _Tile(box=tile, label=label, number=format_number(amount), strength=amount / max_amount)
+        label = _fit_label(width, text.rstrip("/") or text) if height > _MIN_LABEL_HEIGHT else ""
+        yield _Tile(box=tile_box, label=label, number=format_number(amount), strength=amount / max_amount)
 
 
-def _draw_group(axes: Any, colors: Theme, color: str, heading: str, box: Box, tiles: Sequence[_Tile]) -> None:
-    from matplotlib.patches import Rectangle
-
-    if heading:
-        axes.text(box[0] + 0.5, box[1] + _HEADING_HEIGHT / 2, heading, va="center", clip_on=True, weight="bold",
+def _draw_group(axes: Any, colors: Theme, color: str, group: _Group) -> None:
+    if group.heading:
+        x, y, _, _ = group.box
+        axes.text(x + 0.5, y + _HEADING_HEIGHT / 2, group.heading, va="center", clip_on=True, weight="bold",
                   fontsize=_HEADING_PT, color=colors.text, parse_math=False)  # fmt: skip
 
-    for (x, y, width, height), label, number, strength in tiles:
-        fill = mix_colors(color, colors.background, 0.55 + 0.45 * strength)
-        axes.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=colors.background, linewidth=1.2))
-        if label:
-            style = {"color": text_on(fill, colors), "va": "top", "parse_math": False, "clip_on": True}
-            axes.text(x + 0.6, y + 0.5, label, fontsize=_LABEL_PT, **style)
-            if height > 2.4 * _LINE_HEIGHT and text_width(number, _NUMBER_PT) < width - _PADDING:
-                axes.text(x + 0.6, y + 0.6 + _LINE_HEIGHT, number, fontsize=_NUMBER_PT, **style)
+    for tile in group.tiles:
+        _draw_tile(axes, colors, color, tile)
+
+
+def _draw_tile(axes: Any, colors: Theme, color: str, tile: _Tile) -> None:
+    from matplotlib.patches import Rectangle
+
+    x, y, width, height = tile.box
+    fill = mix_colors(color, colors.background, _MIN_STRENGTH + (1 - _MIN_STRENGTH) * tile.strength)
+    axes.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=colors.background, linewidth=1.2))
+    if tile.label:
+        style = {"color": text_on(fill, colors), "va": "top", "parse_math": False, "clip_on": True}
+        axes.text(x + _INDENT, y + 0.5, tile.label, fontsize=_LABEL_PT, **style)
+        if height > _MIN_NUMBER_HEIGHT and text_width(tile.number, _NUMBER_PT) < width - _PADDING:
+            axes.text(x + _INDENT, y + 0.6 + _LINE_HEIGHT, tile.number, fontsize=_NUMBER_PT, **style)
 
 
 def _heading(box: Box, group: str) -> str:
     """Return the name of a group as its heading; empty if there is no space for a heading."""
-    if box[3] > 2 * _HEADING_HEIGHT:
-        return _fit_label(box[2], group, _HEADING_PT, "bold")
+    _, _, width, height = box
+    if height > 2 * _HEADING_HEIGHT:
+        return _fit_label(width, group, _HEADING_PT, "bold")
     return ""
 
 
@@ -207,11 +264,14 @@ def squarify(sizes: Sequence[float], box: Box) -> list[Box]:
     index = 0
     while index < len(areas):
         side = min(width, height)
-        end = index + 1
-        while end < len(areas) and _worst_ratio(areas[index : end + 1], side) <= _worst_ratio(areas[index:end], side):
-            end += 1
+        row = areas[index : index + 1]
+        # A row along the shorter side grows as long as its tiles become more square, or stay as they are.
+        while index + len(row) < len(areas):
+            longer_row = areas[index : index + len(row) + 1]
+            if _worst_ratio(longer_row, side) > _worst_ratio(row, side):
+                break
+            row = longer_row
 
-        row = areas[index:end]
         # Rounding may leave less than the areas of the last row need; a tile never leaves its box.
         thickness = min(sum(row) / side, max(width, height)) if side > 0 else 0.0
         offset = 0.0
@@ -226,7 +286,7 @@ def squarify(sizes: Sequence[float], box: Box) -> list[Box]:
         else:
             y, height = y + thickness, height - thickness
 
-        index = end
+        index += len(row)
 
     return boxes
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from sourcelight.lab.reports.model import (
     Footnotes,
     Item,
     Listing,
+    Metric,
     ReportContent,
     ReportTable,
     excludes_note,
@@ -29,9 +30,9 @@ from sourcelight.lab.reports.text import MAX_CHARS, format_cell, heading, is_num
 # Characters that `quote` leaves in an address in angle brackets; none of them can end it, or a cell of a table.
 _IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+_BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 
-_PLACES = (
+_BROWSER_PATHS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
@@ -39,23 +40,23 @@ _PLACES = (
 )
 
 _PRINT_TIMEOUT_S = 120.0
+_MAX_MESSAGE_CHARS = 400
 
 
 def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
     """Return the document; `figures` has links to pictures by figure name. None: the text describes the figures."""
     notes = Footnotes(report)
     lines = [f"# {_text(report.title)}", ""]
-    lines += [*(f"- {_line(sentence)}" for sentence in report.lead), ""] if report.lead else []
-    lacks = incomplete_text(report, notes)
-    lines += [f"**{_text(lacks)}**", ""] if lacks else []
+    if report.lead:
+        lines += [*(f"- {_line(sentence)}" for sentence in report.lead), ""]
+
+    missing_text = incomplete_text(report, notes)
+    if missing_text:
+        lines += [f"**{_text(missing_text)}**", ""]
+
     lines += [f"- {_line(name)}: {_text(text)}" for name, text in report.parameters]
     if report.metrics:
-        lines += ["", "| number | value | counts |", "| --- | ---: | --- |"]
-
-    for metric in report.metrics:
-        value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
-        name = f"{_text(metric.name)}{_mark(notes, excludes_note(metric.excludes))}"
-        lines.append(f"| {name} | {_text(value)} | {_text(metric.counts)} |")
+        lines += ["", *_metrics(report.metrics, notes)]
 
     for section in report.sections:
         lines += ["", f"## {_text(section.title)}"]
@@ -84,23 +85,35 @@ def _line(text: str) -> str:
     return literal_line(one_line(text, MAX_CHARS * 4))
 
 
-def _mark(notes: Footnotes, text: str) -> str:
-    number = notes.number(text)
+def _mark(notes: Footnotes, excludes: str) -> str:
+    """Return the mark of the footnote that says what a number excludes; empty if it excludes nothing."""
+    number = notes.number(excludes_note(excludes))
     return f" \\[{number}\\]" if number else ""
 
 
+def _metrics(metrics: Sequence[Metric], notes: Footnotes) -> list[str]:
+    lines = ["| number | value | counts |", "| --- | ---: | --- |"]
+    for metric in metrics:
+        value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
+        name = f"{_text(metric.name)}{_mark(notes, metric.excludes)}"
+        lines.append(f"| {name} | {_text(value)} | {_text(metric.counts)} |")
+    return lines
+
+
 def _list(listing: Listing) -> list[str]:
+    lines = [f"### {_text(listing.title)} ({len(listing.items):,})", ""]
+    lines += map(_item, listing.items[: listing.max_items])
     remaining = len(listing.items) - listing.max_items
-    return [
-        f"### {_text(listing.title)} ({len(listing.items):,})",
-        "",
-        *map(_item, listing.items[: listing.max_items]),
-        *([f"- and {remaining:,} more"] if remaining > 0 else []),
-    ]
+    if remaining > 0:
+        lines.append(f"- and {remaining:,} more")
+    return lines
 
 
 def _item(item: Item) -> str:
-    return f"- {_line(item.text)}{f' ({_with_link(_text(item.detail), item.url)})' if item.detail else ''}"
+    text = f"- {_line(item.text)}"
+    if item.detail:
+        text += f" ({_with_link(_text(item.detail), item.url)})"
+    return text
 
 
 def _with_link(text: str, url: str) -> str:
@@ -132,27 +145,32 @@ def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
 
 
 def _table(table: ReportTable, notes: Footnotes) -> list[str]:
-    if not table.max_rows and len(table.frame):
-        about = _line(f"Table {table.name}: {table.counts} {row_count_text(table)}")
-        return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
+    mark = _mark(notes, table.excludes)
     if not len(table.frame):
-        about = _line(f"{table.title}: no rows. {table.counts}")
-        return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
+        return [_line(f"{table.title}: no rows. {table.counts}") + mark]
+    if not table.max_rows:
+        # The rows are in the frames of the report alone.
+        return [_line(f"Table {table.name}: {table.counts} {row_count_text(table)}") + mark]
 
     columns, rows = shown_rows(table)
-    rule = ["---:" if any(is_number(row[column]) for row in rows) else "---" for column in columns]
-    above = [
-        f"### {_text(table.title)}{_mark(notes, excludes_note(table.excludes))}",
+    lines = [
+        f"### {_text(table.title)}{mark}",
         "",
         _line(f"{table.counts} {row_count_text(table)}".strip()),
-    ]
-    return [
-        *above,
         "",
-        f"| {' | '.join(_text(heading(column)) for column in columns)} |",
-        f"| {' | '.join(rule)} |",
-        *(f"| {' | '.join(_cell(table, row, column) for column in columns)} |" for row in rows),
+        _row(_text(heading(column)) for column in columns),
+        _row(_alignment(rows, column) for column in columns),
     ]
+    return lines + [_row(_cell(table, row, column) for column in columns) for row in rows]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _alignment(rows: Sequence[Mapping[str, Any]], column: str) -> str:
+    """Return the line below the heading of a column: numbers are aligned to the right."""
+    return "---:" if any(is_number(row[column]) for row in rows) else "---"
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
@@ -164,8 +182,16 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
 
 def find_browser() -> str | None:
     """Return the path of an installed Chromium, or None if there is none."""
-    browser = next((path for name in _NAMES if (path := shutil.which(name))), None)
-    return browser or next((candidate for candidate in _PLACES if Path(candidate).exists()), None)
+    for name in _BROWSER_NAMES:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+
+    for path in _BROWSER_PATHS:
+        if Path(path).exists():
+            return path
+
+    return None
 
 
 def print_page(html: str, path: str | os.PathLike[str]) -> str:
@@ -180,7 +206,7 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
     """
     browser = find_browser()
     if browser is None:
-        raise MissingExtra("chromium", f"to_pdf() (looked for {', '.join(_NAMES)} on PATH)")
+        raise MissingExtra("chromium", f"to_pdf() (looked for {', '.join(_BROWSER_NAMES)} on PATH)")
 
     target = Path(path).absolute()
     with tempfile.TemporaryDirectory(prefix="sourcelight-") as folder:
@@ -200,7 +226,8 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
             source.as_uri(),
         ]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
-            command.insert(1, "--no-sandbox")  # Chromium refuses to run as root with its sandbox; the page runs nothing
+            # Chromium refuses to run as root with its sandbox; the page runs nothing.
+            command.insert(1, "--no-sandbox")
 
         try:
             run = subprocess.run(command, capture_output=True, timeout=_PRINT_TIMEOUT_S, check=False)
@@ -210,7 +237,7 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
             ) from exc
 
         if not temporary.exists():
-            message = run.stderr.decode("utf-8", "replace").strip()[-400:]
+            message = run.stderr.decode("utf-8", "replace").strip()[-_MAX_MESSAGE_CHARS:]
             raise SourcelightError(f"{browser} wrote no PDF (status {run.returncode}): {message}")
 
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,8 @@
-"""Line ownership of a commit: the commit of each line of every file, by replaying stored hunks from the first commit.
+"""Line ownership of a commit: which commit brought each line of every file.
 
-The result is stored beside the history, so that no other process replays it, and a newer commit starts from it.
+It is computed by a *replay* of the stored hunks from the first commit on. A file is *exact* when all its lines are
+proven to be those of ``git blame``. The result is stored beside the history, so that no other process replays it, and
+the replay of a newer commit starts from it.
 """
 
 from __future__ import annotations
@@ -28,8 +30,13 @@ FORMAT = 3
 """Raised by one whenever the lines of a file may come out differently."""
 
 _NO_STEP = (-1, -1, -1)
+"""Stands on disk for the step of a file without one."""
+
+_UNKNOWN_PATH = -1
+"""Stands on disk for the path of a change of unknown origin."""
 
 _MAX_CACHED = 8
+"""Ownerships in memory: one has four bytes a line of its commit."""
 
 _MAX_EXACT_CHANGES = 4_000
 """Changed files of a history up to which git compares all contents again unasked: about half a second."""
@@ -74,19 +81,22 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
         paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
         blobs, starts = bytes(file.bytes_of("blobs")), file.array("starts").tolist()
         lines, exact = file.array("lines"), file.array("exact").tolist()
-        steps = [
-            (kind, commit_number, change) for kind, commit_number, change in file.array("steps").reshape(-1, 3).tolist()
-        ]
-        files = {
-            name: OwnedFile(
+        steps = file.array("steps").reshape(-1, 3).tolist()
+        files: dict[bytes, OwnedFile] = {}
+        for index, name in enumerate(paths):
+            kind, commit_number, change = steps[index]
+            step = kind, commit_number, change
+            files[name] = OwnedFile(
                 blob=blobs[20 * index : 20 * index + 20],
                 lines=lines[starts[index] : starts[index + 1]],
                 exact=bool(exact[index]),
-                step=None if steps[index] == _NO_STEP else steps[index],
+                step=None if step == _NO_STEP else step,
             )
-            for index, name in enumerate(paths)
-        }
-        origins = {index: None if path < 0 else path for index, path in file.array("origins").reshape(-1, 2).tolist()}
+
+        origins: dict[int, int | None] = {}
+        for change, path_number in file.array("origins").reshape(-1, 2).tolist():
+            origins[change] = None if path_number == _UNKNOWN_PATH else path_number
+
         return Ownership(
             commit=commit,
             files=files,
@@ -105,8 +115,16 @@ def save_ownership(history: History, ownership: Ownership) -> None:
         return
 
     files = ownership.files.values()
-    metadata = {"format": FORMAT, "segments": _segments(history), "left_out": ownership.left_out,
-             "thorough": ownership.thorough}  # fmt: skip
+    metadata = {
+        "format": FORMAT,
+        "segments": _segments(history),
+        "left_out": ownership.left_out,
+        "thorough": ownership.thorough,
+    }
+    origins: list[tuple[int, int]] = []
+    for change, path_number in ownership.origins.items():
+        origins.append((change, _UNKNOWN_PATH if path_number is None else path_number))
+
     arrays: dict[str, AnyArray] = {
         "paths": np.frombuffer(b"".join(name + b"\0" for name in ownership.files), np.uint8),
         "blobs": np.frombuffer(b"".join(file.blob for file in files), np.uint8),
@@ -115,9 +133,7 @@ def save_ownership(history: History, ownership: Ownership) -> None:
         # int32: numbers of commits in the history, -1 for an unknown one.
         "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
         "exact": np.array([file.exact for file in files], np.uint8),
-        "origins": np.array(
-            [(change, -1 if path is None else path) for change, path in ownership.origins.items()], np.int64
-        ).reshape(-1),
+        "origins": np.array(origins, np.int64).reshape(-1),
         "steps": np.array([file.step or _NO_STEP for file in files], np.int64).reshape(-1),
     }
 
@@ -150,27 +166,25 @@ def line_ownership(
 ) -> Ownership:
     """Replay the history behind a commit; the same question is answered from memory or disk.
 
-    Of what was kept last of another commit, files that did not change since are taken as they are, and the others go on
-    from there.
+    The replay starts from the newest stored ownership of another commit: files that did not change since are the same.
+    Lines are numbers of commits in `history`.
 
-    Lines are numbers of commits in `history`. A file is `exact` when all its lines are proven to be those of ``git
-    blame`` without options. Stored hunks prove that of files that never had more than 1,023 bytes or were never edited,
-    as those of other edits may be others than git blame's: about two changes in a thousand are. With `exact`, git
-    compares all contents that the files were made of again, without context lines as git blame does, which takes two to
-    three times as long as the replay. Then those files are left whose lines passed through a rename that a merge made,
-    a commit whose changes could not be read, a change that has very many others beside it, or the edge of a shallow
-    clone.
+    Stored hunks prove the lines of files that never had more than 1,023 bytes, or were never edited. The hunks of other
+    edits may differ from those of git blame: about two changes in a thousand do. With `exact`, git compares all
+    contents again, without context lines as git blame does, which takes two to three times as long as the replay. Some
+    files stay unproven even so: those whose lines passed through a rename in a merge, a commit whose changes could not
+    be read, a change with very many others beside it, or the edge of a shallow clone.
 
     Parameters
     ----------
     history
-        Has to hold `commit`.
+        The history that has the commit.
     repository
-        Where its contents are.
+        The repository of the history, whose contents are read.
     commit
         40 hex digits.
     exact
-        Whether to have git compare contents again; None: if the history is small.
+        Whether git compares contents again; None: if the history is small.
     progress
         Called with how much is done of how much, first of commits, then of states of files.
     cancellation
@@ -179,7 +193,7 @@ def line_ownership(
     Raises
     ------
     KeyError
-        If the history does not hold the commit.
+        The history does not have the commit.
     Cancelled
         After ``cancellation.cancel()``.
     """

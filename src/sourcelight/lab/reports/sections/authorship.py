@@ -95,10 +95,10 @@ def _agents(commits: Frame) -> list[str]:
 def review_section(commits: Frame) -> Section:
     """Return the section of reviewers and integrators, as far as trailers, merges and committers show them."""
     tables = [table for table in (_reviewers(commits), _integrators(commits)) if len(table.frame)]
-    if tables:
-        text = "Reviewers and integrators of changes, as far as trailers, merges and committers name them."
-    else:
-        text = ""
+    if not tables:
+        return Section("Reviews and merges", "")
+
+    text = "Reviewers and integrators of changes, as far as trailers, merges and committers name them."
     return Section("Reviews and merges", text, tuple(tables))
 
 
@@ -106,9 +106,13 @@ def _reviewers(commits: Frame) -> ReportTable:
     """Return a row per person whom review trailers name."""
     import pandas as pd
 
-    # Null if a service doesn't provide it.
-    lists = zip(commits["reviewers"], commits["reviewers"].notna(), strict=True)
-    rows = [(name, index) for index, (names, is_known) in enumerate(lists) if is_known for name in names]
+    rows: list[tuple[str, int]] = []
+    # Null if a service doesn't provide them.
+    has_reviewers = commits["reviewers"].notna()
+    for index, (names, is_known) in enumerate(zip(commits["reviewers"], has_reviewers, strict=True)):
+        if is_known:
+            rows += [(name, index) for name in names]
+
     pairs = pd.DataFrame(rows, columns=["reviewer", "_row"]).astype({"reviewer": "str", "_row": "int64"})
     dates = commits["commit_date"].reset_index(drop=True)
     pairs["_date"] = dates.take(pairs["_row"].to_numpy()).to_numpy()
@@ -146,9 +150,9 @@ def _integrators(commits: Frame) -> ReportTable:
     merges = commits.loc[commits["merge"]]
     merged = merges["person"].astype("str")
     remaining = commits.loc[~commits["merge"] & commits["committer_email"].notna()]
-    by_others = remaining.loc[
-        remaining["committer_email"].astype("str").str.lower() != remaining["author_email"].astype("str").str.lower()
-    ]
+    committer_emails = remaining["committer_email"].astype("str").str.lower()
+    author_emails = remaining["author_email"].astype("str").str.lower()
+    by_others = remaining.loc[committer_emails != author_emails]
     committed = by_others["committer"].astype("str") + " <" + by_others["committer_email"].astype("str") + ">"
     frame = pd.DataFrame({"merges": merged.value_counts(), "commits_of_others": committed.value_counts()})
     frame = frame.fillna(0).astype("int64").rename_axis("integrator").reset_index()
@@ -247,11 +251,12 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
         cohorts.setdefault(min(active_years), []).append(active_years)
 
     last = max((max(active_years) for active_years in years.values()), default=0)
-    rows = [
-        (cohort, year - cohort, len(members), sum(year in active_years for active_years in members))
-        for cohort, members in sorted(cohorts.items())
-        for year in range(cohort, last + 1)
-    ]
+    rows: list[tuple[int, int, int, int]] = []
+    for cohort, members in sorted(cohorts.items()):
+        for year in range(cohort, last + 1):
+            active_count = sum(year in active_years for active_years in members)
+            rows.append((cohort, year - cohort, len(members), active_count))
+
     frame = pd.DataFrame(rows, columns=["cohort", "years_later", "people", "active"]).astype("int64")
     frame["share"] = frame["active"] / frame["people"]
     about = (
@@ -264,11 +269,11 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
     )
 
     # The newest year has one point and no line.
-    names = sorted(cohort for cohort in cohorts if cohort < last)[-_MAX_CURVES:]
-    curves = {
-        f"{cohort} ({len(cohorts[cohort]):,})": frame.loc[frame["cohort"] == cohort, "share"].tolist()
-        for cohort in names
-    }
+    curves: dict[str, list[float]] = {}
+    for cohort in sorted(cohort for cohort in cohorts if cohort < last)[-_MAX_CURVES:]:
+        label = f"{cohort} ({len(cohorts[cohort]):,})"
+        curves[label] = frame.loc[frame["cohort"] == cohort, "share"].tolist()
+
     figure = ThemedFigure(
         name="retention",
         title="Share of the people who joined in a year and still wrote commits in later years",
