@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.client.search.queries import QueryText, query_text
 from sourcelight.client.search.result import SearchResult, metadata, sql_tables_of_result
 from sourcelight.client.search.search_run import SearchRun
-from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of, escape, one_line
 from sourcelight.core.wire.request import SearchRequest
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
 
 _WIDTH = 60
+"""Characters of a name or query in the summary; twice as many of other texts."""
 
 
 class ManyResult(SearchResult):
@@ -39,11 +40,17 @@ class ManyResult(SearchResult):
 
     def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:
         parts = [result._parts for result in results.values()]  # noqa: SLF001 - a subclass
-        batches = tuple(batch for part in parts for batch in part.batches)
-        infos = {info.name: info for part in parts for info in part.infos}
+        batches: list[Any] = []
+        infos: dict[str, RepositoryInfo] = {}
+        for part in parts:
+            batches += part.batches
+            infos.update((info.name, info) for info in part.infos)
+
         title = f"{count_of(len(results), 'search')}: {', '.join(results)}"
         started_at = min(part.asked_at for part in parts)
-        super().__init__(SearchRequest(title), backend, state, batches, tuple(infos.values()), asked_at=started_at)
+        super().__init__(
+            SearchRequest(title), backend, state, tuple(batches), tuple(infos.values()), asked_at=started_at
+        )
         self._source = parts[0].source
         self._results = dict(results)
 
@@ -112,10 +119,7 @@ class ManyResult(SearchResult):
         from sourcelight.display.notebook.result_view import result_html
 
         heads = "".join(f'<th scope="col">{column.name}</th>' for column in SEARCHES)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(one_line(str(value), 2 * _WIDTH))}</td>' for value in row.values())}</tr>"
-            for row in self._summary_rows()
-        )
+        body = "".join(_html_row(row.values()) for row in self._summary_rows())
         table = f'<table aria-label="Searches"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
         searches = f'<div class="sl-result"><div class="sl-scroll">{table}</div></div>'
         return {"text/plain": repr(self), "text/html": f"{searches}{result_html(self._view())}"}
@@ -125,6 +129,11 @@ class ManyResult(SearchResult):
 def _(result: ManyResult) -> SqlTables:
     tables = sql_tables_of_result(result)
     return replace(tables, frames=lambda: {**tables.frames(), "searches": result.searches})
+
+
+def _html_row(values: Iterable[Any]) -> str:
+    cells = "".join(f"<td>{escape(one_line(str(value), 2 * _WIDTH))}</td>" for value in values)
+    return f"<tr>{cells}</tr>"
 
 
 def _with_name(name: str, table: Table) -> Table:
@@ -190,7 +199,8 @@ class SearchManyRun:
         """
         # Shared by all workers: `popleft` without an await in between hands out each search once.
         pending = deque(self.runs.items())
-        workers = [asyncio.create_task(self._work_off(pending)) for _ in range(min(self._concurrency, len(self.runs)))]
+        worker_count = min(self._concurrency, len(self.runs))
+        workers = [asyncio.create_task(self._work_off(pending)) for _ in range(worker_count)]
         try:
             # Raises only for a bug or a cancellation: errors of single searches are collected in `_errors`.
             await asyncio.gather(*workers)

@@ -38,11 +38,12 @@ def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -
     frame = commits.copy()
     frame.attrs = dict(commits.attrs)
     pairs = list(zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True))
-    display_names = _by_address(pairs) if join_addresses else {}
+    display_names: dict[Pair, Pair] = {}
     if people is not None:
-        display_names = {
-            _pair(alias): _pair(name) for name, group in people.attrs.get("aliases", {}).items() for alias in group
-        }
+        for name, aliases in people.attrs.get("aliases", {}).items():
+            display_names |= {_pair(alias): _pair(name) for alias in aliases}
+    elif join_addresses:
+        display_names = _by_address(pairs)
 
     named_pairs = [display_names.get(pair, pair) for pair in pairs]
     frame["author"] = [name for name, _ in named_pairs]
@@ -61,7 +62,8 @@ def _unify_committers(
     frame: Frame, display_names: Mapping[Pair, Pair], authors: Sequence[Pair], *, join_addresses: bool
 ) -> None:
     """Write the names of authors into the committers of a frame, so that a person has one name in all tables."""
-    if "committer" not in frame:  # rows of files name only authors
+    # Rows of files name only authors.
+    if "committer" not in frame:
         return
 
     has_committer = frame["committer"].notna() & frame["committer_email"].notna()
@@ -90,10 +92,15 @@ def _pair(text: str) -> Pair:
 
 
 def _by_address(pairs: list[Pair]) -> dict[Pair, Pair]:
+    """Return the name to show of each identity: of those with one address, the one with the most commits."""
     spellings: dict[Pair, dict[Pair, int]] = {}
     for pair, count in Counter(pairs).items():
         spellings.setdefault(person_key(*pair), {})[pair] = count
-    return {pair: display_pair(group) for group in spellings.values() for pair in group}
+
+    display_names: dict[Pair, Pair] = {}
+    for group in spellings.values():
+        display_names |= dict.fromkeys(group, display_pair(group))
+    return display_names
 
 
 def people_metrics(people: Frame | None, *, join_addresses: bool) -> list[Metric]:

@@ -24,7 +24,16 @@ from sourcelight.engines.navigation.languages.declared import (
     misfit,
 )
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.nodes import is_field, nearest, text_of
+from sourcelight.engines.navigation.nodes import (
+    child_of_type,
+    children_of,
+    code_of,
+    field_of,
+    first_child,
+    is_field,
+    nearest,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -52,6 +61,9 @@ _IDENTIFIERS = frozenset({
 _TAGGED = frozenset(_SPECIFIERS)
 _ALIASED = frozenset({"type_definition", "alias_declaration", "type_parameter_declaration"})
 _NAMED_TYPES = frozenset({"type_identifier", "namespace_identifier", "identifier"})
+
+_MAX_NESTED = 8
+"""Maximum types, names or declarators inside each other; those of hostile code nest without end."""
 
 
 class CRules:
@@ -84,10 +96,8 @@ class CRules:
             # Members of `enum class` need their enum before `::`; members of a plain enum are names of the scope around
             # it.
             owner = enum.start_byte if enum is not None and b"class" in text_of(enum)[:12] else NO_OWNER
-            declared_type = enum.child_by_field_name("name") if enum is not None else None
-            return Declaration(
-                "enummember", leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, owner=owner
-            )
+            enum_name = field_of(enum, "name")
+            return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, 0, enum_name, owner=owner)
 
         if kind in {"preproc_def", "preproc_function_def"} and is_field(parent, "name", leaf):
             macro_kind = "constant" if kind == "preproc_def" else "function"
@@ -102,9 +112,8 @@ class CRules:
 
         if kind in {"namespace_definition", "alias_declaration"} and is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("type")
-            return self._make_declaration(
-                path, "namespace" if declared_type is None else "class", parent, len(path) - 2, declared_type
-            )
+            declared_kind = "namespace" if declared_type is None else "class"
+            return self._make_declaration(path, declared_kind, parent, len(path) - 2, declared_type)
 
         if kind == "type_parameter_declaration":
             scope = nearest(path, {"template_declaration"}) or parent
@@ -126,11 +135,12 @@ class CRules:
             if kind == "qualified_identifier" and is_field(node, "name", child):
                 qualifier = node.child_by_field_name("scope")
                 # The climb starts inside, so the first qualifier is the innermost: the class in `space::Class::method`.
-                owner_name = owner_name or text_of(self.type_leaf(qualifier) if qualifier is not None else None)
+                if not owner_name and qualifier is not None:
+                    owner_name = text_of(self.type_leaf(qualifier))
             elif kind == "init_declarator" and is_field(node, "declarator", child):
                 value = node.child_by_field_name("value")
             elif kind.endswith("declarator"):
-                inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
+                inner = node.child_by_field_name("declarator") or first_child(node)
                 # In `int (*f)(void)` the name is nested in declarators; the climb must come from the declared name and
                 # not from a parameter.
                 if inner is None or inner.start_byte != child.start_byte or inner.end_byte != child.end_byte:
@@ -181,17 +191,11 @@ class CRules:
                 path, "function", node, index, declared_type, is_prototype=node.type != "function_definition"
             )
             if owner_name:
+                # A method outside of its class knows the class by name alone.
                 return Declaration(
-                    "method",
-                    declaration.start,
-                    declaration.end,
-                    node,
-                    declaration.scope,
-                    0,
-                    declared_type,
-                    owner=NAMED_OWNER,
-                    owner_name=owner_name,
-                )
+                    "method", declaration.start, declaration.end, node, declaration.scope, 0, declared_type,
+                    owner=NAMED_OWNER, owner_name=owner_name,
+                )  # fmt: skip
 
             return declaration
 
@@ -203,11 +207,10 @@ class CRules:
 
         # At the top level, other files see the name through a header, so order doesn't matter.
         visible = 0 if is_top_level else leaf.start_byte
-        sketch = is_top_level and any(child.type == "storage_class_specifier" and child.text == b"extern"
-                             for child in node.named_children)  # fmt: skip
         return Declaration(
-            "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value, is_prototype=sketch
-        )
+            "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value,
+            is_prototype=is_top_level and _is_extern(node),
+        )  # fmt: skip
 
     def _make_declaration(
         self,
@@ -300,16 +303,16 @@ class CRules:
         if kind in {"qualified_identifier", "template_function", "template_type"}:
             return TypeStep("same", node.child_by_field_name("name"))
         if kind in {"cast_expression", "compound_literal_expression", "new_expression"}:
-            operand = node.child_by_field_name("type")
-            return TypeStep("type", operand)
+            return TypeStep("type", node.child_by_field_name("type"))
 
         if kind in _THROUGH or kind in {"assignment_expression", "subscript_expression", "conditional_expression"}:
             # In this order: the operand of a unary expression, the target of an assignment, the first result of a
             # condition.
             for field in ("argument", "left", "consequence"):
-                if (operand := node.child_by_field_name(field)) is not None:
+                operand = node.child_by_field_name(field)
+                if operand is not None:
                     return TypeStep("same", operand)
-            return TypeStep("same", node.named_children[0] if node.named_children else None)
+            return TypeStep("same", first_child(node))
 
         if kind in {"type_descriptor", *_SPECIFIERS}:
             return TypeStep("type", node)
@@ -318,7 +321,7 @@ class CRules:
 
     def type_leaf(self, node: Node) -> Node | None:
         """Return the identifier that names a type."""
-        for _ in range(8):
+        for _ in range(_MAX_NESTED):
             if node.type in _NAMED_TYPES:
                 return node
 
@@ -338,49 +341,34 @@ class CRules:
 
     def arguments(self, node: Node) -> list[Node]:
         """Return the arguments of a template."""
-        arguments = node.child_by_field_name("arguments")
-        return list(arguments.named_children) if arguments is not None else []
+        return children_of(node.child_by_field_name("arguments"))
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the base classes of a class."""
-        bases = next((child for child in node.named_children if child.type == "base_class_clause"), None)
+        # Beside the bases, the clause has `public` and `virtual`.
         kinds = {"type_identifier", "template_type", "qualified_identifier"}
-        if bases is not None:
-            return [child for child in bases.named_children if child.type in kinds]
-        return []
+        return [child for child in children_of(child_of_type(node, "base_class_clause")) if child.type in kinds]
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:
         """Return the class that is named before the ``::`` of a function."""
         function = nearest(path, {"function_definition"})
-        declarator = function.child_by_field_name("declarator") if function is not None else None
-        for _ in range(8):
-            if declarator is None or declarator.type == "qualified_identifier":
-                break
-            declarator = declarator.child_by_field_name("declarator")
-
-        for _ in range(8):
-            inner = declarator.child_by_field_name("name") if declarator is not None else None
+        name = _inner_declarator(field_of(function, "declarator"), "qualified_identifier")
+        # In `space::Class::method`, each name but the first is inside the one before.
+        for _ in range(_MAX_NESTED):
+            inner = field_of(name, "name")
             if inner is None or inner.type != "qualified_identifier":
                 break
-            declarator = inner
+            name = inner
 
-        if declarator is not None and declarator.type == "qualified_identifier":
-            return declarator.child_by_field_name("scope")
-        return None
+        return field_of(name, "scope")
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
         """Count the parameters of a function."""
-        declarator: Node | None = node
-        for _ in range(8):
-            if declarator is None or declarator.type == "function_declarator":
-                break
-            declarator = declarator.child_by_field_name("declarator")
-
-        parameter_list = declarator.child_by_field_name("parameters") if declarator is not None else None
+        parameter_list = field_of(_inner_declarator(node, "function_declarator"), "parameters")
         if parameter_list is None:
             return None
 
-        kinds = [child.type for child in parameter_list.named_children if child.type != "comment"]
+        kinds = [child.type for child in code_of(parameter_list)]
         # Anything else is a default value or `...`, with which the number of arguments may differ.
         return len(kinds), any(kind != "parameter_declaration" for kind in kinds)
 
@@ -511,6 +499,21 @@ class CRules:
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the headers of a repository."""
         return provided_headers(project)
+
+
+def _inner_declarator(node: Node | None, kind: str) -> Node | None:
+    """Return the declarator of a type inside pointers and other declarators."""
+    for _ in range(_MAX_NESTED):
+        if node is None or node.type == kind:
+            return node
+        node = node.child_by_field_name("declarator")
+    return None
+
+
+def _is_extern(declaration: Node) -> bool:
+    """Return whether a declaration announces a variable that another file defines."""
+    specifiers = [child for child in declaration.named_children if child.type == "storage_class_specifier"]
+    return any(specifier.text == b"extern" for specifier in specifiers)
 
 
 def _heads(scope: Node, parameter: Node) -> bool:

@@ -23,6 +23,7 @@ from sourcelight.engines.navigation.languages.declared import (
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import definitions_named
+from sourcelight.engines.navigation.nodes import nearest_index, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 # Bounds the time for hostile code, whose types can refer to each other without end.
 _MAX_STEPS = 20
 _MAX_BASES = 40
+
+_NO_FIT = 3
+"""Rank of no declaration: more than any that `misfit` returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +138,10 @@ class NameResolver:
             return self._fields(document, use.fields_of, name)
 
         if use.receiver is not None:
-            return self.members_of(document, use.receiver, name, use) or (
-                self.rules.lookup_qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
-            )
+            members = self.members_of(document, use.receiver, name, use)
+            if members or len(use.path) < 2:
+                return members
+            return self.rules.lookup_qualified(self, document, use.path, leaf.start_byte)
 
         return self.lookup_plain(document, model, path, name, use)
 
@@ -158,13 +163,7 @@ class NameResolver:
 
         # Several remain where a language allows one name for different things, such as a type and a function.
         inner = innermost(self.rules, in_scope, use)
-        rank = min(
-            (
-                misfit(declaration, use, separate_function_names=self.rules.separate_function_names)
-                for declaration in inner
-            ),
-            default=3,
-        )
+        rank = min((self._misfit(declaration, use) for declaration in inner), default=_NO_FIT)
         local_refs = [
             DeclarationRef(document=document, declaration=declaration, rule="scope", reason="in scope")
             for declaration in inner
@@ -183,32 +182,36 @@ class NameResolver:
 
         outer_refs = self.rules.lookup_outside(self, document, name, use, offset)
         if outer_refs and isinstance(outer_refs[0], DeclarationRef) and local_refs:
-            outer_rank = misfit(
-                outer_refs[0].declaration, use, separate_function_names=self.rules.separate_function_names
-            )
+            outer_rank = self._misfit(outer_refs[0].declaration, use)
             if outer_rank < rank or (outer_rank == rank and inner[0].is_prototype):
                 return outer_refs
             return local_refs
 
         return outer_refs or local_refs
 
+    def _misfit(self, declaration: Declaration, use: NameUse) -> int:
+        return misfit(declaration, use, separate_function_names=self.rules.separate_function_names)
+
     # Members.
 
     def members_of(self, document: Document, receiver: Node, name: bytes, use: NameUse) -> list[DeclarationRef]:
         """Return the members of a receiver by name."""
         inferred = self.infer(document, receiver)
-        if inferred is not None:
-            return [ref for body in self.type_bodies(inferred) for ref in self.members(body, name, use)]
-        return []
+        if inferred is None:
+            return []
+        return self._members_of_type(inferred, name, use)
 
     def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
-        # Members of the enclosing classes are in scope, the innermost first, because `this.` may be omitted.
-        members = [
-            ref
-            for body in self.type_bodies(TypedNode(document, node))
-            for ref in self.members(body, name, NameUse(role="keyword"))
-        ]
-        return [ref for ref in members if ref.declaration.kind not in CODE] or members
+        """Return the fields that a literal sets by name, or else other members, such as a setter."""
+        members = self._members_of_type(TypedNode(document, node), name, NameUse(role="keyword"))
+        fields = [ref for ref in members if ref.declaration.kind not in CODE]
+        return fields or members
+
+    def _members_of_type(self, typed: TypedNode, name: bytes, use: NameUse) -> list[DeclarationRef]:
+        members: list[DeclarationRef] = []
+        for body in self.type_bodies(typed):
+            members += self.members(body, name, use)
+        return members
 
     def members(self, body: TypeBody, name: bytes, use: NameUse) -> list[DeclarationRef]:
         """Return the members of a class by name, else the members of its supertypes."""
@@ -266,8 +269,12 @@ class NameResolver:
     def declaration(self, document: Document, name: bytes, start: int) -> Declaration | None:
         """Return the declaration of a name at a byte offset."""
         model = self.model(document)
-        if model is not None:
-            return next((declaration for declaration in model.declarations(name) if declaration.start == start), None)
+        if model is None:
+            return None
+
+        for declaration in model.declarations(name):
+            if declaration.start == start:
+                return declaration
         return None
 
     def definitions_in(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
@@ -312,21 +319,25 @@ class NameResolver:
             return self.element(inferred) if inferred is not None else None
 
         refs = self.refs_at(document, step.node.start_byte)
-        first = next((ref for ref in refs if isinstance(ref, DeclarationRef)), None)
-        return self.type_of(first) if first is not None else None
+        declarations = [ref for ref in refs if isinstance(ref, DeclarationRef)]
+        return self.type_of(declarations[0]) if declarations else None
 
     def _self_type(self, document: Document, node: Node, kind: str) -> TypedNode | None:
+        """Return the class that ``this`` means at a node, or its first base for ``super``."""
         model = self.model(document)
-        path = model.path_to(node.start_byte) if model is not None else []
-        class_node = next((outer for outer in reversed(path) if outer.type in self.rules.classes), None)
-        if class_node is None:
-            class_name = self.rules.implied_class(path) if path else None
-            return TypedNode(document, class_name) if class_name is not None else None
-        if kind == "super":
-            bases = self.rules.supertypes(class_node)
-            return TypedNode(document, bases[0]) if bases else None
+        if model is None:
+            return None
 
-        return TypedNode(document, class_node)
+        path = model.path_to(node.start_byte)
+        index = nearest_index(path, self.rules.classes)
+        if index is None:
+            class_name = self.rules.implied_class(path)
+            return TypedNode(document, class_name) if class_name is not None else None
+
+        if kind == "super":
+            bases = self.rules.supertypes(path[index])
+            return TypedNode(document, bases[0]) if bases else None
+        return TypedNode(document, path[index])
 
     def type_of(self, ref: DeclarationRef) -> TypedNode | None:
         """Return the type of a declaration; a class is its own type."""
@@ -397,6 +408,8 @@ class NameResolver:
     def class_name(self, node: Node) -> bytes:
         """Return the name of a class from its node."""
         leaf = node.child_by_field_name("name")
-        if leaf is None and (kind := node.child_by_field_name("type")) is not None:
-            leaf = self.rules.type_leaf(kind)
-        return (leaf.text or b"") if leaf is not None else b""
+        if leaf is None:
+            # `new Base() { … }` and `impl Type { … }` have a type instead of a name.
+            class_type = node.child_by_field_name("type")
+            leaf = self.rules.type_leaf(class_type) if class_type is not None else None
+        return text_of(leaf)

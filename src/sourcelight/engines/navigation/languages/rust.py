@@ -19,7 +19,17 @@ from sourcelight.engines.navigation.languages.rust_crates import child_file, cra
 from sourcelight.engines.navigation.languages.rust_tokens import macro_declaration, macro_use, use_path
 from sourcelight.engines.navigation.model import Document, Role
 from sourcelight.engines.navigation.named import imports_of
-from sourcelight.engines.navigation.nodes import is_field, nearest, text_of
+from sourcelight.engines.navigation.nodes import (
+    child_of_type,
+    children_of,
+    field_of,
+    field_text,
+    first_child,
+    is_field,
+    last_child,
+    nearest,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -150,7 +160,7 @@ class RustRules:
         # A variable of an arm has the type of the matched value, or of a part of it inside a pattern.
         elif node.type == "match_arm":
             match = nearest(path, {"match_expression"}, index)
-            value = match.child_by_field_name("value") if match is not None else None
+            value = field_of(match, "value")
         elif node.type in {"parameter", "closure_parameters"}:
             kind, visible = "parameter", 0
         elif node.type == "for_expression":
@@ -166,16 +176,13 @@ class RustRules:
             return NameUse(role="import", path=use_path(path), is_import=True)
         if kind == "field_initializer" and is_field(parent, "field", leaf):
             literal = nearest(path, {"struct_expression"})
-            return NameUse(
-                role="keyword", fields_of=literal.child_by_field_name("name") if literal is not None else None
-            )
+            return NameUse(role="keyword", fields_of=field_of(literal, "name"))
         if kind == "field_pattern" and leaf.type == "field_identifier":
-            literal = nearest(path, {"struct_pattern"})
-            return NameUse(
-                role="keyword", fields_of=literal.child_by_field_name("type") if literal is not None else None
-            )
+            pattern = nearest(path, {"struct_pattern"})
+            return NameUse(role="keyword", fields_of=field_of(pattern, "type"))
         if kind == "token_tree":
             return macro_use(leaf)
+
         is_type = leaf.type == "type_identifier"
         expression, receiver = leaf, None
         segments: tuple[bytes, ...] = ()
@@ -228,11 +235,11 @@ class RustRules:
         if kind == "struct_expression":
             return TypeStep("type", node.child_by_field_name("name"))
         if kind in {"try_expression", "index_expression"}:
-            return TypeStep("element", node.named_children[0] if node.named_children else None)
+            return TypeStep("element", first_child(node))
         if kind == "type_cast_expression":
             return TypeStep("type", node.child_by_field_name("type"))
         if kind in {"parenthesized_expression", "await_expression", "unary_expression", "reference_expression"}:
-            return TypeStep("same", node.named_children[-1] if node.named_children else None)
+            return TypeStep("same", last_child(node))
         if kind in {"reference_type", "generic_type", "dynamic_type", "abstract_type"}:
             return TypeStep("type", node)
         return None
@@ -292,31 +299,23 @@ class RustRules:
         if node.type in {"array_type", "slice_type"}:
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
-        type_arguments = node.child_by_field_name("type_arguments")
-        if type_arguments is not None:
-            inner = [argument for argument in type_arguments.named_children if argument.type != "lifetime"]
-        else:
-            inner = []
-        type_name = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
+
+        arguments = children_of(node.child_by_field_name("type_arguments"))
+        types = [argument for argument in arguments if argument.type != "lifetime"]
+        type_name = field_text(node, "type").rpartition(b"::")[2]
         # `?` and `unwrap` give the success of a result; its error type has no members of interest here.
-        return inner[:1] if type_name.endswith(b"Result") else inner
+        return types[:1] if type_name.endswith(b"Result") else types
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the bounds of a trait or of a type parameter."""
-        bounds_node = node.child_by_field_name("bounds")
-        types = list(bounds_node.named_children) if bounds_node is not None else []
+        types = list(children_of(node.child_by_field_name("bounds")))
+        if node.type != "type_parameter" or node.parent is None:
+            return types
+
         # Bounds may also be in the `where` clause of the item that has the type parameter.
-        item = node.parent.parent if node.type == "type_parameter" and node.parent is not None else None
-        if item is not None:
-            where_clause = next((child for child in item.named_children if child.type == "where_clause"), None)
-        else:
-            where_clause = None
-        for predicate in where_clause.named_children if where_clause is not None else ():
-            bounds = predicate.child_by_field_name("bounds")
-            if bounds is not None and text_of(predicate.child_by_field_name("left")) == text_of(
-                node.child_by_field_name("name")
-            ):
-                types += bounds.named_children
+        for predicate in children_of(child_of_type(node.parent.parent, "where_clause")):
+            if field_text(predicate, "left") == field_text(node, "name"):
+                types += children_of(predicate.child_by_field_name("bounds"))
         return types
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
