@@ -8,10 +8,11 @@ from typing import Any
 
 from sourcelight.core.former_names import former_attribute
 from sourcelight.lab.plots.bar_charts import bars, ownership
+from sourcelight.lab.plots.calendars import calendar
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.plots.graph import dependencies
 from sourcelight.lab.plots.tiles import treemap
-from sourcelight.lab.plots.time_series import calendar, over_time
+from sourcelight.lab.plots.time_series import over_time
 
 __all__ = ["Figure", "bars", "calendar", "dependencies", "over_time", "ownership", "treemap"]
 
