@@ -30,7 +30,9 @@ ABOUT = (
 )
 
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
-_MAX_DOMAIN = 253  # RFC 1035
+_MAX_DOMAIN = 253
+"""Characters of a domain, by RFC 1035."""
+
 # Domains of addresses that hide the real one: github.com (in its docs: "Setting your commit email address"), gitlab.com
 # ("Use an automatically-generated private commit email"), Forgejo's NO_REPLY_ADDRESS at codeberg.org, SourceForge.
 _HOSTS = re.compile(r"(?:^|\.)noreply\.|^users\.(?:sf|sourceforge)\.net$")
@@ -65,13 +67,17 @@ _OWN_WORDS = frozenset(
     {"contact", "dev", "email", "git", "github", "hello", "hey", "hi", "i", "mail", "me", "oss", "public"}
 )
 _MIN_NAME = 3
+"""Letters of a name that can show whose a domain is: shorter ones are in many domains by chance."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def domain_of(address: str) -> str:
     """Return the domain of an address in lower case; empty without a valid internet domain."""
-    domain = address.rpartition("@")[2].strip().rstrip(".").lower() if "@" in address else ""
-    return domain if len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain) else ""
+    _, at_sign, host = address.rpartition("@")
+    domain = host.strip().rstrip(".").lower()
+    is_valid = at_sign and len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain)
+    return domain if is_valid else ""
 
 
 def organization_of(address: str, domains: Collection[str] = ()) -> str:
@@ -86,18 +92,25 @@ def organization_of(address: str, domains: Collection[str] = ()) -> str:
 
     labels = domain.split(".")
     # The shortest domain first, and never the last label alone: `eu.acme.com` counts for `acme.com`, not for `com`.
-    above = (".".join(labels[start:]) for start in range(len(labels) - 2, 0, -1))
-    return next((parent for parent in above if parent in domains), domain)
+    for start in range(len(labels) - 2, 0, -1):
+        parent = ".".join(labels[start:])
+        if parent in domains:
+            return parent
+    return domain
 
 
 def is_personal(domain: str, addresses: Collection[str], names: Collection[str]) -> bool:
     """Return whether a domain looks like the personal domain of the person with these addresses and names."""
+    local_parts = [address.rpartition("@")[0].lower() for address in addresses]
+    if all(local_part in _OWN_WORDS for local_part in local_parts):
+        return True
+
+    # Without the last label, and without hyphens: `ada-lovelace.net` contains both names.
     label = "".join(domain.split(".")[:-1]).replace("-", "")
-    locals_ = [address.rpartition("@")[0].lower() for address in addresses]
-    words = [word.lower() for text in (*names, *locals_) for word in _WORD.findall(text)]
-    return all(local in _OWN_WORDS for local in locals_) or any(
-        word in label for word in words if len(word) >= _MIN_NAME and word not in _OWN_WORDS
-    )
+    words: set[str] = set()
+    for text in (*names, *local_parts):
+        words.update(word.lower() for word in _WORD.findall(text))
+    return any(word in label for word in words - _OWN_WORDS if len(word) >= _MIN_NAME)
 
 
 def with_organizations(commits: Frame) -> Frame:
@@ -109,8 +122,8 @@ def with_organizations(commits: Frame) -> Frame:
     for domain, rows in frame.groupby("organization", observed=True):
         # Names and addresses may differ, while reports know that they are one person's.
         if domain not in _OTHERS and rows["person"].nunique() == 1:
-            of_rows = (set(rows[column].astype("str")) for column in ("author_email", "author"))
-            if is_personal(str(domain), *of_rows):
+            emails, authors = set(rows["author_email"].astype("str")), set(rows["author"].astype("str"))
+            if is_personal(str(domain), emails, authors):
                 frame.loc[rows.index, "organization"] = PERSONAL
 
     frame.attrs = dict(commits.attrs)
