@@ -110,7 +110,7 @@ def test_what_is_left_out_is_said() -> None:
     assert "before 2024" in texts(plots.calendar(MATCHES, years=1))
     assert "1 row without a path" in texts(plots.treemap(MATCHES))
     labels = texts(plots.dependencies(EDGES))
-    assert "1 import of modules that are in none of the repositories" in labels
+    assert "9 imports of modules that are in none of the repositories" in labels
     assert "1 repository without an import" in labels
     many = pd.DataFrame({"repository": [f"r{k:02}" for k in range(40)], "match_count": range(1, 41)})
     assert "Not shown: 25 more with 325 matches" in texts(plots.bars(many))

@@ -87,7 +87,7 @@ def dependencies(
     limits = _limits(
         all_edges,
         hidden_names=len(by_weight) - len(names),
-        hidden_edges=len(all_edges) - len(edges),
+        hidden_imports=int(all_edges["imports"].sum()) - int(edges["imports"].sum()),
         unconnected=sum(name not in weights for name in repositories),
     )
 
@@ -114,13 +114,13 @@ def dependencies(
     )
 
 
-def _limits(all_edges: Any, *, hidden_names: int, hidden_edges: int, unconnected: int) -> str:
+def _limits(all_edges: Any, *, hidden_names: int, hidden_imports: int, unconnected: int) -> str:
     """Return the sentences about what a figure leaves out."""
     notes: list[str] = []
     if hidden_names:
         notes.append(f"Not shown: {count_of(hidden_names, 'name')} with fewer imports")
-    if hidden_edges:
-        notes.append(f"{count_of(hidden_edges, 'import')} of modules that are in none of the repositories")
+    if hidden_imports:
+        notes.append(f"{count_of(hidden_imports, 'import')} of modules that are in none of the repositories")
     if unconnected:
         notes.append(f"{count_of(unconnected, 'repository')} without an import of another")
     if all_edges.attrs.get("status") == "limited":
