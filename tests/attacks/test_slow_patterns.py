@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import sourcelight
 from sourcelight.core.batches.commit_messages import co_authors
 from sourcelight.core.cells.json_lines import cell_text, item_text
 from sourcelight.core.cells.scripts import read_script
@@ -19,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.fields import package_name
 from sourcelight.engines.deepsearch.redaction import frame_text, redact
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.history.people import parse_mailmap
+from sourcelight.testing import make_repo
 
 LENGTH = 200_000
 MAX_CPU_S = 5.0
@@ -51,6 +54,20 @@ def test_a_long_text_takes_linear_time(name: str) -> None:
     start_s = time.process_time()
     ATTACKS[name]()
     assert time.process_time() - start_s < MAX_CPU_S
+
+
+def test_a_message_that_matches_everywhere_takes_linear_time(tmp_path: Path) -> None:
+    """A message may have 8 MiB. Each match was counted from its start: an hour of CPU for one commit."""
+    repo = make_repo(tmp_path / "src" / "r", {"a.txt": "x\n"})
+    message = tmp_path / "message"
+    message.write_text("é x " * 100_000 + "\n" + "x\n" * 200_000, "utf-8")
+    person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    repo.git(*person, "commit", "-q", "--allow-empty", "-F", str(message))
+    with sourcelight.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
+        start_s = time.process_time()
+        rows = code.search("x type:commit count:all", pattern_type="regexp").matches
+        assert time.process_time() - start_s < 20
+    assert rows["match_count"].sum() == 300_000
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.core.code_points import equal_groups, points_in_text, points_in_texts
+from sourcelight.core.code_points import equal_groups, offsets_in_text, points_in_text, points_in_texts
 
 PARTS = [
     b"a",
@@ -34,6 +34,12 @@ def decoded_size(text: bytes, offset: int) -> int:
 @given(texts, st.lists(st.integers(0, 50), max_size=8))
 def test_an_offset_is_the_size_of_the_decoded_text_before_it(text: bytes, offsets: list[int]) -> None:
     assert points_in_text(text, offsets) == [decoded_size(text, offset) for offset in offsets]
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from("aé日\U0001f600 "), max_size=12), st.lists(st.integers(0, 20), max_size=8))
+def test_a_point_is_the_size_of_the_encoded_text_before_it(text: str, points: list[int]) -> None:
+    assert offsets_in_text(text, points) == [len(text[:point].encode()) for point in points]
 
 
 @settings(deadline=None)

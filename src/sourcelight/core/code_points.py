@@ -1,4 +1,4 @@
-"""Offsets in bytes as offsets in code points, as texts that are decoded with replacement characters have them.
+"""Offsets in bytes as offsets in code points, as texts decoded with replacement characters have them, and the reverse.
 
 Engines match bytes, and tables count code points. The work grows with the text and not with the number of offsets in
 it: a line of a megabyte, such as the source of a notebook or a minified script, may have a hundred thousand matches.
@@ -41,6 +41,29 @@ def points_in_text(text: bytes, offsets: Sequence[int]) -> list[int]:
         start = offset
 
     return [points[offset] for offset in offsets]
+
+
+def offsets_in_text(text: str, points: Sequence[int]) -> list[int]:
+    """Return offsets in code points as offsets in the bytes of UTF-8; those behind the text are moved to its end.
+
+    Parameters
+    ----------
+    text
+        A text that can be encoded.
+    points
+        Offsets in code points, in any order.
+    """
+    if text.isascii():
+        return [min(point, len(text)) for point in points]
+
+    offsets: dict[int, int] = {}
+    start = size = 0
+    for point in sorted(set(points)):
+        size += len(text[start:point].encode())
+        offsets[point] = size
+        start = point
+
+    return [offsets[point] for point in points]
 
 
 def points_in_texts(

@@ -22,6 +22,10 @@ FIRST_BATCH_ROWS = 50
 
 MAX_BATCH_ROWS = 2000
 
+_MAX_LABEL_CHARS = 1000
+"""Characters of a subject in a label, far more than a subject of one line has."""
+
+
 _HOST = re.compile(r"(?<![^/])[^/.]*+\.[^/]*+/(?=[^/]+/)")
 # 4.345 weeks are a twelfth of 365.25 days.
 _AGES = ((60, "minute"), (60, "hour"), (24, "day"), (7, "week"), (4.345, "month"), (12, "year"))
@@ -70,7 +74,7 @@ def commit_columns(
     # The label shows OWNER/NAME; the host stays in the link.
     short_name = _HOST.sub("", repository, count=1) if repository.count("/") > 1 else repository
     urls = [f"/{repository}/-/commit/{oid}" for oid in oids.to_pylist()]
-    subjects = tables.subject_texts(history, commits).to_pylist()
+    subjects = [shorten(subject) for subject in tables.subject_texts(history, commits).to_pylist()]
     # The clock is read once, so that commits of one time have one age.
     now = time.time()
     ages = [format_age(now - seconds) for seconds in commit_columns.author_time[commits].tolist()]
@@ -103,6 +107,11 @@ def commit_columns(
         "detail": pa.array(details, pa.string()).take(take),
         "label": pa.array(labels, pa.string()).take(take),
     }
+
+
+def shorten(subject: str) -> str:
+    """Return a subject for a label: each row has it, and a subject may have megabytes."""
+    return subject if len(subject) <= _MAX_LABEL_CHARS else f"{subject[: _MAX_LABEL_CHARS - 1]}\u2026"
 
 
 def format_age(seconds: float) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, islice
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import pyarrow as pa
 
 from sourcelight.core.batches import RepositoryInfo, arrow_type
 from sourcelight.core.cancellation import Stopped, never
+from sourcelight.core.code_points import points_in_text
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.ranges import disjoint_spans
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers, RowPlaces
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.commit_columns import batch_sizes, commit_columns
+from sourcelight.engines.history.search.commit_columns import MAX_BATCH_ROWS, batch_sizes, commit_columns
 from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.search.line_cells import CellColumns
 from sourcelight.engines.history.search.matched_rows import MatchedRows, RowOrder
@@ -52,55 +54,72 @@ def commit_matches(
         batch_commits = CommitNumbers(commits[start : start + size])
         start += size
         messages = tables.message_texts(history, batch_commits)
-        lines: list[_MessageLine] = []
-        for index, text in enumerate(messages.to_pylist()):
-            lines += _message_lines(index, text, patterns)
-
-        commit_of_row = np.array([line.commit_index for line in lines], np.int64)
-        columns = commit_columns(history, repository_info, "commit", batch_commits, messages, commit_of_row)
-        columns |= {
-            "line_number": pa.array([line.number for line in lines], pa.int32()),
-            "line": pa.array([line.text for line in lines], pa.string()),
-            "start": pa.array([line.starts for line in lines], arrow_type("list")),
-            "end": pa.array([line.ends for line in lines], arrow_type("list")),
-            "match_count": pa.array([max(1, len(line.starts)) for line in lines], pa.int32()),
-        }
-        yield pa.record_batch(columns)
+        lines = chain.from_iterable(
+            _message_lines(index, text, patterns) for index, text in enumerate(messages.to_pylist())
+        )
+        # A message of 8 MiB may have millions of lines with matches.
+        while rows := list(islice(lines, MAX_BATCH_ROWS)):
+            yield _message_batch(history, repository_info, batch_commits, messages, rows)
 
 
-def _message_lines(commit_index: int, message: str, patterns: Sequence[CompiledPattern]) -> list[_MessageLine]:
-    """Return the lines of a message with matches, or the first line of one without; each line once."""
-    lines = message.split("\n")
-    spans_by_line: dict[int, list[tuple[int, int]]] = {}
-    for number, start, end in _line_spans(message.encode(), patterns):
-        spans_by_line.setdefault(number, []).append((start, end))
+def _message_batch(
+    history: History,
+    repository_info: RepositoryInfo,
+    commits: CommitNumbers,
+    messages: Any,
+    rows: Sequence[_MessageLine],
+) -> Any:
+    commit_of_row = np.array([row.commit_index for row in rows], np.int64)
+    columns = commit_columns(history, repository_info, "commit", commits, messages, commit_of_row)
+    columns |= {
+        "line_number": pa.array([row.number for row in rows], pa.int32()),
+        "line": pa.array([row.text for row in rows], pa.string()),
+        "start": pa.array([row.starts for row in rows], arrow_type("list")),
+        "end": pa.array([row.ends for row in rows], arrow_type("list")),
+        "match_count": pa.array([max(1, len(row.starts)) for row in rows], pa.int32()),
+    }
+    return pa.record_batch(columns)
 
-    if not spans_by_line:
-        return [_MessageLine(commit_index, 1, lines[0], [], [])]
 
-    matching = []
-    for number in sorted(spans_by_line):
-        starts = [start for start, _ in spans_by_line[number]]
-        ends = [end for _, end in spans_by_line[number]]
-        matching.append(_MessageLine(commit_index, number + 1, lines[number], starts, ends))
-    return matching
+def _message_lines(commit_index: int, message: str, patterns: Sequence[CompiledPattern]) -> Iterator[_MessageLine]:
+    """Yield the lines of a message with matches, or the first line of one without; each line once."""
+    data = message.encode()
+    lines = data.split(b"\n")
+    spans = chain.from_iterable(pattern.find_document(data) for pattern in patterns)
+    has_match = False
+    for number, offsets in _offsets_by_line(lines, spans):
+        has_match = True
+        # All of a line at once: it may match at each of its bytes.
+        points = points_in_text(lines[number], offsets)
+        yield _MessageLine(commit_index, number + 1, lines[number].decode(), points[::2], points[1::2])
+
+    if not has_match:
+        yield _MessageLine(commit_index, 1, lines[0].decode(), [], [])
 
 
-def _line_spans(message: bytes, patterns: Sequence[CompiledPattern]) -> Iterator[tuple[int, int, int]]:
-    """Yield matches as index of a line, start and end; a match over several lines is a span in each.
+def _offsets_by_line(lines: Sequence[bytes], spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, list[int]]]:
+    """Yield the index of each line with matches, in order, and their starts and ends in turn, in bytes of the line.
 
-    Spans of a pattern are byte offsets, columns count code points, so each is decoded from the start of its line.
+    A match over several lines is a span in each that it covers a part of.
     """
-    spans = chain.from_iterable(pattern.find_document(message) for pattern in patterns)
+    line_starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    current = 0
+    offsets: list[int] = []
     for span_start, span_end in disjoint_spans(spans):
-        line_index = message.count(b"\n", 0, span_start)
-        line_start = message.rfind(b"\n", 0, span_start) + 1
-        for text in message[span_start:span_end].split(b"\n"):
-            if text:
-                start = len(message[line_start:span_start].decode("utf-8", "replace"))
-                yield line_index, start, start + len(text.decode("utf-8", "replace"))
-            line_index += 1
-            span_start = line_start = span_start + len(text) + 1  # noqa: PLW2901 - continues in the next line
+        number = bisect_right(line_starts, span_start) - 1
+        while number < len(lines) and line_starts[number] < span_end:
+            start = max(span_start - line_starts[number], 0)
+            end = min(span_end - line_starts[number], len(lines[number]))
+            if start < end:
+                if offsets and number != current:
+                    yield current, offsets
+                    offsets = []
+                current = number
+                offsets += [start, end]
+            number += 1
+
+    if offsets:
+        yield current, offsets
 
 
 def diff_matches(

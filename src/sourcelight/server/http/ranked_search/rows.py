@@ -10,6 +10,7 @@ from typing import Any
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.schema import schema_of
+from sourcelight.core.code_points import offsets_in_text
 from sourcelight.core.wire.request import SearchRequest
 
 _CHUNK_COLUMNS = ["repository", "revision", "path", "commit", "start_line", "chunk"]
@@ -125,8 +126,8 @@ def _line_columns(rows: Sequence[_RankedLine]) -> dict[str, list[Any]]:
         "end": [[end for _, end in row.spans] for row in rows],
         "match_count": [len(row.spans) for row in rows],
         "line_offset": [row.offset for row in rows],
-        "byte_start": [[len(row.text[:start].encode()) for start, _ in row.spans] for row in rows],
-        "byte_end": [[len(row.text[:end].encode()) for _, end in row.spans] for row in rows],
+        "byte_start": [offsets_in_text(row.text, [start for start, _ in row.spans]) for row in rows],
+        "byte_end": [offsets_in_text(row.text, [end for _, end in row.spans]) for row in rows],
     }
 
 
