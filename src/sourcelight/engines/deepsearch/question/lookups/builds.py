@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.lookups.build_fields import (
-    FIELDS,
+from sourcelight.engines.deepsearch.question.lookups.build_fields import FIELDS
+from sourcelight.engines.deepsearch.question.lookups.build_grammar import (
     NAME,
     NOUN,
     PACKAGE,
