@@ -167,9 +167,17 @@ CLAIMS: Sequence[Claim] = (
         ("uses.find_tests",),
     ),
     Claim(
+        ("`…` is named like a test of `…`", "`…`… are named like tests of `…`"),
+        "lines",
+        "The name of each cited test file is the name, apart from words such as test. The sentence doesn't say what it "
+        "tests.",
+        _PLACES,
+        ("uses._state_named_files",),
+    ),
+    Claim(
         ("No searched test file has the name `…`",),
         "search",
-        "As above, without a result, and no file has tests next to its code.",
+        "As above, without a result in lines or paths. There are test files, and no file has tests next to its code.",
         _PLACES,
         ("uses._state_no_tests",),
     ),

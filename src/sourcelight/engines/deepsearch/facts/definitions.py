@@ -15,7 +15,6 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_of_row
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
-from sourcelight.engines.deepsearch.facts.paths import TEST_CUSTOMS, is_test
 from sourcelight.engines.deepsearch.facts.searches import (
     cited_line,
     file_conditions,
@@ -32,6 +31,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     unparsed_languages,
 )
 from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, is_test, keep_tests
 
 _KINDS_OF_TYPES = frozenset({"class", "struct", "interface", "enum"})
 _NOT_CLASSES = frozenset({"type", "type alias", "associated type", "struct", "interface", "trait", "enum", "union"})
@@ -196,8 +196,8 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     fact.sentences = [f"In total: {count_of(len(rows), 'definition')}."]
 
 
-_MANY_CUSTOMS = frozenset({"C", "C++"})
-"""Languages whose test frameworks have macros of their own."""
+_MANY_CUSTOMS = frozenset({"C", "C++", "F#"})
+"""Languages whose test frameworks have macros or functions of their own."""
 
 
 def count_tests(work: Work) -> Fact:
@@ -226,7 +226,7 @@ def count_tests(work: Work) -> Fact:
         fact.unread = sorted(file_counts.keys() & PROGRAMMING_LANGUAGES) or ["other"]
         return fact
 
-    customs = {language for language, _, _ in TEST_CUSTOMS}
+    customs = {custom.language for custom in TEST_CUSTOMS}
     fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
     rules = "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in tests.counts)
     fact.rule = (
@@ -280,16 +280,15 @@ class _TestRows:
 def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: list[str]) -> _TestRows:
     """Find tests by the customs of the languages that have files; with `names`, a pattern, those that match it."""
     tests = _TestRows()
-    for language, text, rule in TEST_CUSTOMS:
+    for custom in TEST_CUSTOMS:
+        language = custom.language
         if not file_counts.get(language) or (work.request.languages and language not in work.request.languages):
             continue
 
         tests.languages.append(language)
-        queries = make_queries(work, f"lang:{quote_value(language)} {text}", languages=False)
+        queries = make_queries(work, f"lang:{quote_value(language)} {custom.search}", languages=False)
         rows = run_searches(work, queries, notes)
-        if language == "PHP":
-            rows = _tests_of_php(rows)
-
+        rows = keep_tests(language, rows)
         if names:
             rows = [row for row in rows if re.search(names, row["symbol"] or row["line"] or "")]
 
@@ -306,13 +305,14 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
 
         if rows:
             tests.queries += queries
+            rule = custom.describe(row["line"] or "" for row in rows)
             tests.counts.append((language, rule, len(rows)))
             tests.rows += rows
 
     return tests
 
 
-_OWN_MACRO = re.compile(r"(?P<name>TEST_(?!(?:[FP]|CASE|SUITE\w*|GROUP\w*|MAIN)\s*\()\w+)\s*\(")
+_OWN_MACRO = re.compile(r"(?P<name>TEST_(?!(?:[FP]|CASE\w*|SUITE\w*|GROUP\w*|MAIN)\s*\()\w+)\s*\(")
 """A macro that is named like those of test frameworks for C++, at the beginning of a line."""
 _OWN_WRAPPER = re.compile(r"[ \t]{0,40}(?P<name>(?:test|it)[A-Z]\w*)\s*\(\s*[\"'`]")
 """A function that is named like those of test frameworks for JavaScript, called with the name of a test."""
@@ -338,26 +338,6 @@ def _own_forms(work: Work, languages: Collection[str], notes: list[str]) -> dict
                 forms[match["name"]] = language
 
     return forms
-
-
-_FUNCTION_OF_PHP = re.compile(r"[\w \t]*function[ \t]+(?P<name>\w+)")
-
-
-def _tests_of_php(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the functions that are tests: by their names, or by a mark above them; one with both counts once."""
-    tests = []
-    marked_file: tuple[str, str] | None = None
-    for row in sorted(rows, key=lambda row: (row["repository"], row["path"], row["line_number"])):
-        file = (row["repository"], row["path"])
-        function = _FUNCTION_OF_PHP.match((row["line"] or "").strip())
-        if function is None:
-            marked_file = file
-            continue
-        if function["name"].startswith("test") or marked_file == file:
-            tests.append(row)
-        marked_file = None
-
-    return tests
 
 
 def _languages_with_other_tests(files: Sequence[dict[str, Any]], tests: _TestRows) -> list[str]:

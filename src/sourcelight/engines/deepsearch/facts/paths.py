@@ -1,4 +1,4 @@
-"""Look up paths of the searched commits by their names in a question; recognize test files."""
+"""Look up paths of the searched commits by their names in a question, and rank them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,14 @@ from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, past_scope
 from sourcelight.engines.deepsearch.requests import ResearchRequest
+from sourcelight.engines.deepsearch.source.test_customs import TEST_FILES, is_test
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.tools import call
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import is_revision, resolve
 
-TEST_FILES = (
-    r"(^|/)(tests?|testing|__tests__|specs?|testdata)/|(^|/)test_[^/]*$|_tests?\.\w+$|[.-](test|spec)\.\w+$"
-    # Filters of files ignore case: `MockitoJUnit.java` ends with no word.
-    r"|(?-i:Test|Tests|IT|Spec)\.(java|kt|scala|cs|groovy|swift|php|hs)$|(^|/)conftest\.py$"
-)
-"""Paths of test files: by directory, or by the start or end of the name; filters of files ignore case."""
-
-
 _VERSION = re.compile(r"v?\d{1,9}(?:\.\d{1,9}){0,4}(?:[-.+]?[A-Za-z]\w{0,20})?")
 _GO_TESTS = r"_test\.go$"
-
-
-def is_test(path: str) -> bool:
-    """Return whether a path is one of a test."""
-    return re.search(TEST_FILES, path, re.IGNORECASE) is not None
 
 
 _RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
@@ -315,84 +303,3 @@ class PathNames:
             return True
 
         return False
-
-
-_PYTHON_FILES = r"file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$"
-_ECMASCRIPT = r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/", "lines that begin with it( or test("
-_JUNIT = (
-    r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
-    "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
-)
-
-TEST_CUSTOMS: tuple[tuple[str, str, str], ...] = (
-    (
-        "Python",
-        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.function",
-        "functions named test… in test files",
-    ),
-    (
-        "Python",
-        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.method",
-        "methods named test… in test files",
-    ),
-    (
-        "Go",
-        # The rule of `go help testfunc`: no lower-case letter follows `Test`.
-        r"type:symbol case:yes file:_test\.go$ /^Test([^a-z]|$)/ select:symbol.function",
-        "functions named Test… in files that end in _test.go",
-    ),
-    ("JavaScript", *_ECMASCRIPT),
-    ("TypeScript", *_ECMASCRIPT),
-    ("TSX", *_ECMASCRIPT),
-    ("Java", *_JUNIT),
-    ("Kotlin", *_JUNIT),
-    ("Scala", r"type:file case:yes /^[ \t]*(?:@Test\b|test\()/", "lines that begin with @Test or test("),
-    ("Rust", r"type:file case:yes /^[ \t]*#\[(?:\w+::)*test\b/", "lines with #[test]"),
-    (
-        "Ruby",
-        r"type:file case:yes /^[ \t]*(?:it|specify|test)\s+[\"']|^[ \t]*def\s+test_/",
-        "lines that begin with it, specify, test or def test_",
-    ),
-    ("Crystal", r"type:file case:yes /^[ \t]*it[ \t]+\"/", "lines that begin with it"),
-    ("Tcl", r"type:file case:yes /^[ \t]*test\s+[{\"]/", "lines that begin with test"),
-    ("Shell", r"type:file case:yes /^[ \t]*@test[ \t]/", "lines that begin with @test"),
-    (
-        "Swift",
-        r"type:file case:yes /^[ \t]*(?:@Test\b|(?:@\w+[ \t]+|\w+[ \t]+)*func[ \t]+test\w*[ \t]*\()/",
-        "lines with @Test or func test…",
-    ),
-    (
-        "C#",
-        r"type:file case:yes /^[ \t]*\[\w*(?:Fact|Theory|Test|TestMethod|TestCase)[\](]/",
-        "lines with [Fact], [Theory], [Test] or a similar attribute",
-    ),
-    (
-        "PHP",
-        (
-            r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+\w+[ \t]*\(|#\[(?:\w+\x5c)*Test\b"
-            r"|(?:\/\*)?\*+[ \t]*@test\b)/"
-        ),
-        "methods named test… or below #[Test] or @test, in files that end in Test.php",
-    ),
-    (
-        "Lua",
-        r"type:file case:yes file:(_spec|_test|(^|\/)test_[^\/]*|(^|\/)tests?)\.lua$ /^[ \t]*(?:it|test)[ \t]*\(/",
-        "lines that begin with it( or test( in files of specs and tests",
-    ),
-    ("Elixir", r"type:file case:yes file:_test\.exs$ /^[ \t]*(?:test|property)[ \t]+\"/", "lines that begin with test"),
-    (
-        "Clojure",
-        r"type:file case:yes /^[ \t]*\((?:[\w.-]+\/)?deftest-?[ \t]/",
-        "lines that begin with (deftest",
-    ),
-    ("Emacs Lisp", r"type:file case:yes /^[ \t]*\(ert-deftest[ \t]/", "lines that begin with (ert-deftest"),
-    ("R", r"type:file case:yes /^[ \t]*(?:testthat::)?test_that\(/", "lines that begin with test_that("),
-    ("Julia", r"type:file case:yes /^[ \t]*@testset\b/", "lines that begin with @testset"),
-    ("Nim", r"type:file case:yes /^[ \t]*test[ \t]+\"/", "lines that begin with test"),
-    ("Erlang", r"type:file case:yes /^\w+_test_?\(\)[ \t]*->/", "functions named …_test or …_test_"),
-    ("Dart", r"type:file case:yes file:_test\.dart$ /^[ \t]*(?:test|testWidgets)\(/", "lines that begin with test("),
-    ("Zig", r"type:file case:yes /^[ \t]*test[ \t]+(?:\"|\w+[ \t]*\{|\{)/", "test blocks"),
-    ("C", r"type:symbol case:yes /^test_|_test$/ select:symbol.function", "functions named test_… or …_test"),
-    ("C++", r"type:file case:yes /^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST|TEST_CASE)\s*\(/", "lines that begin with TEST("),
-)
-"""Language, search and rule of each custom by which tests are told from other code."""

@@ -21,13 +21,14 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test, rank_of
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import keys_around
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE, is_in_code_block
+from sourcelight.engines.deepsearch.source.test_customs import TEST_FILES, is_test
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _EXAMPLES = re.compile(r"(^|/)(?:_?examples?|samples?|demos?|docs_src|tutorials?|cookbook)(/|[._-])", re.IGNORECASE)
@@ -44,16 +45,14 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {whole_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    if not rows:
-        # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
-        if notes or _has_tests_beside_code(work, notes):
-            return None
-        return _state_no_tests(simple, queries)
-
     texts = FileTexts(work.context)
     using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
-        return None
+        by_path = _state_named_files(work, texts, simple, notes)
+        # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
+        if by_path is not None or rows or notes or _has_tests_beside_code(work, notes) or not _has_tests(work, notes):
+            return by_path
+        return _state_no_tests(simple, queries)
 
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
@@ -77,6 +76,43 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     finding.quotes = [quote_around(work, texts, first_uses[0][0])]
     finding.method.append("Imports and comments don't count, but other things with the same name do.")
     return finding
+
+
+def _state_named_files(work: Work, texts: FileTexts, name: str, notes: list[str]) -> Finding | None:
+    """State which test files are named after a definition, such as ``UrlParserTest.php``; None for none."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    if not words:
+        return None
+
+    # The whole name, between signs and the words of a test: the file of `CacheStore` isn't one of `Cache`.
+    around = "(?:tests?|specs?|suite|it)"
+    spelling = "[_-]?".join(words)
+    pattern = rf"(^|/)(?:{around}[_-]?)?{spelling}(?:[._-]?{around})?\.[^/]*$"
+    searches = make_queries(work, f"type:path file:{quote_value(TEST_FILES)} file:{quote_value(pattern)}")
+    rows = [row for row in run_searches(work, searches, notes) if row["path"] and not DOCUMENTS.search(row["path"])]
+    if not rows:
+        return None
+
+    evidence = []
+    for row in rows[:MAX_DETAILS]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            last = min(_AROUND_LINES, len(texts.lines(target, row["path"])))
+            evidence.append(texts.evidence(target, row["path"], 1, max(1, last), "usage", 1.0))
+
+    names = [code(row["path"]) for row in rows[:MAX_NAMED]]
+    ending = ", and more" if len(rows) > MAX_NAMED else ""
+    verb = "is named like a test" if len(rows) == 1 else "are named like tests"
+    text = f"{join_words(names)}{ending} {verb} of {code(name)}"
+    finding = Finding(Statement(text, tuple(evidence)), "tests", queries=[join_queries(searches)], notes=notes)
+    finding.quotes = evidence[:1]
+    finding.method.append("The names of the files say so, and no other line of a test file has the name.")
+    return finding
+
+
+def _has_tests(work: Work, notes: list[str]) -> bool:
+    """Return whether any searched file has the path of a test: without one, none of them says nothing."""
+    return bool(run_searches(work, make_queries(work, f"type:path file:{quote_value(TEST_FILES)}"), notes))
 
 
 def _state_no_tests(name: str, queries: Sequence[str]) -> Finding:

@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import is_test, rank_of
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
@@ -38,6 +38,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     lists_by_reference,
     normalize,
 )
+from sourcelight.engines.deepsearch.source.test_customs import is_test
 
 _OWN_WORK = re.compile(
     r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggests|build|^extras$|" + f"{PLUGIN}",

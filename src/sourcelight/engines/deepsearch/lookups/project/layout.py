@@ -11,10 +11,10 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_listing_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.source.documents import first_paragraph
+from sourcelight.engines.deepsearch.source.test_customs import is_test
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.search import Target
 

@@ -1,0 +1,246 @@
+"""The customs by which tests are told from other code: the paths of their files, and the forms of their lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.markup import join_words
+
+_DIRECTORIES = (
+    # `t` and `xt` are those of Perl, and of whatever tests itself with its `prove`.
+    r"(^|/)(tests?|testing|__tests__|specs?|testdata|x?t|test-?suites?"
+    r"|(?:unit|integration|functional|acceptance|e2e)[_-]?tests?)/"
+    # `Mill.Tests` of C#, `commonTest` of Kotlin and `MillTests` of Swift; case tells them from `contest`.
+    r"|(?-i:\.(?:Unit)?Tests?|[a-z0-9]Tests?)/"
+)
+_NAMES = (
+    r"(^|/)test_[^/]*$|(^|/)conftest\.py$|_(tests?|specs?)\.\w+$|[.-](tests?|specs?)\.\w+$"
+    r"|(^|/)(run)?tests?\.(py|rs|[cm]?[jt]s|jsx|tsx|c|cc|cpp|lua|el|sh|pl|rb|zig|nim|d|php|jl|r)$"
+    # Perl, Bats, Tcl, PHP, Vim, Prolog, Raku and Erlang.
+    r"|\.(t|bats|test|phpt|vader|plt|rakutest)$|_SUITE\.erl$"
+    # Filters of files ignore case: `MockitoJUnit.java` and `latest.js` end with no word.
+    r"|(?-i:Test|Tests|Spec|TestCase|[a-z0-9]IT)\.(java|kt|scala|cs|fs|vb|groovy|swift|php|hs|mm?|cpp|cc|cxx|[jt]sx?)$"
+    r"|(?-i:[a-z0-9](Suite\.scala|Cest\.php))$"
+)
+TEST_FILES = f"{_DIRECTORIES}|{_NAMES}"
+"""Paths of test files: by directory, or by the start or end of the name; filters of files ignore case."""
+
+
+def is_test(path: str) -> bool:
+    """Return whether a path is one of a test."""
+    return re.search(TEST_FILES, path, re.IGNORECASE) is not None
+
+
+_MAX_FORM = 300
+"""Characters of a line in which its form is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """A custom by which the tests of a language are found.
+
+    Attributes
+    ----------
+    language
+        The name of the language.
+    search
+        A query for the lines or definitions that are tests.
+    rule
+        The rule in words; with `form`, only its beginning.
+    form
+        The part of such a line that the rule names, as its first group. None if the rule says all.
+    """
+
+    language: str
+    search: str
+    rule: str
+    form: re.Pattern[str] | None = None
+
+    def describe(self, lines: Iterable[str]) -> str:
+        """Write the rule for the tests that were found: a form that no line has would be a false reason."""
+        if self.form is None:
+            return self.rule
+
+        matches = (self.form.search(line[:_MAX_FORM]) for line in lines)
+        forms = {match[match.lastindex or 0] for match in matches if match is not None}
+        return f"{self.rule} {join_words(sorted(forms), 'or')}"
+
+
+_ARGUMENTS = r"(?:\((?:[^()\"]|\"[^\"]*\")*\))?"
+_JUNIT_TEST = r"(?:[\w.]*\.)?(?:Test(?:Factory|Template)?|ParameterizedTest|RepeatedTest)\b"
+_JUNIT = (
+    # Behind others on its line, or, in Kotlin, within a list of annotations: `@[Test JsName("x")]`.
+    rf"^[ \t]*(?:@[\w.]+{_ARGUMENTS}[ \t]+)*"
+    rf"@(?:\[[ \t]*(?:[\w.]+{_ARGUMENTS}[ \t,]+)*)?{_JUNIT_TEST}"
+)
+_RUST_TEST = (
+    r"^[ \t]*(?:#\[[^\[\]]*\][ \t]*)*#\["
+    r"(?:(?:\w+::)*(?:test|rstest|proptest|quickcheck|test_case|test_matrix|\w+_test)\b"
+    # The attribute that a condition adds is the last word: `#[cfg_attr(all(unix, test), derive(Debug))]` is no test.
+    r"|cfg_attr\([^\]]*,[ \t]*(?:\w+::)*test\)\])"
+)
+_NET_NAME = r"\w*(?:Fact|Theory|Test|TestMethod|TestCase|TestCaseSource)"
+_NET_TEST = rf"(?:[\w.]*\.)?{_NET_NAME}(?:Attribute)?[ \t]*"
+_CSHARP_TEST = (
+    rf"^[ \t]*(?:\[(?:[^\[\]\"]|\"[^\"]*\")*\][ \t]*)*\[(?:[ \t]*[\w.:]+{_ARGUMENTS}[ \t]*,)*[ \t]*{_NET_TEST}[\](,]"
+)
+_FSHARP_TEST = (
+    rf"^[ \t]*(?:\[<(?:[ \t]*[\w.:]+{_ARGUMENTS}[ \t]*;)*[ \t]*(?:{_NET_TEST}(?:[(;]|>\])"
+    # With a text it is NUnit's, which says something about a test that another attribute marks.
+    r"|Property(?:[ \t]*\([A-Za-z]|>\]))"
+    r"|(?:\[[ \t]*|yield[ \t]+)?[pf]?test(?:(?:Case)?(?:Async|Task)?|Property|Theory)[ \t]+\")"
+)
+_CPP_TEST = (
+    r"^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST(?:_P)?|(?:TEMPLATE_)?TEST_CASE(?:_METHOD|_FIXTURE)?|SCENARIO"
+    r"|BOOST_(?:AUTO|FIXTURE|DATA)_TEST_CASE)[ \t]*\("
+)
+_RUBY_TEST = r"^[ \t]*(?:it|specify|test)\s+[\"']|^[ \t]*def\s+test_"
+_ECMASCRIPT_TEST = r"^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\("
+
+_ON_LINE = "type:file case:yes"
+_PYTHON_FILES = r"file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$"
+_ECMASCRIPT = (f"{_ON_LINE} /{_ECMASCRIPT_TEST}/", "lines that begin with", re.compile(r"^[ \t]*(\w+)"))
+_ANNOTATION = re.compile(r"\b((?:Parameterized|Repeated)?Test(?:Factory|Template)?)\b")
+
+TEST_CUSTOMS: tuple[Custom, ...] = (
+    Custom(
+        "Python",
+        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.function",
+        "functions named test… in test files",
+    ),
+    Custom(
+        "Python",
+        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.method",
+        "methods named test… in test files",
+    ),
+    Custom(
+        "Go",
+        # The rule of `go help testfunc`: no lower-case letter follows `Test`.
+        r"type:symbol case:yes file:_test\.go$ /^Test([^a-z]|$)/ select:symbol.function",
+        "functions named Test… in files that end in _test.go",
+    ),
+    Custom("JavaScript", *_ECMASCRIPT),
+    Custom("TypeScript", *_ECMASCRIPT),
+    Custom("TSX", *_ECMASCRIPT),
+    Custom("Java", f"{_ON_LINE} /{_JUNIT}/", "lines with the annotation", _ANNOTATION),
+    Custom("Kotlin", f"{_ON_LINE} /{_JUNIT}/", "lines with the annotation", _ANNOTATION),
+    Custom(
+        "Scala", r"type:file case:yes /^[ \t]*(?:@(?:\w+\.)*Test\b|test\()/", "lines that begin with @Test or test("
+    ),
+    Custom(
+        "Rust",
+        f"{_ON_LINE} /{_RUST_TEST}/",
+        "lines with the attribute",
+        re.compile(r"\b((?:\w+::)*(?:test|rstest|proptest|quickcheck|test_case|test_matrix|\w+_test))\b"),
+    ),
+    Custom(
+        "Ruby",
+        f"{_ON_LINE} /{_RUBY_TEST}/",
+        "lines that begin with",
+        re.compile(r"^[ \t]*(it|specify|test|def test_)"),
+    ),
+    Custom("Crystal", r"type:file case:yes /^[ \t]*it[ \t]+\"/", "lines that begin with it"),
+    Custom("Tcl", r"type:file case:yes /^[ \t]*test\s+[{\"]/", "lines that begin with test"),
+    Custom("Shell", r"type:file case:yes /^[ \t]*@test[ \t]/", "lines that begin with @test"),
+    Custom(
+        "Swift",
+        r"type:file case:yes /^[ \t]*(?:@Test\b|(?:@\w+[ \t]+|\w+[ \t]+)*func[ \t]+test\w*[ \t]*\()/",
+        "lines with @Test or func test…",
+    ),
+    Custom(
+        "C#",
+        f"{_ON_LINE} /{_CSHARP_TEST}/",
+        "lines with the attribute",
+        re.compile(rf"[\[,. \t]({_NET_NAME})(?:Attribute)?[ \t]*[\](,]"),
+    ),
+    Custom(
+        "F#",
+        f"{_ON_LINE} /{_FSHARP_TEST}/",
+        "lines with",
+        re.compile(rf"[<;. \t]({_NET_NAME}|Property)(?:Attribute)?[ \t]*(?:[(;]|>\])|([pf]?test\w*)[ \t]+\""),
+    ),
+    Custom(
+        "PHP",
+        (
+            r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+\w+[ \t]*\(|#\[(?:\w+\x5c)*Test\b"
+            r"|(?:\/\*)?\*+[ \t]*@test\b)/"
+        ),
+        "methods named test… or below #[Test] or @test, in files that end in Test.php",
+    ),
+    Custom(
+        "Lua",
+        r"type:file case:yes file:(_spec|_test|(^|\/)test_[^\/]*|(^|\/)tests?)\.lua$ /^[ \t]*(?:it|test)[ \t]*\(/",
+        "lines that begin with it( or test( in files of specs and tests",
+    ),
+    Custom(
+        "Elixir",
+        r"type:file case:yes file:_test\.exs$ /^[ \t]*(?:test|property)[ \t]+\"/",
+        "lines that begin with test",
+    ),
+    Custom(
+        "Clojure",
+        r"type:file case:yes /^[ \t]*\((?:[\w.-]+\/)?deftest-?[ \t]/",
+        "lines that begin with (deftest",
+    ),
+    Custom("Emacs Lisp", r"type:file case:yes /^[ \t]*\(ert-deftest[ \t]/", "lines that begin with (ert-deftest"),
+    Custom("R", r"type:file case:yes /^[ \t]*(?:testthat::)?test_that\(/", "lines that begin with test_that("),
+    Custom("Julia", r"type:file case:yes /^[ \t]*@testset\b/", "lines that begin with @testset"),
+    Custom("Nim", r"type:file case:yes /^[ \t]*test[ \t]+\"/", "lines that begin with test"),
+    Custom("Erlang", r"type:file case:yes /^\w+_test_?\(\)[ \t]*->/", "functions named …_test or …_test_"),
+    Custom(
+        "Dart", r"type:file case:yes file:_test\.dart$ /^[ \t]*(?:test|testWidgets)\(/", "lines that begin with test("
+    ),
+    Custom("Zig", r"type:file case:yes /^[ \t]*test[ \t]+(?:\"|\w+[ \t]*\{|\{)/", "test blocks"),
+    Custom("C", r"type:symbol case:yes /^test_|_test$/ select:symbol.function", "functions named test_… or …_test"),
+    Custom("C++", f"{_ON_LINE} /{_CPP_TEST}/", "lines that begin with", re.compile(r"^[ \t]*(\w+)")),
+)
+"""Each custom by which tests are told from other code."""
+
+
+_ATTRIBUTES = re.compile(
+    r"[ \t]*(?:(?:[#@]?\[(?:[^\[\]]|\[[^\[\]]*\])*\][ \t]*)+"
+    r"|(?:@[\w.]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?[ \t]*)+)"
+)
+"""A line that has only attributes, so that the test is on a line below, where it may have further ones."""
+_WITH_ATTRIBUTES = frozenset({"C#", "F#", "Java", "Kotlin", "Rust"})
+"""Languages in which an attribute or an annotation marks the function below it as a test."""
+
+
+def keep_tests(language: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines that are a test each, of those that the search for a custom of a language has found."""
+    if language in _WITH_ATTRIBUTES:
+        return _without_further_attributes(rows)
+    return _tests_of_php(rows) if language == "PHP" else list(rows)
+
+
+def _without_further_attributes(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one line for each function: the first of its attributes, such as of several `[TestCase]`."""
+    above = {
+        (row["repository"], row["path"], row["line_number"] + 1)
+        for row in rows
+        if _ATTRIBUTES.fullmatch(row["line"] or "") is not None
+    }
+    return [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in above]
+
+
+_FUNCTION_OF_PHP = re.compile(r"[\w \t]*function[ \t]+(?P<name>\w+)")
+
+
+def _tests_of_php(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the functions that are tests: by their names, or by a mark above them; one with both counts once."""
+    tests = []
+    marked_file: tuple[str, str] | None = None
+    for row in sorted(rows, key=lambda row: (row["repository"], row["path"], row["line_number"])):
+        file = (row["repository"], row["path"])
+        function = _FUNCTION_OF_PHP.match((row["line"] or "").strip())
+        if function is None:
+            marked_file = file
+            continue
+        if function["name"].startswith("test") or marked_file == file:
+            tests.append(row)
+        marked_file = None
+
+    return tests

@@ -1,0 +1,168 @@
+"""Tests are found by the customs of their language: the forms of lines, the directories and the names of files."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, is_test, keep_tests
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+KOTLIN = """class MillTest {
+    @[Test JsName("turns")]
+    fun turns() {}
+    @Test
+    fun stops() {}
+    @[JsName("lifts") Test]
+    fun lifts() {}
+    @[Ignore JsName("a Test of nothing")]
+    fun helper() {}
+    @kotlin.test.Test fun drops() = list[0]
+    @TestOnly
+    fun only() {}
+}
+"""
+CSHARP = """class MillTests {
+    [TestCase(1)]
+    [TestCase(2)]
+    public void Turns(int x) {}
+    [Category("slow"), Xunit.Fact]
+    public void Stops() {}
+    [Property("Test", 1)] [Test, Order(1)]
+    public void Lifts() {}
+    [TestInitialize]
+    public void Helper() {}
+}
+"""
+FSHARP = """module MillTests
+[<Literal>]
+let Test = 1
+[<Fact; Trait("a", "b")>]
+let turns () = ()
+let tests = testList "mill" [
+    testCase "stops" <| fun _ -> ()
+]
+"""
+RUST = """#[cfg(test)]
+mod tests {
+    #[tokio::test(flavor = "current_thread")]
+    async fn turns() {}
+    #[cfg_attr(not(miri), test)]
+    fn stops() {}
+    #[cfg_attr(all(unix, test), derive(Debug))]
+    struct Helper;
+    #[ignore] #[test]
+    fn lifts() {}
+}
+"""
+
+
+def engine_of(folder: Path, files: dict[str | bytes, str | bytes | None]) -> LocalEngine:
+    repository = RepositoryBuilder(folder / "mill")
+    repository.commit(files, "Add a mill")
+    return open_engine([repository.path], index=folder / "index", workers=1)
+
+
+def lead_of(engine: LocalEngine, question: str) -> str:
+    return re.sub(r"\\([_*#|])", r"\1", research(engine, question).text.split("\n\n")[0])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "lead"),
+    [
+        ("MillTest.kt", KOTLIN, "**4** tests are defined in `MillTest.kt`: lines with the annotation Test."),
+        (
+            "MillTests.cs",
+            CSHARP,
+            "**3** tests are defined in `MillTests.cs`: lines with the attribute Fact, Test or TestCase.",
+        ),
+        ("MillTests.fs", FSHARP, "**2** tests are defined in `MillTests.fs`: lines with Fact or testCase."),
+        ("mill.rs", RUST, "**3** tests are defined in `mill.rs`: lines with the attribute test or tokio::test."),
+        (
+            "mill.cpp",
+            'TEST_CASE("turns") {}\n#define TEST(x)\nTEST_CASE_METHOD(Mill, "stops") {}\n',
+            "**2** tests are defined in `mill.cpp`: lines that begin with TEST_CASE or TEST_CASE_METHOD.",
+        ),
+    ],
+)
+def test_a_number_of_tests_names_the_forms_that_lines_have(tmp_path: Path, path: str, text: str, lead: str) -> None:
+    engine = engine_of(tmp_path, {path: text})
+    assert lead_of(engine, f"How many tests are in {path}?").startswith(lead)
+
+
+def test_only_attributes_above_a_test_are_further_ones() -> None:
+    lines = ["@Test fun a() = list[0]", "@Test(x) fun b()", "@Test", "@ParameterizedTest"]
+    rows = [
+        {"repository": "mill", "path": "A.kt", "line_number": number, "line": line}
+        for number, line in enumerate(lines, 1)
+    ]
+    assert [row["line_number"] for row in keep_tests("Kotlin", rows)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "t/mill/wheel.t", "xt/author.t", "lib/mill_spec.rb", "src/commonTest/kotlin/Wheel.kt", "Mill.Tests/Wheel.cs",
+        "mill.bats", "mill/tests.py", "MillSuite.scala", "MillTest.cpp", "mill-test.el", "mill_SUITE.erl",
+        "unit-tests/wheel.js", "MillTests.fs",
+    ],
+)  # fmt: skip
+def test_each_language_has_its_paths_of_tests(path: str) -> None:
+    assert is_test(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "contest/a.py",
+        "latest.js",
+        "MockitoJUnit.java",
+        "AUDIT.java",
+        ".github/workflows/tests.yml",
+        "t.c",
+        "latest/a.c",
+    ],
+)
+def test_words_that_only_look_like_tests_are_none(path: str) -> None:
+    assert not is_test(path)
+
+
+def test_a_test_file_is_found_by_its_directory_or_by_its_name(tmp_path: Path) -> None:
+    files: dict[str | bytes, str | bytes | None] = {
+        "lib/Mill/Wheel.pm": "package Mill::Wheel;\nsub turn { 1 }\n1;\n",
+        "t/wheel.t": "use Mill::Wheel;\nmy $wheel = Mill::Wheel->new;\nis $wheel->turn, 1;\n",
+        "src/UrlParser.php": "<?php\nclass UrlParser {}\nclass UrlParserFactory {}\nclass Sack {}\n",
+        "tests/UrlParserTest.php": "<?php\nclass ParsesUrls {}\n",
+        "tests/UrlParserFactoryTest.php": "<?php\nclass Makes {}\n",
+    }
+    engine = engine_of(tmp_path, files)
+    assert "`t/wheel.t`" in lead_of(engine, "Which test file covers Mill::Wheel?")
+    assert lead_of(engine, "Which test covers UrlParser?").startswith(
+        "`tests/UrlParserTest.php` is named like a test of `UrlParser`"
+    )
+    assert lead_of(engine, "Which test covers Sack?").startswith("No searched test file has the name `Sack`")
+
+
+def test_without_any_test_file_no_absence_is_stated(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, {"mill.py": "class Wheel:\n    pass\n"})
+    assert "No searched test file" not in lead_of(engine, "Which test covers Wheel?")
+
+
+@pytest.mark.parametrize(
+    "part", ["@a ", "@[a ", "@a(", '@["', "#[", "#[a]", "[a,", "[a.", '["', "[aTest", "[<a(", " ", "a/T"]
+)
+def test_hostile_lines_and_paths_take_linear_time(part: str) -> None:
+    text = part * (30_000 // len(part)) + "x"
+    began_at = time.perf_counter()
+    is_test(text)
+    keep_tests("C#", [{"repository": "", "path": "", "line_number": 1, "line": text}])
+    for custom in TEST_CUSTOMS:
+        custom.describe([text])
+
+    assert time.perf_counter() - began_at < 2
