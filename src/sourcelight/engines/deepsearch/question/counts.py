@@ -192,9 +192,17 @@ class CountReader:
             return "lines"
 
         group = take_group(self.marked_text, is_list=bool(self.fields["is_list"]))
-        self.fields |= group
-        kind: str | None = group.get("kind") or self._head(trigger.start())
-        return kind
+        if group is not None:
+            self.fields |= {
+                "group": group.group,
+                "is_top": group.is_top,
+                "is_fewest": group.is_fewest,
+                "threshold": group.threshold,
+            }
+            if group.measure:
+                return group.measure
+
+        return self._head(trigger.start())
 
     def _head(self, start: int) -> str | None:
         """Take the noun to count: the last of consecutive nouns."""
