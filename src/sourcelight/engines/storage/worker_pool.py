@@ -110,8 +110,8 @@ def start_process(module: str) -> subprocess.Popen[bytes]:
 def numpy_options() -> dict[str, str]:
     """Return environment variables with which numpy sorts fast in a worker, mostly none.
 
-    Its sort with AVX-512 writes compressed vectors, which some processors of AMD do in microcode: there a number takes
-    25 ns, and 4.5 with AVX2. A build sorts about two numbers for each byte of text.
+    On the one processor of AMD that was measured, its sort takes 25 ns a number with AVX-512 and 4.5 with AVX2,
+    probably because it writes compressed vectors, which are slow there. A build sorts two numbers a byte of text.
     """
     if DISABLED_FEATURES in os.environ:
         return {}
