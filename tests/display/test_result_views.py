@@ -72,7 +72,7 @@ def test_text_is_stable_and_says_what_is_missing() -> None:
     assert text.splitlines()[:4] == [
         "SearchResult: 25 matches in 25 rows of 1 repository: limited",
         "  query: foo",
-        "  warning: skipped shard-match-limit: result limit hit (add count:all to the query)",
+        "  warning: result limit hit (add count:all to the query)",
         "  warning: slow — try repo:x foo",
     ]
     assert text.splitlines()[4] == "  r1/a.go:1  foo 1"
@@ -87,8 +87,8 @@ def test_what_was_asked_for_is_no_warning_and_what_limits_is_one() -> None:
     reasons = ("symbols-incomplete: 2 files parsed in part", asked_for)
     limited = result_info(MANY, status="limited", reasons=reasons, skipped=(unparsed, LIMIT))
     assert result_text(limited).splitlines()[2:5] == [
-        "  warning: skipped symbols-incomplete: 2 files parsed in part",
-        "  info: skipped shard-match-limit: result limit hit (add count:all to the query)",
+        "  warning: 2 files parsed in part",
+        "  info: result limit hit (add count:all to the query)",
         f"  info: {asked_for}",
     ]
     assert "warning" not in result_text(result_info(MANY, status="partial", reasons=(asked_for,), skipped=(LIMIT,)))

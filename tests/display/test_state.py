@@ -93,8 +93,8 @@ def test_skipped_work_alerts_and_errors_become_notes() -> None:
     state = search(HIT, Progress(True, 1, 1, 1, (LIMIT, Skipped("x", severity="warn", title=""))), *alerts, Done())
     state.finish()
     assert state.snapshot().notices == (
-        ("info", "shard-match-limit: result limit hit (count:all)"),
-        ("warn", "x"),
+        ("info", "result limit hit (count:all)"),
+        ("warn", "skipped x"),
         ("warning", "a: b"),
         ("info", "c"),
     )
@@ -178,7 +178,7 @@ def test_true_prints_lines_where_there_is_no_notebook(
     painter.finish()
     line = capsys.readouterr().err
     assert line.startswith("limited: 2 matches, 1 repository, ")
-    assert line.endswith("; shard-match-limit: result limit hit (count:all)\n")
+    assert line.endswith("; result limit hit (count:all)\n")
 
 
 def test_lines_come_once_per_second_with_controls_visible(capsys: pytest.CaptureFixture[str]) -> None:

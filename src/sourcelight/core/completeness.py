@@ -50,17 +50,26 @@ def is_limiting(item: Skipped) -> bool:
     return not _LEFT_OUT.match(item.reason)
 
 
+def reason_of(item: Skipped) -> str:
+    """Return an item as a reason of a status: with the code of the protocol, which programs compare."""
+    return ": ".join(filter(None, (item.reason, item.title))) or "work was skipped"
+
+
+def skipped_text(item: Skipped) -> str:
+    """Return an item in words: ``skipped 61 binary files``, ``result limit hit``; its code if it has none."""
+    if not item.title:
+        return f"skipped {item.reason}" if item.reason else "work was skipped"
+    # What is left out by design is counted; other titles are phrases: "2 files parsed in part".
+    return item.title if is_limiting(item) else f"skipped {item.title}"
+
+
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:
     """Return the reasons why a finished answer is incomplete; empty if nothing is missing.
 
     Forks and archived repositories that the query did not ask for, repositories without a commit, and files that match
     by name only because they are binary or large, are shown but do not limit the answer.
     """
-    reasons = [
-        ": ".join(filter(None, (item.reason, item.title))) or "work was skipped"
-        for item in skipped
-        if is_limiting(item)
-    ]
+    reasons = [reason_of(item) for item in skipped if is_limiting(item)]
     reasons += [f"alert: {alert.title}" for alert in alerts if alert.kind != "error" and _TIMEOUT.search(alert.title)]
     return tuple(dict.fromkeys(reasons))
 

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.cells.json_lines import ShownLine, context_lines, has_json_line, row_line
-from sourcelight.core.completeness import LIMITED_BY_COUNT, LIMITED_BY_DISPLAY, Status
+from sourcelight.core.completeness import LIMITED_BY_COUNT, LIMITED_BY_DISPLAY, Status, reason_of, skipped_text
 from sourcelight.core.markup import NO_MATH, count_of, escape, highlight, link, one_line
 from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Skipped
@@ -128,12 +128,12 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
     """Yield (severity, text) of every reason, skipped item and alert, each once."""
     seen_texts: set[str] = set()
     for item in view.skipped:
-        text = f"{item.reason}: {item.title}" if item.title else item.reason
+        reason = reason_of(item)
         hint = f" (add {item.suggested.query_expression} to the query)" if item.suggested else ""
-        seen_texts.add(text)
+        seen_texts.add(reason)
         # An item that makes the answer incomplete is a warning, even if the service calls it info.
-        is_info = item.severity == "info" and text not in view.reasons
-        yield ("info" if is_info else "warning"), f"skipped {text}{hint}"
+        is_info = item.severity == "info" and reason not in view.reasons
+        yield ("info" if is_info else "warning"), f"{skipped_text(item)}{hint}"
 
     for alert in view.alerts:
         seen_texts |= {alert.text, f"alert: {alert.title}"}

@@ -22,7 +22,7 @@ from sourcelight.core.batches.events import (
     ServiceStatus,
     ServiceStatuses,
 )
-from sourcelight.core.completeness import Status, limits, status_of
+from sourcelight.core.completeness import Status, limits, reason_of, skipped_text, status_of
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
@@ -273,7 +273,7 @@ class SearchState:
         notices += [(alert.kind or "info", join_lines(alert.text)) for alert in self.alerts]
 
         # Reasons of the status repeat skipped work and alerts; each is shown once.
-        repeated = {f"{item.reason}: {item.title}" for item in self.skipped} | {text for _, text in notices}
+        repeated = {reason_of(item) for item in self.skipped} | {text for _, text in notices}
         severity = {"failed": "error", "partial": "info"}.get(self.phase, "warning")
         reasons = self._end[1] if self._end else ()
         notices += [
@@ -296,7 +296,7 @@ def _repository_unit(count: int) -> str:
 
 
 def _note(item: Skipped) -> str:
-    text = f"{item.reason}: {item.title}" if item.title else item.reason
+    text = skipped_text(item)
     return f"{text} ({item.suggested.query_expression})" if item.suggested else text
 
 
