@@ -371,3 +371,16 @@ def test_macros_of_a_project_define_names_in_clojure(tmp_path: Path) -> None:
     assert lead.startswith("`wide-stone` is defined in `src/mill.clj`, line 3 [")
     assert _lead(engine, "What calls wide-stone?").startswith("`wide-stone` is called by name in `grind` (line 9")
     assert " is defined" not in _lead(engine, "Where is default-stone defined?")
+
+
+def test_overloads_take_no_place_from_other_callers(tmp_path: Path) -> None:
+    """A sentence that names few functions said "including" although their names are few."""
+    repo = RepositoryBuilder(tmp_path / "mill")
+    overloads = "".join(f"  void insert(int a{', int b' * n}) {{ add_key(a); }}\n" for n in range(8))
+    code_text = f"class Mill {{\n  void add_key(int a) {{}}\n{overloads}  void emplace(int a) {{ add_key(a); }}\n}};\n"
+    repo.commit({"src/mill.hpp": code_text}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    sentence = research(engine, "Which functions call add_key?").text.split("\n\n")[0]
+    assert "insert` and `" in sentence
+    assert "emplace`" in sentence
+    assert "including" not in sentence

@@ -152,11 +152,16 @@ def _state(
 
     _add_containers(work, texts, main)
 
-    visible = list(by_caller.values())[: 2 * MAX_NAMED]
+    # Overloads share a name, and each is a caller.
+    row_of_name: dict[str, dict[str, Any]] = {}
+    for row in by_caller.values():
+        row_of_name.setdefault(_caller(row), row)
+
+    visible = list(row_of_name.values())[: 2 * MAX_NAMED]
     statements = [_statement(work, texts, row) for row in visible]
     evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
-    name_list = join_words(list(dict.fromkeys(_caller(row) for row in visible)))
-    if len(by_caller) > len(visible):
+    name_list = join_words(list(row_of_name)[: len(visible)])
+    if len(row_of_name) > len(visible):
         name_list = f"{len(by_caller):,} places, including {name_list}"
 
     count = _count_calls(main, callables[0].definition.name)
