@@ -23,11 +23,23 @@ CASUAL_WORDS = frozenset(
 _NAME = r"(?:`[^`\n]+`|[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*)*(?:\(\))?)"
 _CODE_NAME = r"(?:`[^`\n]+`|(?=\w*(?:_\w|[a-z\d][A-Z]|\d[a-z]*[A-Z]|[A-Z]{2}))[A-Za-z_$][\w$.:]*[\w$](?:\(\))?)"
 """A name that no word of prose looks like: with an underscore, or with capitals inside."""
+_KIND = (
+    r"(?:function|method|class|struct|interface|enum|trait|type|constant|variable|macro|module|decorator|exception"
+    r"|constructor)"
+)
 _VERSUS = re.compile(
     rf"^(?P<first>{_NAME})\s+(?:vs\.?|versus)\s+(?P<second>{_NAME})(?:\W+(?:what\w*\b.*)?\bdif+er\w*\W*)?$",
     re.IGNORECASE,
 )
 _LINE_VERBS = r"(?:wrote|changed|modified|touched|edited|updated|authored|added|introduced|committed)"
+
+
+def _ask_for_definition(match: re.Match[str]) -> str:
+    """Write out a question for a place, with the kind that it names: it tells a class from a function of its name."""
+    words = ["the" if match["kind"] or match["after"] else "", match["kind"], match["name"], match["after"]]
+    return f"where is {' '.join(word.strip() for word in words if word)} defined"
+
+
 _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (_VERSUS, lambda match: f"what is the difference between {match['first']} and {match['second']}"),
     (re.compile(rf"^({_CODE_NAME})$"), lambda match: f"what is {match[1]}"),
@@ -72,6 +84,15 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
             re.IGNORECASE,
         ),
         lambda match: f"where is {match[1]} defined",
+    ),
+    (
+        re.compile(
+            rf"^(?:(?:where\s+(?:can|do|could|would|should)\s+(?:i|we|you|one)\s+)?(?:find|locate)|show\s+(?:me\s+)?where)"
+            rf"\s+(?:the\s+)?(?P<kind>{_KIND}\s+)?(?:(?:called|named)\s+)?(?P<name>(?-i:{_CODE_NAME}))"
+            rf"(?:\s+(?P<after>{_KIND}))?(?:\s+(?:is|lives)(?:\s+(?:defined|declared|located))?)?$",
+            re.IGNORECASE,
+        ),
+        _ask_for_definition,
     ),
     (
         re.compile(
@@ -136,6 +157,14 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
             re.IGNORECASE,
         ),
         lambda match: f"what are the {match[1].replace('production', 'runtime')}",
+    ),
+    (
+        re.compile(
+            rf"^(?:where|(?:in\s+)?(?:which|what)\s+file)\s+(?:does|do)\s+(?:the\s+)?((?-i:{_CODE_NAME}))(?:\s+{_KIND})?"
+            r"\s+(?:live|reside|sit)(?:\s+in)?$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"where is {match[1]} defined",
     ),
     (re.compile(rf"^where is (?:the )?({_CODE_NAME})$", re.IGNORECASE), lambda match: f"where is {match[1]} defined"),
     (
