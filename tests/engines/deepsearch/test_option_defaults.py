@@ -34,6 +34,9 @@ FORMS = [
     ("a.ts", "  port: z.number().default(3000),", ("port", "3000")),
     ("a.js", "  retries: { type: Number, default: 5 },", ("retries", "5")),
     ("a.kt", "private val sizeKey = Extras.Key(default = 4)", ("sizeKey", "4")),
+    ("a.php", "  'css' => Expect::string('mill'),", ("css", "'mill'")),
+    ("a.php", "  'depth' => Expect::int(0)->min(0)->default(16),", ("depth", "16")),
+    ("a.php", "  ->booleanNode('safe')->info('Safe?')->defaultTrue()->end()", ("safe", "true")),
     ("a.c", 'g->indent = "    ";', ("indent", '"    "')),  # spaces in a text stay
 ]
 NONE = [
@@ -42,6 +45,9 @@ NONE = [
     ("a.js", "n = size > 10 ? 10 : size;"),  # a limit
     ("a.js", "if (ready ? fast : 5) {"),
     ("a.py", 'log("the default: 5, of --dest", 3)'),
+    ("a.php", "  'depth' => Expect::int(5)->required(),"),
+    ("a.php", "  ->scalarNode('a')->end()->defaultValue(5)"),
+    ("a.php", "  ->scalarNode('a')->info(\"use ->defaultValue(5)\")"),
     ("a.py", "# parser.add_argument('--dest', defaulted='x')"),
 ]
 BLOCKS = [
@@ -50,6 +56,7 @@ BLOCKS = [
     ("a.rs", ["#[clap(", "  long,", '  default_value = "x"', ")]", "pub name: String,"], 5, ("name", '"x"', 1, 5)),
     ("a.java", ['  @Value("${server.depth:12}")', "  private int depth;"], 2, ("depth", "12", 1, 2)),
     ("a.py", ["@click.option(", '    "--workers",', '    "-w",', "    default=4,", ")"], 2, ("workers", "4", 2, 4)),
+    ("a.php", ["->scalarNode('dsn')", "    ->info('A text.')", "    ->defaultValue('x')"], 1, ("dsn", "'x'", 1, 3)),
     ("a.js", ["yargs.option('port', {", "  alias: 'p',", "  default: 3000", "})"], 1, ("port", "3000", 1, 3)),
 ]  # fmt: skip
 

@@ -27,6 +27,17 @@ _CHAIN_HEAD = re.compile(
     r"(?P<name>[A-Za-z][\w-]{0,60})[^\"'\n]{0,60}[\"'][^()\n]{0,200}\)\s*$"
 )
 """The first line of an option that calls below describe: ``Arg::new("port")`` of clap."""
+_SCHEMA = re.compile(
+    rf"Expect::(?:string|int|float|bool|array|list|mixed|scalar)\(\s*(?P<value>{_LITERAL}|[A-Z][\w\\]{{0,60}}::[A-Z]\w{{0,60}})\s*\)"
+)
+"""An entry of a schema of Nette, whose types take the default as their argument."""
+_NODE = re.compile(
+    r"->(?:scalar|boolean|integer|float|enum|variable)Node\(\s*[\"'](?P<name>[A-Za-z][\w-]{0,60})[\"']\s*\)"
+)
+_OF_NODE = re.compile(
+    rf"->default(?:(?P<truth>True|False|Null)\(\s*\)|Value\(\s*(?P<value>{_LITERAL}|[A-Z][\w:]{{0,60}})\s*\))"
+)
+"""The default of a node of a configuration tree of Symfony, on the line of the node or in the calls below it."""
 _MAX_CHAIN = 16
 _POSITIONAL = re.compile(
     rf"\.option\(\s*[\"'](?:-\w,\s*)?--(?P<name>[A-Za-z][\w-]{{0,60}})[^\"'\n]{{0,60}}[\"']\s*,\s*"
@@ -91,6 +102,11 @@ def read_option_defaults(lines: Sequence[str], number: int, path: str) -> Iterat
         if default is not None:
             yield OptionDefault(name, default[0], start, number, default[1])
 
+    node = _NODE.search(text)
+    of_node = _default_of_node(lines, number, node.end()) if node is not None else None
+    if node is not None and of_node is not None:
+        yield OptionDefault(node["name"], of_node[0], node.start("name"), number, of_node[1])
+
     head = _CHAIN_HEAD.search(text)
     chained = None if head is None else _default_of_chain(lines, number)
     if head is not None and chained is not None:
@@ -115,6 +131,34 @@ def _default_of_chain(lines: Sequence[str], number: int) -> OptionDefault | None
     return None
 
 
+def _default_of_node(lines: Sequence[str], number: int, column: int) -> tuple[str, int] | None:
+    """Return the default that the calls behind a node give it, and its line; None where the node ends first."""
+    for below in range(number, min(number + _MAX_CHAIN, len(lines)) + 1):
+        text = lines[below - 1][column:] if below == number else lines[below - 1]
+        if len(text) > _MAX_LINE or (below > number and not text.lstrip().startswith("->")):
+            return None
+
+        # A call in a text, as in `info("use ->defaultValue(3)")`, ends here too: the text has an odd number of marks.
+        match = _OF_NODE.search(text)
+        if match is not None and any(text[: match.start()].count(mark) % 2 for mark in "\"'"):
+            return None
+
+        last = re.search(r"->(?:end|\w{1,20}Node)\(", text)
+        if match is not None and (last is None or match.start() < last.start()):
+            return match["value"] or match["truth"].lower(), below
+        if last is not None:
+            return None
+
+    return None
+
+
+def _is_chained_on(lines: Sequence[str], number: int, column: int) -> bool:
+    """Return whether calls behind an entry of a schema, on its line or below, may change or forbid its default."""
+    following = lines[number] if number < len(lines) else ""
+    is_changed = re.search(r"->(?:default|required|dynamic|before|castTo|transform)\(", lines[number - 1][column:])
+    return is_changed is not None or following.lstrip().startswith("->")
+
+
 def read_described_default(lines: Sequence[str], number: int, column: int, path: str) -> tuple[str, int] | None:
     """Return the default in the description that begins in a column of a line (from 1), and its line; None without one.
 
@@ -125,6 +169,10 @@ def read_described_default(lines: Sequence[str], number: int, column: int, path:
     opening = _DESCRIPTION.match(text, column)
     if opening is None or len(text) > _MAX_LINE:
         return None
+
+    schema = _SCHEMA.match(text, column)
+    if schema is not None and not _is_chained_on(lines, number, schema.end()):
+        return schema["value"], number
 
     chained = _CHAINED.search(text, opening.end())
     if chained is not None and opening[0].endswith("("):
