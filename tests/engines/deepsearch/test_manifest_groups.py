@@ -61,6 +61,24 @@ when defined(windows):
   requires "winim >= 3"
 taskRequires "test", "unittest2"
 """
+PERL_METADATA = """WriteMakefile(
+  VERSION => '1.2',
+  META_MERGE => {
+    'meta-spec' => {version => 2},
+    prereqs => {runtime => {requires => {perl => '5.016'}}, test => {requires => {'Test::Grain' => '0.1'}}},
+    # PREREQ_PM => {'Old::Wire' => '1'},
+  },
+  PREREQ_PM => {'IO::Wire' => '0.37', 'Sub::Mill' => '1.41'},
+  test => {TESTS => 't/*.t'}
+);
+"""
+BUILD_PL = """Module::Build->new(
+  module_name => 'Mill',
+  requires => { 'perl' => '5.8', 'Moo' => '>= 2' },
+  build_requires => { 'Test::More' => 0 },
+  resources => { Other => '1' },
+);
+"""
 PODS = "target 'App' do\n  pod 'Moya', '~> 15'\n  target 'AppTests' do\n    pod 'Quick'\n  end\nend\n"
 SPEC = """Pod::Spec.new do |s|
   s.dependency 'Alamofire'
@@ -91,6 +109,8 @@ end
         ("dune-project", DUNE, {"fmt": "", "alcotest": "test", "qcheck": "test"}),
         ("package.yaml", HPACK, {"base": "", "text": "", "hspec": "tests"}),
         ("Makefile.PL", PERL, {"Moo": "", "Test::More": "test_requires"}),
+        ("Makefile.PL", PERL_METADATA, {"IO::Wire": "", "Sub::Mill": "", "Test::Grain": "test"}),
+        ("Build.PL", BUILD_PL, {"Moo": "", "Test::More": "build_requires"}),
         ("paket.dependencies", PAKET, {"Hull": "", "Keel": "group Test"}),
         ("MODULE.bazel", BAZEL, {"rules_cc": "", "catch2": "dev"}),
         ("boat.nimble", NIMBLE, {"nim": "", "chronos": "", "winim": "when defined(windows)", "unittest2": "task test"}),
@@ -154,3 +174,68 @@ def test_what_something_works_with_is_no_list_of_packages(tmp_path: Path) -> Non
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     answer = research(engine, "Does it work with WebAssembly?").text
     assert answer.startswith("No searched file has `WebAssembly`")
+
+
+def test_a_makefile_of_perl_answers_for_its_distribution(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "wire")
+    makefile = PERL_METADATA.replace("WriteMakefile(", "WriteMakefile(\n  NAME => 'Wirelicious',")
+    repo.commit({"Makefile.PL": makefile, "lib/Wire.pm": "package Wire;\n1;\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+
+    def answer(question: str) -> str:
+        return research(engine, question).text.split("\n\n")[0]
+
+    assert answer("Which version of IO::Wire does Wirelicious need?").startswith(
+        "`Makefile.PL` lists `IO::Wire` `0.37` ["
+    )
+    assert answer("Which Perl version does Wirelicious need?").startswith("`Makefile.PL` requires Perl `5.016` [")
+    assert "Old::Wire" not in answer("Which version of Old::Wire does Wirelicious need?")[:40]
+
+
+def test_lists_for_tests_and_for_all_work_have_the_version(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "boat")
+    repo.commit(
+        {
+            "boat.gemspec": "Gem::Specification.new do |s|\n  s.name = 'boat'\n  s.add_dependency 'hull'\nend\n",
+            "Gemfile": "gem 'rope', '0.15.0'\n",
+            "pom.xml": POM.format(name="boat", scope=""),
+            "keel/pom.xml": POM.format(name="keel", scope="<scope>test</scope>").replace("1.0", "2.0"),
+            "Dockerfile": "FROM golang:1.20 AS build\nFROM registry.example/alpine:3.23\n",
+            ".github/workflows/test.yml": (
+                "matrix:\n  go-version: [1.18.x]\nwith:\n  go-version: ${{ matrix.go-version }}\n"
+            ),
+            ".github/workflows/lint.yml": "with:\n  go-version: 1.19\n",
+        },
+        "Start",
+    )
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+
+    def answer(question: str) -> str:
+        return research(engine, question).text.split("\n\n")[0]
+
+    assert answer("Which version of rope is Boat pinned to?").startswith("`Gemfile` lists `rope` `0.15.0` [")
+    assert answer("Which version of sail do the keel's tests use?").startswith(
+        "`keel/pom.xml` lists `sail` `2.0` (test)"
+    )
+    image = "`Dockerfile` builds from `golang:1.20` and `registry.example/alpine:3.23`"
+    assert answer("Which Alpine version is the Docker image based on?").startswith(image)
+    assert not answer("Which Debian version is the Docker image based on?").startswith("`Dockerfile`")
+    assert answer("What is go-version set to in the test workflow?").startswith(
+        "`go-version` is set to `[1.18.x]` in `.github/workflows/test.yml`, line 2"
+    )
+    assert answer("What is go-version set to in the lint workflow?").startswith("`go-version` is set to `1.19`")
+    assert not answer("What is go-version set to in the docs workflow?").startswith("`go-version` is set")
+
+
+POM = """<project>
+  <artifactId>{name}</artifactId>
+  <dependencies>
+    <dependency>
+      <groupId>org.sail</groupId>
+      <artifactId>sail</artifactId>
+      <version>1.0</version>
+      {scope}
+    </dependency>
+  </dependencies>
+</project>
+"""

@@ -196,7 +196,13 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
     if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
         return find_field(work, "version", "", "", "", notes)
     owner = lookup.owner or _package_named(work)
-    return find_dependency(work, PackageQuestion(lookup.name, owner, lookup.group, lookup.asks), notes)
+    question = PackageQuestion(lookup.name, owner, lookup.group, lookup.asks)
+    finding = find_dependency(work, question, notes)
+    if finding is None and lookup.asks == "version" and owner and is_repository(work, owner):
+        # The package of the repository has no list with it: a list for all of the work may, such as a Gemfile.
+        finding = find_dependency(work, replace(question, owner=""), notes)
+
+    return finding
 
 
 def _package_named(work: Work) -> str:
@@ -229,7 +235,7 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 _ACTIONS = {"compile": "build"}
 _OF_BUILDS: Mapping[str, Callable[[Work, str, list[str]], Finding | None]] = {
     "manager": lambda work, _, notes: find_key(work, "packageManager", "", notes),
-    "image": lambda work, _, notes: find_base_image(work, notes),
+    "image": find_base_image,
     "tested": find_tested_versions,
     "command": lambda work, name, notes: find_command(work, _ACTIONS.get(name.lower(), name.lower()), notes),
     "extra": list_extra,

@@ -126,7 +126,9 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     selected = of_group or (of_developers if may_be_of_tests else []) or matches
     first = _statement(work, texts, selected[0], matches_of_all, queries, notes)
     text = first.text
-    if question.group and not of_group and not (may_be_of_tests and of_developers):
+    # A manifest in a directory of tests lists for them, while another one may have the version.
+    of_tests = question.group == "test" and any(match.manifest.rank > rank for match in matches)
+    if question.group and not (of_group or of_tests or (may_be_of_tests and of_developers)):
         noun = _GROUP_NAMES.get(question.group, question.group)
         text += f", but not as {in_words_with_article(noun)} dependency"
     elif of_group and _may_say_yes(work, question, selected[0], manifests_of_all):
@@ -142,7 +144,8 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     finding.details = [
         state_requirement(work, texts, match.manifest, match.requirement) for match in remaining[: MAX_DETAILS - 1]
     ]
-    finding.method.append(f"Read {count_of(len(read), 'manifest')}, but no lock files and no installed packages.")
+    read_paths = {*read, *(match.manifest.path for match in matches)}
+    finding.method.append(f"Read {count_of(len(read_paths), 'manifest')}, but no lock files and no installed packages.")
     return finding
 
 

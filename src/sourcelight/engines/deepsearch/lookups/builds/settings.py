@@ -24,6 +24,7 @@ _FILES = (
 )
 _LOCKS = re.compile(r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json)$", re.IGNORECASE)
 _DOCKERFILES = r"(^|/)(Dockerfile|Containerfile)$"
+_WORKFLOW = re.compile(r"(?P<name>[\w.-]+)(?: github)? (?:workflow|action)", re.IGNORECASE)
 _OPENED = ("[", "{", "(", "\\", ",", "|", ">")
 _MAX_VALUE, _MAX_ROWS = 160, 200
 
@@ -31,8 +32,11 @@ _MAX_VALUE, _MAX_ROWS = 160, 200
 def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | None:
     """Return the only value that files of configuration nearest to the top give a key; None for none or several.
 
-    With an `owner`, files count that are in a directory of this name or are called so.
+    With an `owner`, files count that are in a directory of this name or are called so; that of "test workflow" is
+    ``.github/workflows/test.yml``.
     """
+    workflow = _WORKFLOW.fullmatch(owner)
+    owner = f".github/workflows/{workflow['name']}" if workflow is not None else owner
     if len(work.inquiry.pins) > 1:
         return None
 
@@ -43,7 +47,9 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
     quoted = f"[\"']?{escape_regexp(simple)}[\"']?"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /{quoted}\\s*(:|=|\\s\\d)/")
     rows = [row for row in run_searches(work, queries, notes)[:_MAX_ROWS] if _is_setting(work, row, owner)]
-    entries = _values_of(rows, simple)
+    # A step that takes the value of a matrix gives none.
+    of_matrix = re.compile(rf"\$\{{\{{\s*matrix\.{re.escape(simple)}\s*\}}\}}")
+    entries = [(value, row) for value, row in _values_of(rows, simple) if not of_matrix.fullmatch(value)]
     top = min((row["path"].count("/") for _, row in entries), default=0)
     nearest = [(value, row) for value, row in entries if row["path"].count("/") == top]
     if len({value for value, _ in nearest}) > 1 and len({row["path"] for _, row in nearest}) == 1:
@@ -104,11 +110,16 @@ def _is_of(work: Work, path: str, owner: str) -> bool:
         return True
     *directories, base = path.split("/")
     names = {normalize(part) for part in (directories[-1:] or [""])} | {normalize(base), normalize(path)}
+    # A workflow is called by the name of its file, without its ending.
+    names |= {normalize(path.rpartition(".")[0])} if path.startswith(".github/workflows/") else set()
     return normalize(owner) in names
 
 
-def find_base_image(work: Work, notes: list[str]) -> Finding | None:
-    """Return the images that the only Dockerfile nearest to the top builds from."""
+def find_base_image(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the images that the only Dockerfile nearest to the top builds from.
+
+    With the `name` of an image, such as ``alpine``, None unless one of them is called so.
+    """
     texts = FileTexts(work.context)
     queries = make_queries(work, f"type:path file:{quote_value(_DOCKERFILES)}")
     paths = [row for row in run_searches(work, queries, notes) if row["path"] and rank_of(row["path"]) <= 1]
@@ -131,7 +142,8 @@ def find_base_image(work: Work, notes: list[str]) -> Finding | None:
                 images.setdefault(match[1], texts.evidence(target, path, number, number, "read", 1.0))
             stages |= {match[2].lower()} if match[2] else set()
 
-    if not images:
+    names = {re.split(r"[:@]", image.rpartition("/")[2])[0].lower() for image in images}
+    if not images or (name and name.lower() not in names):
         return None
 
     text = f"{code(path)} builds from {join_words([code(image) for image in images])}"

@@ -143,6 +143,7 @@ _LINE_FORMS: Sequence[tuple[str, Mapping[str, str]]] = (
     (r"^(?:Julia)?Project\.toml$", {"name": r"^name\s*=\s*\"([^\"]+)\"", "version": r"^version\s*=\s*\"([^\"]+)\""}),
     (r"^CMakeLists\.txt$", {"version": r"(?i)^\s*project\s*\(\s*\S+\s+VERSION\s+(\d[\d.]*)"}),
     (r"^MODULE\.bazel$", {"version": r"^    version\s*=\s*\"(\d[^\"]*)\""}),
+    (r"^(?:Makefile|Build)\.PL$", {"name": r"^\s*[\"']?(?:NAME|module_name)[\"']?\s*=>\s*[\"']([\w:-]+)[\"']"}),
     (r"^build\.sbt$", {"name": r"^\s*name\s*:=\s*\"([^\"]+)\""}),
     (r"^build\.zig\.zon$", {"name": r"^\s*\.name\s*=\s*[.\"]?(\w+)", "version": r"^\s*\.version\s*=\s*\"([^\"]+)\""}),
 )  # fmt: skip

@@ -344,7 +344,7 @@ PARTLY_READ = (
     r"(^|/)(Chart\.ya?ml|[\w.-]+\.versions\.toml|Pipfile|vcpkg\.json|(Julia)?Project\.toml|shard\.yml|conanfile\.(txt|py)"
     r"|CMakeLists\.txt|[\w.-]+\.cmake|meson\.build|[\w.-]+\.podspec|Podfile|Cartfile|project\.clj|deps\.edn|rebar\.config"
     r"|[\w.-]+\.opam|dune-project|[\w.-]+\.nimble|packages\.config|paket\.dependencies|MODULE\.bazel|deno\.jsonc?|jsr\.json"
-    r"|package\.yaml|Makefile(\.PL)?|environment\.ya?ml|[\w-]+\.tf|[\w.-]+\.gradle(\.kts)?)$"
+    r"|package\.yaml|Makefile(\.PL)?|Build\.PL|environment\.ya?ml|[\w-]+\.tf|[\w.-]+\.gradle(\.kts)?)$"
 )
 """Regular expression for paths of further manifests, most of which are read in part: they prove no "No"."""
 READ_WHOLE = r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml)$"

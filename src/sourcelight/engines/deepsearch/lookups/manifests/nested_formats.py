@@ -199,28 +199,57 @@ def _hpack(lines: Sequence[str]) -> Iterator[Requirement]:
             yield Requirement(item["name"], (item["version"] or "").strip(), group, number)
 
 
-_PERL_LIST = re.compile(r"\s*[\"']?(?P<kind>(?:TEST|BUILD|CONFIGURE)_REQUIRES|PREREQ_PM)[\"']?\s*=>")
-_PERL_ENTRY = re.compile(r"\s*[\"']?(?P<name>[A-Z][\w:]+)[\"']?\s*=>\s*[\"']?(?P<version>\d[\w.]*)[\"']?")
+_PERL_LIST = re.compile(
+    r"(?<![\w$@%])[\"']?(?P<kind>(?:TEST|BUILD|CONFIGURE)_REQUIRES|PREREQ_PM"
+    r"|(?:test_|build_|configure_)?requires|recommends)[\"']?\s*=>\s*\{"
+)
+_PERL_ENTRY = re.compile(
+    r"(?<![\w:$@%'\"])(?P<quote>[\"']?)(?P<name>[A-Za-z]\w*(?:::\w+)*)(?P=quote)\s*=>\s*"
+    r"(?P<mark>[\"']?)(?P<version>(?:[<>=!]=?\s*)?v?\d[\w.]*)(?P=mark)(?=\s*(?:[,;})#]|$))"
+)
+_PERL_PHASE = re.compile(r"(?<![\w$@%])[\"']?(?P<phase>test|build|configure|develop)[\"']?\s*=>\s*\{")
+_PERL_LISTS = {"PREREQ_PM": "", "requires": ""}
 
 
 def _makefile_pl(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Yield the modules of a ``Makefile.PL``, with the list that they are in."""
-    group = ""
+    """Yield the modules of a ``Makefile.PL`` or ``Build.PL``, with the list that they are in.
+
+    Other keys, such as `VERSION`, look like modules, so that only what a list encloses counts.
+    """
+    kind = phase = ""
+    depth = depth_of_phase = 0
     for number, line in enumerate(lines, 1):
         text = line[:_MAX_LINE]
         if text.lstrip().startswith("#"):
             continue
 
-        if (head := _PERL_LIST.match(text)) is not None:
-            group = "" if head["kind"] == "PREREQ_PM" else head["kind"].lower()
-            text = text[head.end() :].lstrip(" {")
+        # Metadata has the lists of each phase: `test => {requires => {...}}`.
+        if (opening := _PERL_PHASE.search(text)) is not None and not kind:
+            phase, depth_of_phase = opening["phase"], depth + text[: opening.end()].count("{")
 
-        match = _PERL_ENTRY.match(text)
-        if match is not None and match["name"] != "MIN_PERL_VERSION":
-            yield Requirement(match["name"], match["version"], group, number)
+        depth += text.count("{") - text.count("}")
+        position = 0
+        while position < len(text):
+            if not kind:
+                head = _PERL_LIST.search(text, position)
+                if head is None:
+                    break
+                kind, position = head["kind"], head.end()
 
-        if "}" in text:
-            group = ""
+            end = text.find("}", position)
+            part = text[position:] if end < 0 else text[position:end]
+            for match in _PERL_ENTRY.finditer(part):
+                # The language is among the modules.
+                if match["name"] != "perl":
+                    group = " ".join(filter(None, (phase, _PERL_LISTS.get(kind, kind.lower()))))
+                    yield Requirement(match["name"], match["version"], group, number)
+
+            if end < 0:
+                break
+            kind, position = "", end + 1
+
+        if depth < depth_of_phase:
+            phase, depth_of_phase = "", 0
 
 
 _PAKET_ENTRY = re.compile(r"\s*nuget\s+(?P<name>[\w.-]+)\s*(?P<version>[^#]*)")
@@ -331,7 +360,7 @@ NESTED_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requireme
         ),
     ),
     (r"^package\.yaml$", _hpack),
-    (r"^Makefile\.PL$", _makefile_pl),
+    (r"^(?:Makefile|Build)\.PL$", _makefile_pl),
     (r"^paket\.dependencies$", _paket),
     (r"^MODULE\.bazel$", _bazel),
     (r"\.nimble$", _nimble),

@@ -46,7 +46,13 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "ghc": ((r"\.cabal$", r"(?i)^tested-with\s*:\s*(.+?)\s*$"),),
     "lua": ((r"\.rockspec$", r"""["']lua\s+([^"']+?)\s*["']"""),),
     "r": ((r"DESCRIPTION$", r"(?:^|[\s,:])R\s*\(\s*(.+?)\s*\)"),),
-    "perl": ((r"cpanfile$", r"""^\s*requires\s*\(?\s*["']perl["']\s*(?:=>|,)\s*["']?([\w.]+)"""),),
+    "perl": (
+        (r"cpanfile$", r"""^\s*requires\s*\(?\s*["']perl["']\s*(?:=>|,)\s*["']?([\w.]+)"""),
+        (
+            r"(?:Makefile|Build)\.PL$",
+            r"""(?:\bMIN_PERL_VERSION["']?|(?<!\w)requires["']?\s*=>\s*\{\s*["']?perl["']?)\s*=>\s*["']?(v?5[\w.]*)""",
+        ),
+    ),
     "ruby": ((r"\.gemspec$", r"""required_ruby_version\s*=\s*(?:Gem::Requirement\.new\s*\(?\s*)?['"](.+?)['"]"""),),
     "java": (
         (r"pom\.xml$", r"<(?:maven\.compiler\.(?:release|source)|java\.version|release)>\s*([\w.]+)\s*<"),

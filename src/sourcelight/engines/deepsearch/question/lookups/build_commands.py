@@ -114,14 +114,23 @@ IMAGE_FORMS = (
     # "Which base image does the Dockerfile use?", "What is the Docker base image?"
     make_form(
         rf"""
-        (?:which|what)(?:\s+is)?(?:\s+the)?\s+(?:docker\s+|container\s+)?(?P<name>base\s+image)
+        (?:which|what)(?:\s+is)?(?:\s+the)?\s+(?:docker\s+|container\s+)?base\s+image
         {allow_words("does do is are used by of for in it the docker dockerfile image container use have build from")}
+        """
+    ),
+    # "Which Alpine version is the Docker image based on?", "Which version of alpine does the Dockerfile use?"
+    make_form(
+        rf"""
+        (?:which|what)\s+(?:version\s+of\s+(?P<name>[a-z][\w.+/-]*)|(?P<other>[a-z][\w.+/-]*)\s+version)\s+
+        (?:is|does|do)\s+(?:the\s+|its\s+|our\s+)?
+        (?:docker\s*file|containerfile|(?:docker|container)\s+(?:base\s+)?image|base\s+image)
+        {allow_words("based built build start derived? use on from upon of in")}
         """
     ),
     # "Which image does the Dockerfile start from?"
     make_form(
         rf"""
-        (?:which|what)\s+image\s+(?:does|is)\s+(?:the\s+)?(?P<name>dockerfile)
+        (?:which|what)\s+image\s+(?:does|is)\s+(?:the\s+)?dockerfile
         {allow_words("start build built derive based use from on")}
         """
     ),

@@ -26,7 +26,7 @@ NOUN = (
 # "Depend" and "rely" share their endings, so that slips such as "relys on" match, too.
 VERB = (
     r"(?:(?:depend|relie|rel[iy])(?:s|ed|ing)?\s+(?:up)?on|need(?:s|ed)?|require[sd]?|us(?:e|es|ed|ing)"
-    r"|allow(?:s|ed)?|support(?:s|ed)?|pin(?:s|ned)?(?:\s+to)?"
+    r"|allow(?:s|ed)?|support(?:s|ed)?|pin(?:s|ned)?(?:\s+to)?|lock(?:s|ed)?(?:\s+to)?"
     r"|list(?:s|ed)?|want(?:s|ed)?|declare[sd]?|specif(?:y|ies|ied)|accept(?:s|ed)?|expect(?:s|ed)?|install(?:s|ed)?"
     r"|build(?:s)?\s+(?:with|against|on)|test(?:s|ed)?\s+with"
     r"|imports?|imported|suggests?|suggested"

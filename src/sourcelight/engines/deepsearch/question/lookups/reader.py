@@ -83,12 +83,13 @@ _POSSESSIVE = re.compile(
 )
 """An owner before the last name of a question: "Response's initialize"."""
 _OF_TESTS = re.compile(
-    r"^(?P<start>.{0,120}?\b)(?:do|does)(?: ?'s| the| its| our| their| in)? (?:unit )?tests?(?: of| for| in)? "
+    r"^(?P<start>.{0,120}?\b)(?:do|does)(?: ?'s| the| its| our| their| in)?(?: (?P<owner>[\w./-]{1,60})'s)? "
+    r"(?:unit )?tests?(?: of| for| in)? "
     r"(?P<verb>use|need|require|depend on|run with)(?P<rest>(?: .{1,60})?)$",
     re.IGNORECASE,
 )
 """Tests as the subject of what manifests list: "which version of X do the tests use". "Do hub's tests use" comes as
-"do in tests use", and "do the tests of hub use" without the name."""
+"do in tests use", "do the tests of hub use" without the name, and "do the core's tests use" has a package as owner."""
 _AT_LEAST = re.compile(
     r"(?<= )(?:(?:at|as)(?: the| a)?(?: very)? (?:least|minimum)|minimally)$"
     r"|(?<=needs )at least$|(?<=requires )at least$",
@@ -116,9 +117,14 @@ def read_lookup(text: str) -> Lookup | None:
 
     # "Response's initialize" is one name, unless a noun follows it: "Response's status parameter".
     words = _POSSESSIVE.sub(r"\1.", words)
-    words = _OF_TESTS.sub(lambda match: f"{match['start']}does it {match['verb']}{match['rest']} in the tests", words)
+    words = _OF_TESTS.sub(
+        lambda match: f"{match['start']}does {match['owner'] or 'it'} {match['verb']}{match['rest']} in the tests",
+        words,
+    )
     words = _AT_LEAST.sub("", words)
-    words = re.sub(r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
+    words = re.sub(
+        r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|pinned|locked|by)\b)", " ", words
+    )
     words = _squeeze(expand_wording(words))
     lookup = _match(words)
 
@@ -160,7 +166,9 @@ def _of_build(question: BuildQuestion) -> Lookup:
         return Lookup("dependency", question.name, question.owner, group=question.group, asks=question.asks)
 
     name = (
-        question.name if question.kind in {"script", "target", "platform", "key", "tested", "extra", "command"} else ""
+        question.name
+        if question.kind in {"script", "target", "platform", "key", "tested", "extra", "command", "image"}
+        else ""
     )
     return Lookup("field", name, question.owner, question.kind, group=question.group)
 
