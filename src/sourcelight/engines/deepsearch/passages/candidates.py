@@ -75,11 +75,17 @@ _DECLARES = re.compile(
 """The form of a line that declares a name, in languages that no grammar reads here."""
 
 _NAME = re.compile(r"[A-Za-z_$][\w$]*[!?]?")
+_FSHARP_ATTRIBUTE = re.compile(r"\[<[^<>\]]*>\]")
+_LISP_NAME = re.compile(
+    r"\((?:[\w.-]+/)?(?:def|ns\b)[\w*!?-]*\s+"
+    # Metadata of Clojure may precede the name: `(def ^{:dynamic true} *size* 5)`, `(def ^:private size 5)`.
+    r"(?:\^(?:\{[^{}]*\}|:?[\w./-]+)\s*)*(?P<name>[^\s()\[\]{}\"'`;^#,:][^\s()\[\]{}\"`;,]*)"
+)
 _COMMON_TEXT = """
 public private protected internal static final abstract async const let var val fun func function def fn class struct
 enum interface trait type void int bool boolean string override open sealed pub export default return self this new
 suspend inline extern unsigned char long double float defn defmacro defp defmodule module object namespace data
-instance where template typename virtual explicit constexpr auto readonly declare local end do if
+instance where template typename virtual explicit constexpr auto readonly declare local end do if mutable rec
 """
 _COMMON = frozenset(_COMMON_TEXT.split())
 
@@ -326,8 +332,18 @@ def _documented_name(file: AskedFile, paragraph: ProseParagraph, described: str)
 
     if file.definitions:
         return ""
-    names = [name for name in _NAME.findall(described) if name not in _COMMON]
-    return names[0] if names and _DECLARES.match(described) is not None else ""
+    return declared_name(described)
+
+
+def declared_name(line: str) -> str:
+    """Return the name that a line declares, behind its metadata and attributes; empty if it declares none."""
+    if line.startswith("("):
+        lisp_name = _LISP_NAME.match(line)
+        return "" if lisp_name is None else lisp_name["name"]
+
+    bare = _FSHARP_ATTRIBUTE.sub(" ", line)
+    names = [name for name in _NAME.findall(bare) if name not in _COMMON]
+    return names[0] if names and _DECLARES.match(line) is not None else ""
 
 
 def _is_docstring(lines: Sequence[str]) -> bool:

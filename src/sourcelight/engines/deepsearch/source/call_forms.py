@@ -85,6 +85,17 @@ def has_call(line: str, name: str, language: str) -> bool:
     return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
 
 
+_RUNS_TEXT = re.compile(r"\s*(?:\w+\s+)?(?:trap|eval)\b|.*\s-c\s")
+"""Commands of a shell that run a text: `trap "stop" EXIT`, `sh -c "stop"`."""
+
+
+def without_shell_texts(line: str) -> str:
+    """Return a line of a shell script without the texts that nothing runs, such as those of messages."""
+    if len(line) > _MAX_CALL_LINE or _RUNS_TEXT.match(line) is not None:
+        return line
+    return _SHELL_TEXTS.sub('""', line)
+
+
 def _keep_code(text: re.Match[str]) -> str:
     """Return the code within a text, between quotation marks; a text between single ones has none."""
     return " ".join(['""', *_CODE_IN_TEXT.findall(text[0])]) if text[0].startswith('"') else '""'

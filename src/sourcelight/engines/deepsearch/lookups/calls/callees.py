@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations, head_at
-from sourcelight.engines.deepsearch.source.call_forms import WITH_TYPES_FIRST, without_prototype
+from sourcelight.engines.deepsearch.source.call_forms import WITH_TYPES_FIRST, without_prototype, without_shell_texts
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT
 
 
@@ -109,6 +109,10 @@ def is_call(row: Mapping[str, Any], name: str) -> bool:
     if COMMENT.match(line) or re.search(head, line):
         return False
 
-    if language_of(row.get("caller_path") or "") in WITH_TYPES_FIRST:
+    language = language_of(row.get("caller_path") or row.get("path") or "")
+    if language in WITH_TYPES_FIRST:
         line = without_prototype(line, name)
+    elif language == "Shell":
+        line = without_shell_texts(line)
+
     return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) is not None

@@ -255,7 +255,22 @@ def _find(
         if is_code and look_around(texts, question, item):
             code_matches.append(item)
 
-    return code_matches
+    return _without_second_readings(code_matches)
+
+
+def _without_second_readings(matches: Sequence[BindingMatch]) -> list[BindingMatch]:
+    """Return one reading of each line: a fallback, as in ``SIZE="${SIZE:-5}"``, is a part of an assignment."""
+    fallbacks = {
+        (item.target.repository.name, item.path, item.line, item.binding.name)
+        for item in matches
+        if item.binding.form == "fallback"
+    }
+    return [
+        item
+        for item in matches
+        if item.binding.form == "fallback"
+        or (item.target.repository.name, item.path, item.line, item.binding.name) not in fallbacks
+    ]
 
 
 def _has_rival(question: ValueQuestion, best: BindingMatch, matches: Sequence[BindingMatch]) -> bool:
