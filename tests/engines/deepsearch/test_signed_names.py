@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -138,3 +139,35 @@ def test_signs_are_found_in_linear_time(text: str) -> None:
     start = time.process_time()
     list(SIGNED_NAME.finditer(text))
     assert time.process_time() - start < 1
+
+
+LUA = """local Mill = {}
+local Wheel = setmetatable({}, Mill)
+
+function Mill:turn()
+  return self:stop()
+end
+
+function Wheel:turn()
+  return Wheel:stop()
+end
+
+function Mill:stop()
+end
+"""
+
+
+def test_a_colon_of_lua_joins_an_object_and_its_method(tmp_path: Path) -> None:
+    repository = RepositoryBuilder(tmp_path / "mill")
+    repository.commit({"mill.lua": LUA}, "Add a mill")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "Where is Mill:stop defined?").startswith("`Mill:stop` is defined in `mill.lua`, line 12")
+    assert lead_of(engine, "Who added Mill:stop and when?").startswith("A line with `Mill:stop` was first added by ")
+
+    # The line of another object's method proves nothing of this one's.
+    assert "line 12" not in lead_of(engine, "Where is Wheel:stop defined?")
+    wheel = lead_of(engine, "Where is Wheel:turn defined?")
+    assert "line 8" in wheel
+    assert "line 4" not in wheel
+    assert "nothing there calls it" not in lead_of(engine, "What calls Mill:stop?")
+    engine.close()

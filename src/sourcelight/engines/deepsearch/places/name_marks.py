@@ -29,6 +29,7 @@ _LANGUAGES_BY_SIGN: Mapping[str, frozenset[str]] = {
     "arrow": LISPS,
     "scope": frozenset({"Vim Script"}),
     "dotted": frozenset({"R"}),
+    "method": frozenset({"Lua"}),
     "macro": frozenset({"Julia"}),
     "operator": frozenset({"R", "Haskell", "OCaml", "F#", "Swift", "Scala", "PureScript", "Elm", "Nim", "Julia"}),
 }
@@ -38,6 +39,7 @@ SIGNED_NAME = re.compile(
     rf"(?<![\w`'\"/.:@#$%&*+<>=!?-])(?:(?P<ending>{_WORD}[?!])(?=\s|[?.,]|$)"
     rf"|(?P<arrow>(?:{_WORD})?->[A-Za-z][\w-]{{0,80}}[?!*]?)(?![\w(])"
     r"|(?P<scope>[sgablwtv]:[A-Za-z_]\w{0,80})"
+    r"|(?P<method>[A-Za-z_]\w{0,80}(?:\.\w{1,80}){0,3}:[A-Za-z_]\w{0,80})(?![\w:/])"
     r"|(?P<macro>@[A-Za-z_]\w{0,80}!?)(?![\w/.])"
     r"|(?P<dotted>[a-z]\w{0,40}(?:\.[a-z]\w{0,40}){1,4})(?![\w./(])"
     r"|(?P<percent>%[^\s%`]{1,10}%)"

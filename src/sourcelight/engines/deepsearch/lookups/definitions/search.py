@@ -43,6 +43,8 @@ from sourcelight.engines.symbols.definition_parser import Definition
 _MAX_LINE = 500
 """Characters of a line that may define something."""
 _SEPARATOR = re.compile(r"\.|::|->|#")
+_LUA_SEPARATOR = re.compile(r"[.:]")
+_LUA_METHOD = re.compile(r"(?![sgablwtv]:)[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _MEMBERS = frozenset({"attribute", "method", "constructor", "field", "property", "member of an enum"})
 
 
@@ -140,7 +142,9 @@ _MODULE = re.compile(r"\s*(?:\(ns|defmodule|module|package)\s")
 
 def split_name(name: str) -> tuple[str, str]:
     """Split a dotted name into its last container and the simple name."""
-    parts = [part for part in _SEPARATOR.split(name) if part]
+    # Only Lua has a colon between an object and its method; a letter before it is a scope of Vim.
+    separator = _LUA_SEPARATOR if _LUA_METHOD.fullmatch(name) is not None else _SEPARATOR
+    parts = [part for part in separator.split(name) if part]
     return (parts[-2] if len(parts) > 1 else ""), (parts[-1] if parts else name)
 
 
