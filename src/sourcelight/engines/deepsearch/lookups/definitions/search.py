@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code
@@ -43,9 +43,17 @@ from sourcelight.engines.symbols.definition_parser import Definition
 _MAX_LINE = 500
 """Characters of a line that may define something."""
 _SEPARATOR = re.compile(r"\.|::|->|#")
+"""Signs between a container and its member: `Client.get`, `std::vector`, `self->size`, `Array#each`."""
+
 _LUA_SEPARATOR = re.compile(r"[.:]")
 _LUA_METHOD = re.compile(r"(?![sgablwtv]:)[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+_MODULE_KEYWORD = r"\s*(?:\(ns|defmodule|module|package)\s+"
+"""The beginning of a module's head in Clojure, Elixir, Haskell and others, before its name."""
+
+_MODULE = re.compile(_MODULE_KEYWORD)
 _MEMBERS = frozenset({"attribute", "method", "constructor", "field", "property", "member of an enum"})
+"""The ends of `noun_at` for a definition that its container has: "a static method", "a member of an enum"."""
 
 
 def find_definitions(
@@ -54,60 +62,83 @@ def find_definitions(
     """Find the definitions of a name, exactly as written; code before tests, definitions before declarations.
 
     Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name. With
-    `unparsed`, lines that define it in files without a grammar count, too.
+    `unparsed`, lines that define it in files without a grammar count, too. Adds the searches for symbols to `queries`,
+    and why rows of any search are missing to `notes`.
     """
     container, simple = split_name(name)
     texts = FileTexts(work.context)
     searches = make_queries(work, f"case:yes type:symbol /^{escape_regexp(simple)}$/")
     queries += searches
-    locations: dict[tuple[str, str, int], DefinitionLocation] = {}
+    location_set = _LocationSet()
     for row in run_searches(work, searches, notes):
+        path, line = row["path"], row["line_number"]
         target = work.inquiry.pins.of(row["repository"])
-        if target is None or (row["repository"], row["path"], row["line_number"]) in locations:
+        if target is None or location_set.has(row["repository"], path, line):
             continue
-        if container and not _is_within(row["container"] or "", container, row["path"]):
+        if container and not _is_within(row["container"] or "", container, path):
             continue
 
-        definition = definition_at(texts, target, row["path"], simple, row["line_number"])
+        definition = definition_at(texts, target, path, simple, line)
         if definition is not None:
-            locations[row["repository"], row["path"], row["line_number"]] = DefinitionLocation(
-                target, row["path"], definition
-            )
+            location_set.add(target, path, definition)
 
     if unparsed and container:
-        for target, path, definition in _find_unparsed_members(work, texts, name, notes):
-            key = target.repository.name, path, definition.line
-            locations.setdefault(key, DefinitionLocation(target, path, definition))
+        location_set.add_all(_find_unparsed_members(work, texts, name, notes))
+    elif unparsed:
+        location_set.add_all(find_unparsed(work, texts, simple, notes))
 
-    if unparsed and not container:
-        for target, path, definition in find_unparsed(work, texts, simple, notes):
-            key = target.repository.name, path, definition.line
-            locations.setdefault(key, DefinitionLocation(target, path, definition))
-        # A name in small letters may be a word of any text.
-        for target, path, definition in (
-            find_unparsed(work, texts, simple, notes, parsed=True) if not locations and not simple.islower() else ()
-        ):
-            key = target.repository.name, path, definition.line
-            locations.setdefault(key, DefinitionLocation(target, path, definition))
+        # A grammar may have missed a definition. A name in small letters may be a word of any text.
+        if not location_set.locations and not simple.islower():
+            location_set.add_all(find_unparsed(work, texts, simple, notes, parsed=True))
 
-    return choose_definitions(texts, list(locations.values()), symbol_kind)
+    return choose_definitions(texts, location_set.locations, symbol_kind)
+
+
+class _LocationSet:
+    """Locations of definitions, one for each line; the first one of a line counts."""
+
+    def __init__(self) -> None:
+        self._by_line: dict[tuple[str, str, int], DefinitionLocation] = {}
+
+    @property
+    def locations(self) -> list[DefinitionLocation]:
+        """The locations in the order in which they were added."""
+        return list(self._by_line.values())
+
+    def has(self, repository_name: str, path: str, line: int) -> bool:
+        """Return whether there is a definition on a line."""
+        return (repository_name, path, line) in self._by_line
+
+    def add(self, target: Target, path: str, definition: Definition) -> None:
+        """Add a definition unless its line has one."""
+        key = target.repository.name, path, definition.line
+        self._by_line.setdefault(key, DefinitionLocation(target, path, definition))
+
+    def add_all(self, definitions: Iterable[tuple[Target, str, Definition]]) -> None:
+        """Add each definition unless its line has one."""
+        for target, path, definition in definitions:
+            self.add(target, path, definition)
 
 
 def _find_unparsed_members(
     work: Work, texts: FileTexts, name: str, notes: list[str]
 ) -> Iterator[tuple[Target, str, Definition]]:
     """Yield the definitions of a dotted name in files without a grammar: a name with dots, or a member of an owner."""
-    is_whole = False
+    # In R and in Lisps, a dot or an arrow is a part of the name, as in `print.default`: no owner has it.
+    is_whole_name = False
     for target, path, definition in find_unparsed(work, texts, name, notes):
         if language_at(texts, target, path) in WITH_SIGNS:
-            is_whole = True
+            is_whole_name = True
             yield target, path, definition
 
+    if is_whole_name:
+        return
+
     container, simple = split_name(name)
-    for target, path, first in () if is_whole else find_unparsed(work, texts, simple, notes):
+    for target, path, first in find_unparsed(work, texts, simple, notes):
         lines = texts.lines(target, path)
-        location = DefinitionLocation(target, path, first)
-        for definition in (first, *(other.definition for other in _other_lines(texts, location))):
+        overloads = _other_lines(texts, DefinitionLocation(target, path, first))
+        for definition in (first, *(overload.definition for overload in overloads)):
             if _type_around(lines, path, definition.line) == container:
                 yield target, path, replace(definition, container=container)
             elif _is_unparsed_member(lines, path, definition, container):
@@ -131,13 +162,10 @@ def _is_unparsed_member(lines: Sequence[str], path: str, definition: Definition,
     if file_stem.replace("_", "").casefold() == container.replace("_", "").casefold():
         return True
 
-    head = re.compile(rf"\s*(?:\(ns|defmodule|module|package)\s+(?:\w+(?:\.|::|-))*{re.escape(container)}(?![\w.:])")
-    heads = [line for line in lines[: definition.line] if _MODULE.match(line) is not None]
     # Of nested modules, the nearest one has it.
-    return bool(heads) and head.match(heads[-1][:_MAX_LINE]) is not None
-
-
-_MODULE = re.compile(r"\s*(?:\(ns|defmodule|module|package)\s")
+    heads = [line for line in lines[: definition.line] if _MODULE.match(line) is not None]
+    head_of_container = re.compile(rf"{_MODULE_KEYWORD}(?:\w+(?:\.|::|-))*{re.escape(container)}(?![\w.:])")
+    return bool(heads) and head_of_container.match(heads[-1][:_MAX_LINE]) is not None
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -149,6 +177,10 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def _is_within(container: str, owner: str, path: str) -> bool:
+    """Return whether `owner` is the container of a symbol, or the module of one without a container.
+
+    The module's name is its file's: `get` of ``client.py`` is `client.get`.
+    """
     module = path.rpartition("/")[2].partition(".")[0]
     return _SEPARATOR.split(container)[-1] == owner or (not container and module == owner)
 
@@ -168,18 +200,26 @@ def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) ->
     """Add the other definitions of each name in its file and class: overloads, and those under other conditions."""
     expanded: dict[tuple[str, str, int], DefinitionLocation] = {}
     for location in locations:
-        definitions = texts.definitions(location.target, location.path)
-        same = [
-            DefinitionLocation(location.target, location.path, definition)
-            for definition in (definitions.definitions() if definitions is not None else ())
-            if (definition.name, definition.container) == (location.definition.name, location.definition.container)
-        ]
-        bodies = [other for other in same if other.definition.kind == location.definition.kind]
-        bodies = [other for other in bodies if not is_declaration(texts, other)]
+        bodies = _other_bodies(texts, location)
         for other in (location, *bodies, *_other_macros(texts, location), *_other_lines(texts, location)):
             expanded.setdefault((other.target.repository.key, other.path, other.definition.line), other)
 
     return list(expanded.values())
+
+
+def _other_bodies(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
+    """Return the definitions of the same name and kind in the file and class, without declarations."""
+    definitions = texts.definitions(location.target, location.path)
+    if definitions is None:
+        return []
+
+    same = location.definition
+    bodies = [
+        DefinitionLocation(location.target, location.path, definition)
+        for definition in definitions.definitions()
+        if (definition.name, definition.container, definition.kind) == (same.name, same.container, same.kind)
+    ]
+    return [body for body in bodies if not is_declaration(texts, body)]
 
 
 def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
@@ -187,16 +227,16 @@ def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[Definit
     definition = location.definition
     language = language_at(texts, location.target, location.path)
     define = reader_of(language, definition.name) if language in UNPARSED_LANGUAGES else None
+    if define is None:
+        return []
+
     lines = texts.lines(location.target, location.path)
     return [
-        DefinitionLocation(
-            location.target, location.path, replace(definition, line=number, begin_line=number, end_line=number)
-        )
-        for number, line in enumerate(lines if define is not None else (), 1)
+        _on_line(location, number)
+        for number, line in enumerate(lines, 1)
         if number != definition.line
         and len(line) <= _MAX_LINE
         and definition.name in line
-        and define is not None
         and define(line) == definition.kind
         # Another type may have a member of the name.
         and definition.container in {"", _type_around(lines, location.path, number)}
@@ -211,64 +251,79 @@ def _other_macros(texts: FileTexts, location: DefinitionLocation) -> list[Defini
 
     define = re.compile(rf"\s*#\s*define\s+{re.escape(definition.name)}\b(?!\()")
     lines = texts.lines(location.target, location.path)
-    numbers = [number for number, line in enumerate(lines, 1) if number != definition.line and define.match(line)]
     return [
-        DefinitionLocation(
-            location.target, location.path, replace(definition, line=number, begin_line=number, end_line=number)
-        )
-        for number in numbers
+        _on_line(location, number)
+        for number, line in enumerate(lines, 1)
+        if number != definition.line and define.match(line) is not None
     ]
+
+
+def _on_line(location: DefinitionLocation, number: int) -> DefinitionLocation:
+    """Return the location with its definition on another line of the file, which is all of its text."""
+    definition = replace(location.definition, line=number, begin_line=number, end_line=number)
+    return DefinitionLocation(location.target, location.path, definition)
 
 
 def state_definitions(
     work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding:
-    """Write where a name is defined: the best locations in the sentence, further ones below."""
+    """Write where a name is defined: the best locations in the sentence, further ones below.
+
+    There must be at least one location. `queries` and `notes` are those of the search for them.
+    """
     texts = FileTexts(work.context)
     best = best_locations(locations)
     visible_locations = best[:MAX_NAMED]
-    evidence = tuple(evidence_at(texts, location) for location in visible_locations)
-    many = len({location.target.repository.name for location in visible_locations}) > 1 or len(work.inquiry.pins) > 1
-    described = [_location_sentence(texts, location, with_repository=many) for location in visible_locations]
+    repositories = {location.target.repository.name for location in visible_locations}
+    with_repository = len(repositories) > 1 or len(work.inquiry.pins) > 1
+    described = [_location_sentence(texts, location, with_repository=with_repository) for location in visible_locations]
     if len(best) == 1:
         text = f"{code(name)} is defined in {described[0]}"
     else:
         # No number: what counts as another definition of a name is a matter of taste, and prototypes are left out.
-        such = " such as" if len(best) > MAX_NAMED else ""
-        text = f"{code(name)} is defined in several places,{such} in {'; in '.join(described)}"
-        text = text.replace("places, in", "places: in", 1)
+        phrase = "places, such as in" if len(best) > MAX_NAMED else "places: in"
+        text = f"{code(name)} is defined in several {phrase} {'; in '.join(described)}"
 
     if len(with_overloads(texts, best)) > len(best):
         files = "its file has" if len(best) == 1 else "their files have"
         text += f"; {files} more definitions of the name"
 
+    evidence = tuple(evidence_at(texts, location) for location in visible_locations)
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
+
     visible_ids = {id(location) for location in visible_locations}
     finding.details = [
-        Statement(_location_sentence(texts, location, with_repository=many), (evidence_at(texts, location),))
+        Statement(_location_sentence(texts, location, with_repository=with_repository), (evidence_at(texts, location),))
         for location in locations[:MAX_DETAILS]
         if id(location) not in visible_ids
     ]
-    documentation = first_sentence(
-        texts.lines(visible_locations[0].target, visible_locations[0].path), visible_locations[0].definition
-    )
-    if documentation and len(best) == 1:
-        finding.method.append(f"Its documentation says: “{inline(documentation, 500)}”")
+
+    if len(best) == 1:
+        documentation = first_sentence(texts.lines(best[0].target, best[0].path), best[0].definition)
+        if documentation:
+            finding.method.append(f"Its documentation says: “{inline(documentation, 500)}”")
 
     return finding
 
 
 def _location_sentence(texts: FileTexts, location: DefinitionLocation, *, with_repository: bool) -> str:
+    """Write a location for a sentence: "`src/client.py`, line 12, as a method of `Client`"."""
     definition = location.definition
     repository = f" of {code(location.target.repository.name)}" if with_repository else ""
     noun = noun_at(texts, location)
 
-    # A function within another one is none of its members.
+    # A function within another one is none of its members. A noun begins with its article.
     preposition = "of" if noun.partition(" ")[2] in _MEMBERS else "within"
     owner = _owner_at(texts, location)
-    container = f" {preposition} {code(owner)}" if owner else ""
-    kind = f", as {noun}{container}" if noun else f", within {code(owner)}" if container else ""
+    kind = ""
+    if noun and owner:
+        kind = f", as {noun} {preposition} {code(owner)}"
+    elif noun:
+        kind = f", as {noun}"
+    elif owner:
+        kind = f", within {code(owner)}"
+
     return f"{code(location.path)}{repository}, line {definition.line:,}{kind}"
 
 
