@@ -41,7 +41,8 @@ class SubjectTable:
     paths
         The paths that the commits changed, each once.
     is_voter
-        Which commits count; all of them. A benchmark leaves out the commit that it asks for.
+        Whether each commit counts; all do. A benchmark asks with the subject of a commit, and leaves that commit out so
+        that it doesn't measure itself. Assign a new array, since the scores of paths are cached for the array.
     """
 
     def __init__(self, source: SectionSource) -> None:
@@ -74,7 +75,10 @@ class SubjectTable:
         """Return the paths that some commits changed, one after another, and how many each did."""
         starts = self._starts.take(commits)
         sizes = self._starts.take(commits + 1) - starts
-        offsets = np.arange(int(sizes.sum())) - (sizes.cumsum() - sizes).repeat(sizes)
+
+        # A commit's paths are consecutive in the table: count up from its first one.
+        first_offsets = sizes.cumsum() - sizes
+        offsets = np.arange(int(sizes.sum())) - first_offsets.repeat(sizes)
         return self._path_numbers.take(starts.repeat(sizes) + offsets), sizes
 
     def path_scores(self, terms: Mapping[str, float]) -> Float64Array:
@@ -98,45 +102,67 @@ class SubjectTable:
 
         A commit of several paths says less about each: it counts as one divided by the square root of their number.
         """
+        # A term such as `=getenvironproxies` is a whole name. Its parts are terms, too.
         by_term = {term: posting for term, posting in self._index.postings.items() if not term.startswith("=")}
-        size = len(self.paths)
-        if not by_term or not size:
+        path_count = len(self.paths)
+        if not by_term or not path_count:
             return {}
 
+        # Each row is a commit that has a term, and counts.
         messages = [commits for commits, _ in by_term.values()]
         commits = np.concatenate(messages)
-        term = np.arange(len(messages)).repeat([len(numbers) for numbers in messages])
-        votes = self.is_voter.take(commits).nonzero()[0]
-        paths, sizes = self.changed_paths(commits.take(votes))
+        term_numbers = np.arange(len(messages)).repeat([len(numbers) for numbers in messages])
+        rows = self.is_voter.take(commits).nonzero()[0]
 
-        # Term and path in one integer: equal ones are summed, and the order is that of posting lists.
-        keys, position = np.unique(term.take(votes).repeat(sizes) * size + paths, return_inverse=True)
-        counts = np.bincount(position, weights=(1.0 / np.sqrt(sizes)).repeat(sizes), minlength=len(keys))
+        # How often a path's text has a term: the sum of the shares of its commits with that term. Term and path are in
+        # one integer: equal ones are summed, and the order is that of posting lists.
+        changed, sizes = self.changed_paths(commits.take(rows))
+        keys, positions = np.unique(term_numbers.take(rows).repeat(sizes) * path_count + changed, return_inverse=True)
+        counts = np.bincount(positions, weights=_weights_of(sizes), minlength=len(keys))
+        terms, paths = keys // path_count, keys % path_count
+
+        # The length of a path's text is the sum of its commits' shares. A path whose commits don't count has no text.
         changed, sizes = self.changed_paths(self.is_voter.nonzero()[0])
-        lengths = np.bincount(changed, weights=(1.0 / np.sqrt(sizes)).repeat(sizes), minlength=size)
+        lengths = np.bincount(changed, weights=_weights_of(sizes), minlength=path_count)
         described = int(np.count_nonzero(lengths))
-        norm = 1.0 - _B + _B * lengths / (float(lengths.sum()) / max(described, 1) or 1.0)
-        starts = np.searchsorted(keys, np.arange(len(messages) + 1) * size)
+        mean_length = float(lengths.sum()) / max(described, 1) or 1.0
+        norms = 1.0 - _B + _B * lengths / mean_length
+
+        # The idf of Lucene, which is never negative, from the number of paths that have each term.
+        starts = np.searchsorted(keys, np.arange(len(messages) + 1) * path_count)
         holding = np.diff(starts)
         idf = np.log(1.0 + (described - holding + 0.5) / (holding + 0.5))
-        path = keys % size
-        frequency = counts / norm.take(path)
-        gains = (idf.take(keys // size) * (_K1 + 1.0) * frequency / (_K1 + frequency)).astype(np.float32)
-        path = path.astype(np.uint32)
+
+        frequencies = counts / norms.take(paths)
+        gains = (idf.take(terms) * (_K1 + 1.0) * frequencies / (_K1 + frequencies)).astype(np.float32)
+        paths = paths.astype(np.uint32)
         return {
-            name: (path[start:end], gains[start:end])
-            for name, start, end in zip(by_term, starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+            term: (paths[start:end], gains[start:end])
+            for term, start, end in zip(by_term, starts[:-1].tolist(), starts[1:].tolist(), strict=True)
         }
+
+
+def _weights_of(sizes: Int64Array) -> Float64Array:
+    """Return the weight of each change of a path: those of a commit of `size` paths weigh one over its square root."""
+    shares: Float64Array = (1.0 / np.sqrt(sizes)).repeat(sizes)
+    return shares
 
 
 def subject_sections(
     subjects: Sequence[CommitSubject], check: Callable[[], None]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the metadata and the arrays of a table of `subjects`; raises what `check` raises."""
+    """Return the metadata and the arrays of a table of `subjects`, which `SubjectTable` reads.
+
+    Raises what `check` raises. Lists of lists are one array, with the start of each list and the end of the last in
+    another: ``path_number`` has the paths of each subject, ``message`` and ``times`` the postings of each term.
+    """
     numbers: dict[bytes, int] = {}
     path_numbers = [numbers.setdefault(path, len(numbers)) for subject in subjects for path in subject.paths]
     index = MessageIndex.of([subject.subject.decode("utf-8", "replace") for subject in subjects], check)
     sizes = [len(messages) for messages, _ in index.postings.values()]
+
+    # uint16: there are at most 3,000 subjects of 400 bytes each (`MAX_COMMITS`, `MAX_SUBJECT_BYTES`), so that their
+    # numbers and their counts of terms are below 65,536.
     sections = {
         "paths": np.frombuffer(b"".join(path + b"\n" for path in numbers), np.uint8),
         "path_start": np.cumsum([0, *(len(subject.paths) for subject in subjects)], dtype=np.uint32),
