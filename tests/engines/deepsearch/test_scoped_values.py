@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +124,36 @@ def test_values_of_attributes_and_arrays() -> None:
     assert array.text == "[1, 2]"
     # The semicolon ends a statement: the value is that of another name.
     assert value_of(["A; B = 2;"], "A", 1, "x.rs") is None
+
+
+ALIASES = [
+    ("a.hpp", "using grain_map = std::map<int, Grain>;", "std::map<int, Grain>"),
+    ("a.ts", "export type GrainMap = Map<string, Grain>;", "Map<string, Grain>"),
+    ("a.rs", "pub type GrainMap = HashMap<u8, Grain>;", "HashMap<u8, Grain>"),
+    ("a.kt", "typealias GrainMap = Map<String, Int>", "Map<String, Int>"),
+]
+OPEN_ALIASES = [
+    ("a.ts", "export type GrainMap =\n  | One\n  | Two;"),
+    ("a.ts", "export type GrainMap = One\n  | Two;"),
+    ("a.ts", "export type GrainMap = { one: string };"),
+    ("a.kt", "typealias GrainMap = Map<String,\n    Int>"),
+    ("a.hpp", "#ifdef A\nusing grain_map = std::map<int, Grain>;\n#else\nusing grain_map = int;\n#endif"),
+]
+
+
+def _say(tmp_path: Path, path: str, text: str) -> str:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({f"src/{path}": f"{text}\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    name = "grain_map" if path.endswith("hpp") else "GrainMap"
+    return research(engine, f"What is {name}?").text.split("\n\n")[0]
+
+
+@pytest.mark.parametrize(("path", "text", "aliased"), ALIASES)
+def test_an_alias_of_one_line_is_said(tmp_path: Path, path: str, text: str, aliased: str) -> None:
+    assert f"`{aliased}`" in _say(tmp_path, path, text)
+
+
+@pytest.mark.parametrize(("path", "text"), OPEN_ALIASES)
+def test_half_of_an_alias_is_not_said(tmp_path: Path, path: str, text: str) -> None:
+    assert "it stands for" not in _say(tmp_path, path, text)

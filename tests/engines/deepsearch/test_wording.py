@@ -151,3 +151,9 @@ def test_only_words_of_forms_are_mended() -> None:
 def test_prose_is_no_name() -> None:
     assert read_lookup("what uses the cache") is None
     assert read_lookup("where is the retry loop") is None
+
+
+def test_how_much_of_something_is_no_count(queue: LocalEngine) -> None:
+    """The words after it name no thing of git, so that a sentence on counting said nothing."""
+    assert "counted exactly" not in research(queue, "How much extra space does a push_all need?").text
+    assert "counted exactly" in research(queue, "How many extra spaces does a Queue need?").text

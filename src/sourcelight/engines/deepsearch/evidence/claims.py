@@ -48,9 +48,9 @@ CLAIMS: Sequence[Claim] = (
         "lines",
         "The file's grammar, or the form of the line, defines the name there. The sentence names a kind only if the "
         "line has that word, in the terms of its language. It doesn't count other locations. It says Yes only for the "
-        "requested kind.",
+        "requested kind. What an alias stands for is the whole of its line.",
         "the sentence without a kind or Yes; without a definition, a sentence that says so",
-        ("search.state_definitions", "answering._find_named"),
+        ("search.state_definitions", "search.state_alias", "answering._find_named"),
     ),
     Claim(
         ("`…` is a … in …", "`…` is an … in …", "`…` is defined in …: “…”"),

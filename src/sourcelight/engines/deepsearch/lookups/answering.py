@@ -37,6 +37,7 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind
 from sourcelight.engines.deepsearch.lookups.definitions.search import (
     find_definitions,
+    state_alias,
     state_definitions,
 )
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
@@ -279,6 +280,7 @@ _OF_DEFINITION: Mapping[str, Callable[[Work, list[DefinitionLocation], str, list
     "value": lambda work, locations, name, queries, notes: (
         find_value(work, locations, name, queries, notes)
         or find_purpose(work, locations, name, queries)
+        or state_alias(work, name, locations, queries, notes)
         or state_definitions(work, name, locations, queries, notes)
     ),
 }

@@ -118,12 +118,14 @@ class CountReader:
             kind = "lines"
 
         # "How many `foo`?" without a noun counts the text itself.
-        if kind is None and not self.fields["is_list"] and re.search(TERMS, marked_text.text):
+        is_mass = trigger[0].lower() == "how much"
+        if kind is None and not is_mass and not self.fields["is_list"] and re.search(TERMS, marked_text.text):
             kind = "occurrences"
 
         if kind is None and not self.fields["is_list"]:
-            # "How many connections are there by default" asks for a value, and nothing to count.
-            return None if _BY_DEFAULT.search(marked_text.text) is not None else {"kind": "unknown"}
+            # "How many connections are there by default" asks for a value, and "how much space" for nothing to count.
+            is_no_count = is_mass or _BY_DEFAULT.search(marked_text.text) is not None
+            return None if is_no_count else {"kind": "unknown"}
         if kind is None or (self.fields["is_list"] and kind in {"occurrences", "other"} and "group" not in self.fields):
             return None
         if kind == "other":

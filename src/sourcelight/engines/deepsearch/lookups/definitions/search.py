@@ -33,6 +33,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     evidence_at,
     head_at,
     noun_at,
+    shown_value,
 )
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.source.functions import types_around
@@ -304,6 +305,48 @@ def state_definitions(
         if documentation:
             finding.method.append(f"Its documentation says: “{inline(documentation, 500)}”")
 
+    return finding
+
+
+_ALIAS = (
+    r"\s*(?:template\s*<[^<>]{{0,200}}>\s*)?(?:(?:export|declare|pub(?:\(\w{{1,20}}\))?|public|private|internal|protected"
+    r"|fileprivate)\s+){{0,3}}(?:using|type|typealias)\s+{name}(?:<[^<>=]{{0,80}}>)?\s*=\s*(?P<type>[^\s;{{}}\"'`/#][^;{{}}\"'`/#]*+)(?P<end>;?)$"
+)
+_GOES_ON = re.compile(r"\s*[|&.<>+?,=)\]]")
+
+
+def state_alias(
+    work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Write where an alias of a type is defined and what it stands for; None unless one line has the whole of it."""
+    texts = FileTexts(work.context)
+    best = best_locations(locations)
+    if len(best) != 1 or len(with_overloads(texts, best)) > 1:
+        return None
+
+    location = best[0]
+    lines, number = texts.lines(location.target, location.path), location.definition.line
+    line = lines[number - 1]
+    match = (
+        re.match(_ALIAS.format(name=re.escape(location.definition.name)), line.rstrip())
+        if len(line) <= _MAX_LINE
+        else None
+    )
+    if match is None:
+        return None
+
+    following = lines[number] if number < len(lines) else ""
+    aliased = match["type"].strip()
+    is_indented = len(following) - len(following.lstrip()) > len(line) - len(line.lstrip())
+    goes_on = _GOES_ON.match(following) is not None or is_indented or aliased.endswith(tuple("|&,<(=:+-"))
+    is_open = goes_on and not match["end"]
+    is_balanced = all(aliased.count(left) == aliased.count(right) for left, right in ("()", "[]"))
+    if is_open or not is_balanced:
+        return None
+
+    finding = state_definitions(work, name, locations, queries, notes)
+    text = f"{finding.headline.text}; it stands for {code(shown_value(aliased))}"
+    finding.headline = Statement(text, finding.headline.evidence)
     return finding
 
 
