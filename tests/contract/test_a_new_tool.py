@@ -100,7 +100,7 @@ def test_it_answers_in_this_process(folder: Path) -> None:
         frame = blocking(echo)(code, "one-two-three", 1)
         assert frame["line"].tolist() == ["one"]
         assert frame.attrs["status"] == "complete"  # the caller asked for one
-        with pytest.raises(ToolError, match="echo: maxWords must be 1 or more, got 0"):
+        with pytest.raises(ToolError, match="echo: max_words must be 1 or more, got 0"):
             blocking(echo)(code, "one-two-three", 0)
         with pytest.raises(sl.RepositoryNotFound):
             blocking(echo)(code, "other")
