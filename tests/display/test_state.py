@@ -10,6 +10,7 @@ import pytest
 from display.batches_for_tests import lines, record_batch
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.events import CloneProgress, IndexProgress
+from sourcelight.core.completeness import skipped_text
 from sourcelight.core.wire.events import (
     Alert,
     Done,
@@ -101,6 +102,21 @@ def test_skipped_work_alerts_and_errors_become_notes() -> None:
     failed = search(ErrorEvent("boom"))
     failed.finish()
     assert failed.snapshot().notices == (("error", "boom"),)
+
+
+@pytest.mark.parametrize(
+    ("reason", "title", "text"),
+    [
+        ("document-binary", "61 binary files", "skipped 61 binary files"),
+        ("repository-fork", "1 forked", "skipped 1 forked repository"),
+        ("excluded-archive", "2,000 archived", "skipped 2,000 archived repositories"),
+        ("shard-match-limit", "result limit hit", "result limit hit"),
+        ("symbols-incomplete", "2 files parsed in part", "2 files parsed in part"),
+        ("shard-timeout", "", "skipped shard-timeout"),
+    ],
+)
+def test_skipped_work_is_shown_in_words(reason: str, title: str, text: str) -> None:
+    assert skipped_text(Skipped(reason, title)) == text
 
 
 def test_the_first_end_counts_and_stops_the_clock() -> None:

@@ -35,6 +35,7 @@ _LEFT_OUT = re.compile(
     r"cells-paired)$"
 )
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
+_OF_REPOSITORIES = re.compile(r"([\d,]+) (?:forked|archived)")
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
 
@@ -59,8 +60,13 @@ def skipped_text(item: Skipped) -> str:
     """Return an item in words: ``skipped 61 binary files``, ``result limit hit``; its code if it has none."""
     if not item.title:
         return f"skipped {item.reason}" if item.reason else "work was skipped"
-    # What is left out by design is counted; other titles are phrases: "2 files parsed in part".
-    return item.title if is_limiting(item) else f"skipped {item.title}"
+    if is_limiting(item):
+        return item.title  # a phrase: "2 files parsed in part"
+
+    # What is left out by design is counted. The protocol says "1 forked" of repositories.
+    match = _OF_REPOSITORIES.fullmatch(item.title)
+    title = item.title if match is None else f"{item.title} {'repository' if match[1] == '1' else 'repositories'}"
+    return f"skipped {title}"
 
 
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:
