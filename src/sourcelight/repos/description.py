@@ -113,14 +113,14 @@ def _check_files(discovered: DiscoveredRepository) -> None:
     """Refuse pipes and the like: git reads these files without checking their kind."""
     head = head_target(discovered.git_dir)
     names = [f"{discovered.git_common_dir}/{name}" for name in ("config", "packed-refs", "shallow")]
-    names += [
-        f"{discovered.git_dir}/HEAD",
-        *([f"{discovered.git_common_dir}/{head}"] if head else []),
-    ]
+    names.append(f"{discovered.git_dir}/HEAD")
+    if head:
+        names.append(f"{discovered.git_common_dir}/{head}")
+
     for name in names:
         try:
             mode = os.stat(name).st_mode
-        except (OSError, ValueError):
+        except OSError:
             continue
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise UnusableRepository("corrupt", f"{os.path.basename(name)} is not a regular file")
@@ -287,7 +287,7 @@ def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
     for file in files:
         try:
             info = os.stat(file)
-        except (OSError, ValueError):  # ValueError: a name that no file can have
+        except OSError:
             stamps.append(None)
             continue
         stamps.append((info.st_mtime_ns, info.st_ino, info.st_size))
