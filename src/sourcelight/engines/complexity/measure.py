@@ -78,7 +78,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
 
     remaining: Complexity = complexity_of(tree.root_node, b"", separate_spans)
     measures.code_lines = len(lines.code)
-    measures.comment_lines = len(lines.comments | lines.docstrings)
+    measures.comment_lines = len(lines.comments)
     measures.cyclomatic = remaining.decisions + sum(function.cyclomatic for function in measures.functions)
     measures.cognitive = remaining.cognitive + sum(function.cognitive for function in measures.functions)
     return measures
@@ -95,11 +95,11 @@ class _Function:
 
 @dataclass(frozen=True, slots=True)
 class _LineKinds:
-    """The 0-based lines with code, comments and docstrings; a line can have several kinds."""
+    """The 0-based lines with code, with comments or docstrings, and with code or docstrings, which are statements."""
 
     code: set[int]
     comments: set[int]
-    docstrings: set[int]
+    statements: set[int]
 
 
 def _functions_in(tree: Tree, table: FileDefinitions) -> list[_Function]:
@@ -125,8 +125,7 @@ def _measure(function: _Function, lines: _LineKinds, separate_spans: frozenset[t
     node = function.node
     first = node.start_point[0]
     # The grammar's block includes comments after the last statement; the function doesn't.
-    statement_lines = (lines.code | lines.docstrings).intersection(range(first, node.end_point[0] + 1))
-    last = max(statement_lines, default=first)
+    last = max(lines.statements.intersection(range(first, node.end_point[0] + 1)), default=first)
     own_lines = range(first, last + 1)
     complexity = complexity_of(node, function.definition.name.encode(), separate_spans)
     return FunctionMeasures(
@@ -135,7 +134,7 @@ def _measure(function: _Function, lines: _LineKinds, separate_spans: frozenset[t
         begin_line=first + 1,
         end_line=last + 1,
         code_lines=len(lines.code.intersection(own_lines)),
-        comment_lines=len((lines.comments | lines.docstrings).intersection(own_lines)),
+        comment_lines=len(lines.comments.intersection(own_lines)),
         parameters=_parameters(node),
         cyclomatic=1 + complexity.decisions,
         cognitive=complexity.cognitive,
@@ -181,7 +180,8 @@ def _kinds_of_lines(tree: Tree, data: bytes) -> _LineKinds:
             code.update(_lines_of(node))
 
     blank = {number for number, line in enumerate(data.split(b"\n")) if not line.strip()}
-    return _LineKinds(code - blank, comments - blank, docstrings - blank)
+    # United once: a file may have thousands of functions, and each looks for its lines.
+    return _LineKinds(code - blank, (comments | docstrings) - blank, (code | docstrings) - blank)
 
 
 def _lines_of(node: Node) -> range:
