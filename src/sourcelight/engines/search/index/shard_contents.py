@@ -12,7 +12,7 @@ import numpy as np
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
-from sourcelight.engines.search.index.shard import LooseShard, Shard
+from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.storage.section_blocks import BLOCK_BITS, BLOCK_BYTES
 
 _NO_BLOCKS: Int64Array = np.zeros(0, dtype=np.int64)
@@ -42,8 +42,9 @@ class ShardContents(BufferList):
         self.bases: Int64Array = self._first_blocks << BLOCK_BITS
         super().__init__([shard.content.unchecked.data for shard in shards], self.bases[:-1])
         self._shards = shards
-        has_file = np.array([not isinstance(shard, LooseShard) for shard in shards], dtype=np.bool_)
-        self._is_unchecked = np.repeat(has_file, block_counts)
+        # A shard in memory has nothing to check, and another corpus may have checked all of one.
+        is_incomplete = np.array([not shard.content.is_complete for shard in shards], dtype=np.bool_)
+        self._is_unchecked = np.repeat(is_incomplete, block_counts)
         # The gap may take a block of its own, which has nothing to check.
         self._is_unchecked[self._first_blocks[1:] - 1] &= block_counts << BLOCK_BITS < sizes + BLOCK_BYTES
         self._is_complete = not self._is_unchecked.any()
