@@ -57,21 +57,18 @@ def commit_matches(
         lines = chain.from_iterable(
             _message_lines(index, text, patterns) for index, text in enumerate(messages.to_pylist())
         )
-        # A message of 8 MiB may have millions of lines with matches.
+        # Once for each commit: a message of 8 MiB may have millions of lines with matches, in thousands of batches.
+        every_commit = np.arange(len(batch_commits))
+        columns = commit_columns(history, repository_info, "commit", batch_commits, messages, every_commit)
+        by_commit = pa.record_batch(columns)
         while rows := list(islice(lines, MAX_BATCH_ROWS)):
-            yield _message_batch(history, repository_info, batch_commits, messages, rows)
+            yield _message_batch(by_commit, rows)
 
 
-def _message_batch(
-    history: History,
-    repository_info: RepositoryInfo,
-    commits: CommitNumbers,
-    messages: Any,
-    rows: Sequence[_MessageLine],
-) -> Any:
-    commit_of_row = np.array([row.commit_index for row in rows], np.int64)
-    columns = commit_columns(history, repository_info, "commit", commits, messages, commit_of_row)
-    columns |= {
+def _message_batch(by_commit: Any, rows: Sequence[_MessageLine]) -> Any:
+    """Return rows with the columns of their commits."""
+    batch = by_commit.take(pa.array([row.commit_index for row in rows], pa.int64()))
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True)) | {
         "line_number": pa.array([row.number for row in rows], pa.int32()),
         "line": pa.array([row.text for row in rows], pa.string()),
         "start": pa.array([row.starts for row in rows], arrow_type("list")),
