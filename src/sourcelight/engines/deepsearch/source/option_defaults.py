@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at, comment_mark_of
 from sourcelight.engines.deepsearch.source.values import in_one_line, quoted_at, read_expression
@@ -12,6 +14,8 @@ from sourcelight.engines.deepsearch.source.values import in_one_line, quoted_at,
 _MAX_LINES, _MAX_CHARACTERS, _MAX_ANNOTATION_LINES, _MAX_LINE, _MAX_OPTIONS = 60, 4_000, 8, 600, 8
 _ANNOTATION_SIGNS = ("#[", "@", "[")
 _KEY = re.compile(r"[\"':]?default(?:_?[vV]alue)?(?:_t)?[\"']?\s*(?:=>|:(?!:)|=(?![=>~]))\s*(?=\S)")
+_ANY_SIGN = re.compile(r"[()\[\]{}\"'`:d/#-]")
+"""A bracket, and the beginning of a key, a text or a comment."""
 _DESCRIPTION = re.compile(
     r"(?:[\[{]\s*$|(?:new\s+)?[A-Za-z_][\w.:]{0,60}(?:<[\w<>, ?]{0,40}>)?\(|[\[{](?=.*\bdefault))"
 )
@@ -182,7 +186,7 @@ def read_described_default(lines: Sequence[str], number: int, column: int, path:
     return _default_within(lines, number - 1, bracket + 1, path, max_depth=0)
 
 
-def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of letter
+def _default_within(  # noqa: PLR0911 - a scanner: one for each end of a description
     lines: Sequence[str], line: int, column: int, path: str, *, max_depth: int
 ) -> tuple[str, int] | None:
     """Return the value behind ``default`` in the brackets around a place (from 0), and its line, from 1."""
@@ -199,35 +203,21 @@ def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of l
                 continue
             position, mark = text.index(mark) + len(mark), ""
 
-        while position < len(text):
-            count += 1
-            if count > _MAX_CHARACTERS:
+        signs, steps = _read_signs(text, position, comment_mark)
+        for sign in signs:
+            if count + sign.step > _MAX_CHARACTERS:
                 return None
+            if sign.key_end and depth <= max_depth:
+                return _value_at(lines, number, sign.key_end, path)
 
-            is_word = position == 0 or not (text[position - 1].isalnum() or text[position - 1] in "_.$")
-            key = _KEY.match(text, position) if is_word and depth <= max_depth else None
-            if key is not None:
-                return _value_at(lines, number, key.end(), path)
-
-            comment_end = comment_end_at(text, position, comment_mark)
-            if comment_end > position:
-                position = comment_end
-                continue
-
-            letter = text[position]
-            if letter in "\"'`":
-                quoted = quoted_at(text, position)
-                if quoted is None and text.startswith(letter * 3, position):
-                    mark = letter * 3
-                    break
-                position += len(quoted) if quoted is not None else 1
-                continue
-
-            depth += (letter in "([{") - (letter in ")]}")
+            mark = sign.mark
+            depth += sign.change
             if depth < 0:
                 return None
 
-            position += 1
+        count += steps
+        if count > _MAX_CHARACTERS:
+            return None
 
         # Without brackets around it, a call of Ruby ends with its line, unless a comma is last.
         if not mark and depth == 0 and max_depth and not text.rstrip().endswith((",", "(", "{", "\\")):
@@ -236,6 +226,61 @@ def _default_within(  # noqa: PLR0912 - a scanner: one branch for each kind of l
                 return None
 
     return None
+
+
+class _Sign(NamedTuple):
+    """A bracket, a key or a text of several lines, in a line.
+
+    Attributes
+    ----------
+    step
+        Its number among the letters, texts and comments that are read, from 1.
+    key_end
+        Where the value behind the key ``default`` begins; 0 for no such key.
+    change
+        1 for an opening bracket, -1 for a closing one, else 0.
+    mark
+        The mark that ends a text on a line below; empty for none. It is the last sign of its line.
+    """
+
+    step: int
+    key_end: int
+    change: int
+    mark: str
+
+
+# The options of a line, and those of the lines around it, read the same lines.
+@lru_cache(maxsize=2 * _MAX_LINES)
+def _read_signs(text: str, column: int, comment_mark: str) -> tuple[Sequence[_Sign], int]:
+    """Return the signs of a line from a column on (from 0), and how many letters, texts and comments are read."""
+    signs: list[_Sign] = []
+    steps, position = 0, column
+    while (match := _ANY_SIGN.search(text, position)) is not None:
+        steps += match.start() - position + 1
+        position = match.start()
+        is_word = position == 0 or not (text[position - 1].isalnum() or text[position - 1] in "_.$")
+        key = _KEY.match(text, position) if is_word else None
+
+        letter, length, change, mark = match[0], 1, 0, ""
+        comment_end = comment_end_at(text, position, comment_mark)
+        if comment_end > position:
+            length = comment_end - position
+        elif letter in "\"'`":
+            quoted = quoted_at(text, position)
+            if quoted is not None:
+                length = len(quoted)
+            elif text.startswith(letter * 3, position):
+                mark = letter * 3
+        else:
+            change = (letter in "([{") - (letter in ")]}")
+
+        if key is not None or change or mark:
+            signs.append(_Sign(steps, 0 if key is None else key.end(), change, mark))
+        if mark:
+            return signs, steps
+        position += length
+
+    return signs, steps + len(text) - position
 
 
 def _value_at(lines: Sequence[str], line: int, column: int, path: str) -> tuple[str, int] | None:
