@@ -110,7 +110,7 @@ def types_around(lines: Sequence[tuple[int, str]], number: int, language: str) -
     for index, line in reversed(lines):
         if index > number or not line.strip():
             continue
-        if index < number - _MAX_FUNCTION_LINES:
+        if index < number - _MAX_FUNCTION_LINES or indentation == 0:
             break
 
         width = _indentation(line)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
@@ -137,19 +139,20 @@ def _find_unparsed_members(
 
     container, simple = split_name(name)
     for target, path, first in find_unparsed(work, texts, simple, notes):
-        lines = texts.lines(target, path)
+        lines, language = texts.lines(target, path), language_of(path) or ""
+        code_lines = list(lines_of_code(lines, language))
         overloads = _other_lines(texts, DefinitionLocation(target, path, first))
         for definition in (first, *(overload.definition for overload in overloads)):
-            if _type_around(lines, path, definition.line) == container:
+            if _type_around(code_lines, definition.line, language) == container:
                 yield target, path, replace(definition, container=container)
             elif _is_unparsed_member(lines, path, definition, container):
                 yield target, path, definition
 
 
-def _type_around(lines: Sequence[str], path: str, number: int) -> str:
+def _type_around(code_lines: Sequence[tuple[int, str]], number: int, language: str) -> str:
     """Return the last part of the name of the nearest type or module around a line (from 1); empty for none."""
-    language = language_of(path) or ""
-    names = types_around(list(lines_of_code(lines[:number], language)), number, language)
+    above = code_lines[: bisect_right(code_lines, number, key=itemgetter(0))]
+    names = types_around(above, number, language)
     return _SEPARATOR.split(names[0])[-1] if names else ""
 
 
@@ -200,10 +203,24 @@ def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: 
 def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) -> list[DefinitionLocation]:
     """Add the other definitions of each name in its file and class: overloads, and those under other conditions."""
     expanded: dict[tuple[str, str, int], DefinitionLocation] = {}
+    read: set[tuple[str, str, str, str, str]] = set()
     for location in locations:
-        bodies = _other_bodies(texts, location)
-        for other in (location, *bodies, *_other_macros(texts, location), *_other_lines(texts, location)):
-            expanded.setdefault((other.target.repository.key, other.path, other.definition.line), other)
+        definition, file = location.definition, (location.target.repository.key, location.path)
+        expanded.setdefault((*file, definition.line), location)
+
+        # Overloads have the same overloads.
+        family = (*file, definition.name, definition.container, definition.kind)
+        if family in read:
+            continue
+
+        read.add(family)
+        other_locations = [
+            *_other_bodies(texts, location),
+            *_other_macros(texts, location),
+            *_other_lines(texts, location),
+        ]
+        for other in other_locations:
+            expanded.setdefault((*file, other.definition.line), other)
 
     return list(expanded.values())
 
@@ -232,16 +249,23 @@ def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[Definit
         return []
 
     lines = texts.lines(location.target, location.path)
-    return [
-        _on_line(location, number)
+    numbers = [
+        number
         for number, line in enumerate(lines, 1)
         if number != definition.line
         and len(line) <= _MAX_LINE
         and definition.name in line
         and define(line) == definition.kind
-        # Another type may have a member of the name.
-        and definition.container in {"", _type_around(lines, location.path, number)}
     ]
+    if definition.container:
+        # Another type may have a member of the name.
+        file_language = language_of(location.path) or ""
+        code_lines = list(lines_of_code(lines, file_language))
+        numbers = [
+            number for number in numbers if _type_around(code_lines, number, file_language) == definition.container
+        ]
+
+    return [_on_line(location, number) for number in numbers]
 
 
 def _other_macros(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
@@ -321,18 +345,15 @@ def state_alias(
     """Write where an alias of a type is defined and what it stands for; None unless one line has the whole of it."""
     texts = FileTexts(work.context)
     best = best_locations(locations)
-    if len(best) != 1 or len(with_overloads(texts, best)) > 1:
+    if len(best) != 1:
         return None
 
     location = best[0]
     lines, number = texts.lines(location.target, location.path), location.definition.line
     line = lines[number - 1]
-    match = (
-        re.match(_ALIAS.format(name=re.escape(location.definition.name)), line.rstrip())
-        if len(line) <= _MAX_LINE
-        else None
-    )
-    if match is None:
+    form = _ALIAS.format(name=re.escape(location.definition.name))
+    match = re.match(form, line.rstrip()) if len(line) <= _MAX_LINE else None
+    if match is None or len(with_overloads(texts, best)) > 1:
         return None
 
     following = lines[number] if number < len(lines) else ""
