@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -33,7 +34,11 @@ def find_body_default(texts: FileTexts, head: DefinitionLocation, name: str) -> 
     definition, language = head.definition, language_of(head.path) or ""
     is_parsed = language in LANGUAGES
     end = definition.end_line if is_parsed else definition.line + _BODY_LINES
-    code = list(lines_of_code(texts.lines(head.target, head.path)[:end], language))
+    lines = texts.lines(head.target, head.path)[:end]
+    if not any(name in line for line in lines[definition.line - 1 :]):
+        return None
+
+    code = list(lines_of_code(lines, language))
     values: dict[str, int] = {}
     for number, line in code:
         if number < definition.line or len(line) > _MAX_LINE or name not in line:
@@ -73,53 +78,73 @@ def find_passed_default(
         return None
 
     lines = texts.lines(owner.target, owner.path)
+    calls_by_name: dict[str, list[_DefaultCall]] = {}
     candidates: dict[str, ValueCandidate] = {}
     for head in heads:
-        read = (
-            None
-            if head.path != owner.path
-            else parameters_of(lines, head.definition.name, head.definition.line, head.path)
-        )
+        definition = head.definition
+        read = parameters_of(lines, definition.name, definition.line, head.path) if head.path == owner.path else None
         names = [parameter.name for parameter in read[0]] if read is not None else []
         if name not in names:
             continue
 
-        for number, arguments in _calls_of(texts, owner, head):
-            value = arguments[names.index(name)] if len(arguments) == len(names) else ""
+        if definition.name not in calls_by_name:
+            calls_by_name[definition.name] = list(_calls_of(texts, owner, definition.name))
+
+        for call in calls_by_name[definition.name]:
+            is_other = call.own_line != definition.line
+            value = call.arguments[names.index(name)] if is_other and len(call.arguments) == len(names) else ""
             if is_made_of_literals(value) or _CONSTANT.fullmatch(value) is not None:
-                candidates.setdefault(value, _candidate(texts, head, value, [number, head.definition.line]))
+                candidates.setdefault(value, _candidate(texts, head, value, [call.line, definition.line]))
 
     return next(iter(candidates.values())) if len(candidates) == 1 else None
 
 
-def _calls_of(
-    texts: FileTexts, owner: DefinitionLocation, head: DefinitionLocation
-) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield the lines and the arguments of calls of a constructor or an overload that say what it has at first."""
+@dataclass(frozen=True, slots=True)
+class _DefaultCall:
+    """A call of a constructor or an overload that says what it has at first.
+
+    Attributes
+    ----------
+    line
+        Its line, from 1.
+    own_line
+        The line of the head that it says nothing of, since it is a part of it; 0 for none.
+    arguments
+        The texts of its arguments.
+    """
+
+    line: int
+    own_line: int
+    arguments: Sequence[str]
+
+
+def _calls_of(texts: FileTexts, owner: DefinitionLocation, name: str) -> Iterator[_DefaultCall]:
+    """Yield the calls of constructors or overloads of a name in a file that say what these have at first."""
     lines = texts.lines(owner.target, owner.path)
     definitions = texts.definitions(owner.target, owner.path)
     functions = [
         item for item in (definitions.definitions() if definitions is not None else ()) if item.kind in FUNCTION_KINDS
     ]
-    name = head.definition.name
     call = re.compile(
-        rf"(?<![\w.])(?P<this>this|base)?(?P<new>new\s+{re.escape(name)})?(?P<name>{re.escape(name)})?\s*\("
+        rf"(?<![\w.])(?:(?P<this>this)|(?P<new>new\s+{re.escape(name)})|(?P<name>{re.escape(name)}))\s*\("
     )
     for number, line in lines_of_code(lines, language_of(owner.path) or ""):
-        holder = _holder_of(functions, number)
-        for match in list(call.finditer(line[:_MAX_LINE]))[:_MAX_CALLS]:
-            if holder is None or not (match["this"] or match["new"] or match["name"]):
-                continue
+        matches = list(call.finditer(line[:_MAX_LINE]))[:_MAX_CALLS]
+        holder = _holder_of(functions, number) if matches else None
+        if holder is None:
+            continue
 
-            is_of_constructor = match["this"] == "this" and holder.name == name and holder.line != head.definition.line
+        for match in matches:
+            is_of_constructor = match["this"] and holder.name == name
             is_of_factory = match["new"] and _FACTORY.search(holder.name) is not None
-            is_of_overload = match["name"] and holder.name == name and number not in {holder.line, head.definition.line}
+            is_of_overload = match["name"] and holder.name == name and number != holder.line
             if not (is_of_constructor or is_of_factory or is_of_overload):
                 continue
 
+            own_line = holder.line if is_of_constructor else number if is_of_overload else 0
             read = read_parameters(lines, number - 1, match.end(), owner.path)
             if read is not None and read[1] - number < _BODY_LINES:
-                yield number, [argument.text for argument in read[0]]
+                yield _DefaultCall(number, own_line, [argument.text for argument in read[0]])
 
 
 def _holder_of(functions: Sequence[Definition], number: int) -> Definition | None:
