@@ -131,43 +131,41 @@ def count_with(texts: FileTexts, work: Work, stated: Collection[Location], patte
 
 def are_absent(work: Work, words: Sequence[str]) -> bool:
     """Return whether no line of any file has one of some words, in any case; True for too many files to read again."""
-    files = files_of(replace(work, request=replace(work.request, paths=(), languages=())))
-    if files is None or not words:
+    lines_of_files = _read_all_files(work) if words else None
+    if lines_of_files is None:
         return True
 
-    texts = FileTexts(work.context)
     lowered = [word.casefold() for word in words]
-    for repository, path in files:
-        target = work.inquiry.pins.of(repository)
-        work.inquiry.context.cancellation.check()
-        if target is not None and not is_hidden_file(path):
-            text = "\n".join(texts.lines(target, path)).casefold()
-            if any(word in text for word in lowered):
-                return False
-
-    return True
+    texts = ("\n".join(lines).casefold() for lines in lines_of_files)
+    return not any(word in text for text in texts for word in lowered)
 
 
-def are_absent_joined(work: Work, words: Sequence[str]) -> bool:
-    """Return whether no file has one of some words, also not with spaces, signs or line ends inside.
+def is_absent_joined(work: Work, word: str) -> bool:
+    """Return whether no file has a word, also not with spaces, signs or line ends inside.
 
     False for too many files to read again.
     """
-    files = files_of(replace(work, request=replace(work.request, paths=(), languages=())))
-    if files is None:
+    lines_of_files = _read_all_files(work)
+    if lines_of_files is None:
         return False
 
+    lowered = word.casefold()
+    return not any(lowered in re.sub(r"[\W_]+", "", "".join(lines)).casefold() for lines in lines_of_files)
+
+
+def _read_all_files(work: Work) -> Iterator[Sequence[str]] | None:
+    """Return an iterator over the lines of each file that may be shown; None for too many files to read again."""
+    files = files_of(replace(work, request=replace(work.request, paths=(), languages=())))
+    return None if files is None else _lines_of(work, files)
+
+
+def _lines_of(work: Work, files: Sequence[tuple[str, str]]) -> Iterator[Sequence[str]]:
     texts = FileTexts(work.context)
-    lowered = [word.casefold() for word in words]
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
         work.inquiry.context.cancellation.check()
         if target is not None and not is_hidden_file(path):
-            letters = re.sub(r"[\W_]+", "", "".join(texts.lines(target, path))).casefold()
-            if any(word in letters for word in lowered):
-                return False
-
-    return True
+            yield texts.lines(target, path)
 
 
 def has_unparsed_part(work: Work) -> bool:

@@ -89,7 +89,7 @@ def _is_absent_phrase(work: Work, phrase: str) -> bool:
             return False
 
     # Some files have them on two lines, or with other signs between them.
-    return recount.are_absent_joined(work, ["".join(parts)]) and not _is_of_author(work, phrase)
+    return recount.is_absent_joined(work, "".join(parts)) and not _is_of_author(work, phrase)
 
 
 def has_unread_files(work: Work, word: str) -> bool:
