@@ -58,21 +58,16 @@ def find_delegated_default(
         evidence = texts.evidence(owner.target, owner.path, number, last_line, "definition", 1.0, (name,))
         chained = _CHAINED.search(lines[last_line - 1])
         if chained is not None:
-            return ValueCandidate(
-                chained["value"], "", owner.path, [evidence], owner.rank, owner.target.repository.name
-            )
+            return ValueCandidate(chained["value"], "", owner.path, [evidence], owner.rank, repository)
 
         parameter = find_default_parameter(work, texts, owner.target, match["callee"], {}, notes)
         if parameter is None:
             return None
 
         index, parameter_line = parameter
-        keywords = [argument.value for argument in arguments if DEFAULT_NAMES.match(argument.name) and argument.value]
-        value = keywords[0] if keywords else arguments[index].text if index < len(arguments) else ""
-        repository = owner.target.repository.name
-        return (
-            ValueCandidate(value, "", owner.path, [evidence, parameter_line], owner.rank, repository) if value else None
-        )
+        value = _value_of_default(arguments, index)
+        candidate = ValueCandidate(value, "", owner.path, [evidence, parameter_line], owner.rank, repository)
+        return candidate if value else None
 
     return None
 
