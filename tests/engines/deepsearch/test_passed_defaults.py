@@ -6,6 +6,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.prose_values.bindings import read_bindings
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -177,3 +178,10 @@ def test_files_of_all_languages_are_files(yard: LocalEngine, path: str) -> None:
     """The ending `.cr` was unknown: "No commit changed a line with `settings.cr`", though a commit added the file."""
     name = path.rpartition("/")[2]
     assert research(yard, f"Who last changed {name}?").text.startswith(f"`{path}` was last changed by")
+
+
+@pytest.mark.parametrize("name", ["workers", "a", "s"])
+def test_an_attribute_of_perl_has_the_place_of_its_name(name: str) -> None:
+    """`has s => 5` has the letters of the name in its keyword."""
+    (attribute,) = read_bindings([f"has {name} => 5;"], 1, "Agent.pm")
+    assert (attribute.name, attribute.value, attribute.column) == (name, "5", 4)

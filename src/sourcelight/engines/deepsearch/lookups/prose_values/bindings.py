@@ -38,15 +38,15 @@ _TYPED = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s+\*?[\w.\[\]]{1,40}\s*=(
 """A name before its type, in Go."""
 _TYPED_BEHIND = re.compile(r"(?<![\w.:])(?P<name>[A-Za-z_]\w*)::(?P<type>[\w.{},]{1,60})\s*=(?![=>])\s*(?=\S)")
 """A name before its type, in Julia."""
+_PERL_SUB = r"sub\s*\{\s*(?P<made>(?:[^{}]|\{\w{1,60}\}){1,120}?)\s*\}"
+"""A function of Perl that makes a value."""
 _PERL_ATTRIBUTE = re.compile(
     r"\s*has\s+[\"']?\+?(?P<name>[a-z_]\w*)[\"']?\s*=>\s*"
-    r"(?:sub\s*\{\s*(?P<made>(?:[^{}]|\{\w{1,60}\}){1,120}?)\s*\}|\((?P<options>[^()]{1,300})|(?P<value>[^\s(][^;]{0,120}?))\s*(?:;|\)|$)"
-)
-_OR_LITERAL = re.compile(r"\$(?:ENV\{\w{1,60}\}|\w{1,60})\s*(?:\|\||//)\s*(?P<value>-?\d[\w.]*|\"[^\"]*\"|'[^']*')")
-_PERL_OPTION = re.compile(
-    r"\bdefault\s*=>\s*(?:sub\s*\{\s*(?P<made>(?:[^{}]|\{\w{1,60}\}){1,120}?)\s*\}|(?P<value>[^,{}]{1,120}?))\s*(?:,|$)"
+    rf"(?:{_PERL_SUB}|\((?P<options>[^()]{{1,300}})|(?P<value>[^\s(][^;]{{0,120}}?))\s*(?:;|\)|$)"
 )
 """An attribute of Mojolicious, Moo or Moose: with its default, or with options that have it."""
+_OR_LITERAL = re.compile(r"\$(?:ENV\{\w{1,60}\}|\w{1,60})\s*(?:\|\||//)\s*(?P<value>-?\d[\w.]*|\"[^\"]*\"|'[^']*')")
+_PERL_OPTION = re.compile(rf"\bdefault\s*=>\s*(?:{_PERL_SUB}|(?P<value>[^,{{}}]{{1,120}}?))\s*(?:,|$)")
 _NIM_SETTING = re.compile(
     r"\s*(?:const\s+)?(?P<name>[A-Za-z]\w*)\*?\s*\{\.\s*(?:str|int|bool)define\b[^{}\n]{0,60}\.\}\s*"
     r"(?::\s*\w{1,40}\s*)?=\s*(?=\S)"
@@ -180,9 +180,9 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
             yield Binding(option.name, option.value, "fallback", option.column, number)
         return
 
-    attribute = _perl_attribute(text) if path.endswith((".pm", ".pl", ".t")) else None
+    attribute = _read_perl_attribute(text, number) if path.endswith((".pm", ".pl", ".t")) else None
     if attribute is not None:
-        yield Binding(attribute[0], attribute[1], "fallback", text.find(attribute[0]), number)
+        yield attribute
         return
 
     setting = _NIM_SETTING.match(text) if path.endswith(".nim") else None
@@ -199,8 +199,8 @@ def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Bind
         yield from _read(lines, number, path, member["name"], "assigned", member.start("name"), member.end(), ";")
 
 
-def _perl_attribute(text: str) -> tuple[str, str] | None:
-    """Return the name and the default of an attribute of a class of Perl; None without a value that can be read."""
+def _read_perl_attribute(text: str, number: int) -> Binding | None:
+    """Return an attribute of a class of Perl with its default; None without a value that can be read."""
     match = _PERL_ATTRIBUTE.match(text)
     if match is None:
         return None
@@ -210,7 +210,9 @@ def _perl_attribute(text: str) -> tuple[str, str] | None:
     value = source["made"] or source["value"] or ""
     replaced = _OR_LITERAL.fullmatch(value)
     value = replaced["value"] if replaced is not None else value
-    return (match["name"], value) if is_made_of_literals(value) else None
+    if not is_made_of_literals(value):
+        return None
+    return Binding(match["name"], value, "fallback", match.start("name"), number)
 
 
 def _read_fallbacks(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:
