@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias, cast
 
-import numpy as np
-
 from sourcelight.core.batches import CommitId, MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.rows import MatchRows
@@ -212,15 +210,9 @@ class _FileKey(NamedTuple):
 def _counted_rows(batch: Any, by: Sequence[str]) -> Iterator[tuple[_GroupKey, _FileKey, int]]:
     """Yield each row of matches as the group that it counts in, its file and its number of matches."""
     rows = MatchRows(batch)
-    all_rows = np.arange(len(rows))
-
-    def texts(name: str) -> list[Any]:
-        # By Arrow: `MatchRows.texts` takes 2 µs a row, as it makes an object of each entry of a dictionary.
-        values: list[Any] = rows.take_texts(name, all_rows).to_pylist()
-        return values
-
-    files = map(_FileKey, texts("repository"), texts("commit"), texts("path"))
-    keys = zip(*map(texts, by), strict=True) if by else repeat((), len(rows))
+    # The fields of a key are columns.
+    files = map(_FileKey, *map(rows.texts, _FileKey._fields))
+    keys = zip(*map(rows.texts, by), strict=True) if by else repeat((), len(rows))
     yield from zip(keys, files, rows.numbers("match_count").tolist(), strict=True)
 
 
