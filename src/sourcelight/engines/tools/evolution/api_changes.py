@@ -126,11 +126,11 @@ class _Side:
 
     def python_modules(self, differing: AbstractSet[str]) -> set[str]:
         """Return the public modules whose names depend on differing files, including modules that re-export them."""
+        if not any(language_of(path) == "Python" for path in differing):
+            return set()
+
         public_modules = {path for path in self.files if language_of(path) == "Python" and is_public_file(path)}
         modules = public_modules & differing
-        if not any(language_of(path) == "Python" for path in differing):
-            return modules
-
         for path in public_modules - modules:
             data = self._data(path)
             if data is not None and _REACHES_INTERNAL.search(data) and self._exports.sources(path) & differing:
