@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.core.code_points import equal_groups, offsets_in_text, points_in_text, points_in_texts
+from sourcelight.core.code_points import equal_groups, offsets_in_text, points_in_text, points_in_texts, spans_in_text
 
 PARTS = [
     b"a",
@@ -34,6 +34,12 @@ def decoded_size(text: bytes, offset: int) -> int:
 @given(texts, st.lists(st.integers(0, 50), max_size=8))
 def test_an_offset_is_the_size_of_the_decoded_text_before_it(text: bytes, offsets: list[int]) -> None:
     assert points_in_text(text, offsets) == [decoded_size(text, offset) for offset in offsets]
+
+
+@settings(deadline=None)
+@given(texts, st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=8))
+def test_a_span_has_the_points_of_its_start_and_its_end(text: bytes, spans: list[tuple[int, int]]) -> None:
+    assert spans_in_text(text, spans) == [(decoded_size(text, start), decoded_size(text, end)) for start, end in spans]
 
 
 @settings(deadline=None)

@@ -43,6 +43,12 @@ def points_in_text(text: bytes, offsets: Sequence[int]) -> list[int]:
     return [points[offset] for offset in offsets]
 
 
+def spans_in_text(text: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in a text as `points_in_text` returns their starts and ends."""
+    points = iter(points_in_text(text, [offset for span in spans for offset in span]))
+    return list(zip(points, points, strict=True))
+
+
 def offsets_in_text(text: str, points: Sequence[int]) -> list[int]:
     """Return offsets in code points as offsets in the bytes of UTF-8; those behind the text are moved to its end.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from sourcelight.core.code_points import spans_in_text
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.formula import satisfies
@@ -37,8 +38,7 @@ def repository_hits(
         name = target.repository.info.name.encode()
         name_spans = matcher.spans(alternative.pattern, name)
         if name_spans is not None:
-            in_characters = ((_characters(name[:start]), _characters(name[:end])) for start, end in name_spans)
-            matches.append((target, tuple(disjoint_spans(in_characters))))
+            matches.append((target, tuple(disjoint_spans(spans_in_text(name, name_spans)))))
 
     return tuple(matches)
 
@@ -114,7 +114,3 @@ class _NameMatcher:
             if text == node.value:
                 raise
             return None  # the text before an @ inside a group or class isn't an expression, and names no repository
-
-
-def _characters(text: bytes) -> int:
-    return len(text.decode("utf-8", "replace"))

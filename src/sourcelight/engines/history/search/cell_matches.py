@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches import RepositoryInfo, arrow_type
-from sourcelight.core.code_points import points_in_text
+from sourcelight.core.code_points import spans_in_text
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables
@@ -109,7 +109,7 @@ def _line_values(history: History, row: ChangedCellLine | None) -> dict[str, Any
     # A removed line is in the old file, under its old name.
     paths = history.changes.old_path if row.side == "removed" else history.changes.path
     line = row.line
-    spans = _characters(line.text, line.spans)
+    spans = spans_in_text(line.text, line.spans)
     return {
         "path": history.paths.text(int(paths[row.change])),
         "line_number": line.file_line,
@@ -122,9 +122,3 @@ def _line_values(history: History, row: ChangedCellLine | None) -> dict[str, Any
         "cell_kind": line.kind,
         "cell_line": line.cell_line,
     }
-
-
-def _characters(line: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans of bytes as spans of code points."""
-    points = iter(points_in_text(line, [offset for span in spans for offset in span]))
-    return list(zip(points, points, strict=True))

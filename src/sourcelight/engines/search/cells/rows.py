@@ -11,7 +11,7 @@ from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.batches.schema import arrow_type, batch_of_rows
 from sourcelight.core.cells import CellDocument, CellPlace, CellText, has_cells
-from sourcelight.core.code_points import points_in_text
+from sourcelight.core.code_points import spans_in_text
 from sourcelight.engines.search.cells.evaluate import CellMatches, Spans
 from sourcelight.engines.search.model import SearchOptions, Target
 from sourcelight.engines.search.scan.chunks import truncate_line
@@ -67,19 +67,19 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
     for number, (line_spans, match_count) in by_line.items():
         line = text.line(number)
         text_line = line.decode("utf-8", "replace")
+        text_spans = spans_in_text(line, line_spans)
 
         # A span that continues in the next line ends after the newline, which is one more than the line has.
-        starts = points_in_text(line, [start for start, _ in line_spans])
-        points = points_in_text(line, [end for _, end in line_spans])
         ends = [
-            len(text_line) + 1 if end > len(line) else point for (_, end), point in zip(line_spans, points, strict=True)
+            len(text_line) + 1 if byte_end > len(line) else end
+            for (_, byte_end), (_, end) in zip(line_spans, text_spans, strict=True)
         ]
         yield {
             "type": "content",
             "language": text.language or None,
             "line_number": text.file_lines[number],
             "line": text_line,
-            "start": starts,
+            "start": [start for start, _ in text_spans],
             "end": ends,
             "match_count": match_count,
             "byte_start": [start for start, _ in line_spans],

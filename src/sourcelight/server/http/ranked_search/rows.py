@@ -118,6 +118,8 @@ def file_rows(
 
 
 def _line_columns(rows: Sequence[_RankedLine]) -> dict[str, list[Any]]:
+    # The starts and ends of each row in turn.
+    offsets = [offsets_in_text(row.text, [point for span in row.spans for point in span]) for row in rows]
     return {
         "type": ["content"] * len(rows),
         "line_number": [row.number for row in rows],
@@ -126,8 +128,8 @@ def _line_columns(rows: Sequence[_RankedLine]) -> dict[str, list[Any]]:
         "end": [[end for _, end in row.spans] for row in rows],
         "match_count": [len(row.spans) for row in rows],
         "line_offset": [row.offset for row in rows],
-        "byte_start": [offsets_in_text(row.text, [start for start, _ in row.spans]) for row in rows],
-        "byte_end": [offsets_in_text(row.text, [end for _, end in row.spans]) for row in rows],
+        "byte_start": [row_offsets[::2] for row_offsets in offsets],
+        "byte_end": [row_offsets[1::2] for row_offsets in offsets],
     }
 
 

@@ -8,7 +8,7 @@ from itertools import chain, product
 from typing import Any
 
 from sourcelight.core.batches.patches import read_hunks
-from sourcelight.core.code_points import points_in_text
+from sourcelight.core.code_points import spans_in_text
 from sourcelight.core.errors import PatternError, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
@@ -88,8 +88,7 @@ class LineFilter:
     def _spans(self, line: str) -> list[tuple[int, int]]:
         """Return the matches in a line, in characters."""
         data = line.encode()
-        points = iter(points_in_text(data, [offset for span in self.pattern.find(data) for offset in span]))
-        return list(zip(points, points, strict=True))
+        return spans_in_text(data, self.pattern.find(data))
 
 
 def _compile_file_patterns(files: Sequence[str], *, uses_regex: bool) -> tuple[CompiledPattern, ...]:
