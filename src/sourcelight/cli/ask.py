@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,18 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from sourcelight.cli.options import Paths, ServiceUrl, Worktree, path_texts
-from sourcelight.cli.output import (
-    DONE,
-    FAILED,
-    NO_MATCH,
-    StatusLine,
-    for_terminals,
-    print_line,
-    say,
-    say_client_warnings,
-    without_escapes,
-)
-from sourcelight.cli.search import SearchCommand, check_source, is_directory, open_client, show_progress
+from sourcelight.cli.output import DONE, FAILED, NO_MATCH, StatusLine, for_terminals, print_line, say, without_escapes
+from sourcelight.cli.search import SearchCommand, check_source, is_directory, open_client
 from sourcelight.core.markup import join_words, visible
 from sourcelight.repos.names import near_names
 
@@ -87,31 +76,18 @@ def ask_command(
     check_source(paths, url)
     if not paths and is_directory(question):
         raise typer.BadParameter(f"{question} is a directory, and the question is missing: write QUESTION before PATH")
-    return ask(question, path_texts(paths), url=url, repos=repo or [], revision=revision, worktree=worktree)
+    command = SearchCommand(paths=path_texts(paths), url=url or "", worktree=worktree)
+    return ask(question, command, repos=repo or [], revision=revision)
 
 
-def ask(
-    question: str, paths: Sequence[str], *, url: str | None, repos: Sequence[str], revision: str | None, worktree: bool
-) -> int:
+def ask(question: str, command: SearchCommand, *, repos: Sequence[str], revision: str | None) -> int:
     """Print the answer; without a citation and a count, return the status of no match.
 
     The answer is Markdown; a terminal gets it without backslashes before punctuation. A failure is on standard error.
     """
-    import sourcelight as sl
-
-    address = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
-    line = StatusLine()
-    try:
-        client = (
-            sl.connect(address)
-            if address
-            else sl.open(*(paths or ["."]), worktree=worktree, progress=show_progress(line))
-        )
-    finally:
-        line.clear()
-
-    with client:
-        say_client_warnings(client)
+    # A question needs definitions and terms as well: to index them starts at once.
+    with open_client(command, background_index=True) as client:
+        line = StatusLine()
         try:
             answer = client.deepsearch(
                 question, repos=list(repos) or None, revision=revision, progress=_show_step(line)
@@ -121,7 +97,7 @@ def ask(
 
         has_failed = answer.status == "failed" and not answer.has_evidence and bool(answer.notices)
         for notice in answer.notices:
-            say(notice if address else notice.replace(_LIST_REPOS, "`sourcelight repos` lists"))
+            say(notice if command.address else notice.replace(_LIST_REPOS, "`sourcelight repos` lists"))
 
         if has_failed:
             # The answer only repeats the notices.
@@ -130,7 +106,7 @@ def ask(
             text = for_terminals(answer.to_markdown()).rstrip("\n")
             print_line(without_escapes(text) if sys.stdout.isatty() else text)
 
-        if address and answer.url:
+        if command.address and answer.url:
             say(f"conversation: {answer.url}")
 
     if answer.status != "complete":

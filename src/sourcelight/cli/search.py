@@ -170,6 +170,11 @@ class SearchCommand:
     limit: int | None = None
 
     @property
+    def address(self) -> str:
+        """The address of the service: the requested one, else that of the environment; empty for PATH."""
+        return self.url or ("" if self.paths else os.environ.get("SRC_ENDPOINT", ""))
+
+    @property
     def effective_format(self) -> str:
         """The output format: the requested format, else by the file's extension, else a table.
 
@@ -230,18 +235,20 @@ def search(query: str, command: SearchCommand) -> int:
         return status
 
 
-def open_client(command: SearchCommand) -> Client:
-    """Return a client of the repositories or the service that the options name."""
+def open_client(command: SearchCommand, *, background_index: bool = False) -> Client:
+    """Return a client of the service or the repositories that the options name; of the latter, print the warnings."""
     import sourcelight as sl
 
-    url = command.url or ("" if command.paths else os.environ.get("SRC_ENDPOINT", ""))
-    if url:
-        return sl.connect(url)
+    if command.address:
+        return sl.connect(command.address)
 
     line = StatusLine()
     try:
         client = sl.open(
-            *(command.paths or (".",)), worktree=command.worktree, background_index=False, progress=show_progress(line)
+            *(command.paths or (".",)),
+            worktree=command.worktree,
+            background_index=background_index,
+            progress=_show_progress(line),
         )
     finally:
         line.clear()
@@ -260,7 +267,7 @@ def _open_client_for(query: str, command: SearchCommand) -> Client:
         raise
 
 
-def show_progress(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
+def _show_progress(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
     """Return a function that shows snapshots of long work in a line."""
     return lambda snapshot: line.show(snapshot.text)
 
@@ -314,7 +321,7 @@ def _export(client: Client, query: str, output_format: str, command: SearchComma
             pattern_type=command.pattern_type,
             limit=command.limit,
             timeout_s=command.timeout_s,
-            progress=show_progress(line),
+            progress=_show_progress(line),
         )
     except BaseException:
         line.clear()
@@ -364,7 +371,7 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
                 columns,
                 pattern_type=command.pattern_type,
                 timeout_s=command.timeout_s,
-                progress=show_progress(line),
+                progress=_show_progress(line),
             )
         finally:
             line.clear()
