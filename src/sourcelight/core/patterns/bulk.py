@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, to_numpy
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.ranges import BufferList, cut_at_lines, join_adjacent
 
@@ -64,7 +64,7 @@ class BulkMatcher:
         """Return which texts match, each between two consecutive bounds."""
         # `from_buffers` does not check for UTF-8, and RE2 does not need it. Bounds are int64, hence the large type.
         texts = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(data))
-        return mask_of(pc.match_substring_regex(texts, pattern=source))
+        return to_numpy(pc.match_substring_regex(texts, pattern=source))
 
     def matches(self, view: memoryview, starts: Int64Array, ends: Int64Array, stopped: Stopped) -> BoolArray:
         """Return which texts ``view[start:end]`` match; raises `ScanStopped`."""
@@ -156,12 +156,6 @@ class _Source:
             weaker_patterns = list(self._weaker()) if self._left is None else self._left
             if weaker_patterns:
                 self.text, self._left = weaker_patterns[0].decode(), weaker_patterns[1:]
-
-
-def mask_of(values: Any) -> BoolArray:
-    """Convert an Arrow array of booleans without nulls; `to_numpy` would load pandas, which takes a second."""
-    bits = np.frombuffer(values.buffers()[1], dtype=np.uint8)
-    return np.unpackbits(bits, count=len(values), bitorder="little").astype(np.bool_)
 
 
 def _concat(buffers: BufferList, ranges: Int64Array) -> Any:

@@ -22,10 +22,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
 
-from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array
+from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array, to_numpy
 from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns.bulk import mask_of, paced_runs
+from sourcelight.core.patterns.bulk import paced_runs
 from sourcelight.core.patterns.syntax import Chars, Concat, Node, Repeat
 
 MANY_MEMBERS = 8
@@ -314,7 +314,7 @@ class ExactMatcher:
             check_stopped(stopped)
             texts = gather_texts(view, starts[rows] + froms, ends[rows])
             spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
-            is_match = mask_of(spans.is_valid())
+            is_match = to_numpy(spans.is_valid())
 
             # Field 0 is a fixed-size list (offset, length) of the only group, m; null rows have no match.
             pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[is_match]
