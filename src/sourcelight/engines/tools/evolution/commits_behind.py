@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.analyses import COMMITS_BEHIND, HOTSPOTS, CommitsBehindArguments
 from sourcelight.engines.history.model import CommitNumbers
@@ -36,8 +36,8 @@ def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> P
     matches = []
     for snapshot in histories.selections:
         context.cancellation.check()
-        mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
-        mask[_SELECT_COMMITS[arguments.of](snapshot, arguments, (after, before), context)] = True
+        selected = _SELECT_COMMITS[arguments.of](snapshot, arguments, (after, before), context)
+        mask = mask_of(selected, len(snapshot.history.commits))
         with context.watch_scan() as stopped:
             mask &= filter_commits(snapshot.history, commit_filter, stopped)
         commits = CommitNumbers(np.flatnonzero(mask & commit_mask(snapshot, after, before)))

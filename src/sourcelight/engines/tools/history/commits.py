@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.commits import COMMIT_SEARCH, CommitSearchArguments
 from sourcelight.engines.history.model import CommitNumbers
@@ -126,9 +124,7 @@ def _read_changes(result: _CommitResult, limit: int | None, context: ToolContext
         with_changes = selection.with_changes(shown_commits, context)
         matches.append((with_changes, numbers))
 
-        mask = np.zeros(len(with_changes.history.commits), np.bool_)
-        mask[shown_commits] = True
-        omit_unread(result.histories.partial, with_changes, mask)
+        omit_unread(result.histories.partial, with_changes, mask_of(shown_commits, len(with_changes.history.commits)))
 
     return _CommitResult(result.histories, matches)
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.patches import Hunk, abbreviate_object_ids, read_hunks
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.markup.counts import count_of
@@ -141,8 +140,7 @@ def _rows_of_commits(
     snapshot: OpenedHistory, matches: DiffMatches, commits: CommitNumbers
 ) -> tuple[RowNumbers, ChangeNumbers]:
     """Return the matching rows of these commits, and the change of each."""
-    is_shown = np.zeros(len(snapshot.history.commits), np.bool_)
-    is_shown[commits] = True
+    is_shown = mask_of(commits, len(snapshot.history.commits))
     mask = is_shown[snapshot.history.changes.commit[matches.row_changes]]
     return RowNumbers(matches.rows[mask]), ChangeNumbers(matches.row_changes[mask])
 
