@@ -93,16 +93,16 @@ def over_time(
     column = date_column(data, date)
     has_date = is_plausible(data.frame[column])
     bars = _period_bars(data, by, period, column, len(colors.series))
-    words = title or f"{data.unit.capitalize()} by {bars.period}"
+    heading = title or f"{data.unit.capitalize()} by {bars.period}"
     if by and not title:
-        words += f" and {by}"
+        heading += f" and {by}"
     total = format_amount(float(data.amounts[has_date].sum()), data.unit)
     first, last = bars.periods[0], bars.periods[-1]
     counts = f"{total} by {column.replace('_', ' ')} (UTC), {first} to {last}"
     limits = sentences(undated_text(has_date), data.limits)
 
     def draw() -> Any:
-        figure, axes = new_sheet(colors, _SHEET_HEIGHT_IN, words, sentences(counts, data.query), limits)
+        figure, axes = new_sheet(colors, _SHEET_HEIGHT_IN, heading, sentences(counts, data.query), limits)
         lowest = _draw_bars(axes, colors, bars)
         use_whole_numbers(axes.yaxis)
         axes.margins(x=0.01)
@@ -115,7 +115,10 @@ def over_time(
         return figure
 
     return Figure(
-        name="over_time", title=words, description=f"Stacked bars of {data.unit} by {bars.period}: {counts}.", draw=draw
+        name="over_time",
+        title=heading,
+        description=f"Stacked bars of {data.unit} by {bars.period}: {counts}.",
+        draw=draw,
     )
 
 
