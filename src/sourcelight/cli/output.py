@@ -315,9 +315,6 @@ def say_warnings(catalog: Catalog) -> None:
 
 def say_client_warnings(client: Client) -> None:
     """Print what differs between PATH and what is searched: a directory inside a work tree, a HEAD without a branch."""
-    if not client.backend.local:
-        return
-
     from sourcelight.backends.embedded import EmbeddedBackend
 
     if isinstance(client.backend, EmbeddedBackend):
