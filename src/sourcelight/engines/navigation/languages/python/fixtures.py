@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from sourcelight.engines.navigation.languages.python.annotations import PythonAnnotations
-from sourcelight.engines.navigation.languages.python.names import PythonRef
+from sourcelight.engines.navigation.languages.python.names import PythonRef, mentions_in_decorators
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.nodes import field_text, text_of
@@ -94,7 +94,7 @@ class Fixtures(PythonAnnotations):
 
 def is_fixture(binding: PythonBinding) -> bool:
     """Return whether a function is a fixture of pytest."""
-    return binding.kind == "function" and any(b"fixture" in text_of(decorator) for decorator in binding.decorators)
+    return binding.kind == "function" and mentions_in_decorators(binding, b"fixture")
 
 
 def _modules_of_fixtures(document: Document) -> Iterator[Document]:

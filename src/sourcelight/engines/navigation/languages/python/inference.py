@@ -15,7 +15,7 @@ from sourcelight.engines.navigation.languages.python.members import (
     PythonValue,
     first_distinct,
 )
-from sourcelight.engines.navigation.languages.python.names import PythonRef
+from sourcelight.engines.navigation.languages.python.names import PythonRef, has_decorator, mentions_in_decorators
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonScope
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.nodes import child_of_type, code_of, field_of, field_text, first_child, text_of
@@ -316,11 +316,11 @@ class PythonInference(Fixtures):
         holder = self.method_owner(document, scope)
         if holder is not None and self._is_first(scope, binding):
             function = self.function_binding(scope)
-            if _has_decorator(function, b"classmethod") or binding.name in {b"cls", b"mcs"}:
+            if mentions_in_decorators(function, b"classmethod") or binding.name in {b"cls", b"mcs"}:
                 receiver = PythonValue("class", holder)
             else:
                 receiver = PythonValue("instance", holder)
-            if not _has_decorator(function, b"staticmethod"):
+            if not mentions_in_decorators(function, b"staticmethod"):
                 return [receiver]
 
         default_values = self.infer(document, outer, node.child_by_field_name("value"))
@@ -389,7 +389,7 @@ class PythonInference(Fixtures):
         # `Iterator[T]`, or a `yield` of a T: users of a fixture or a context manager get the T.
         if values[0].kind == "container" and is_fixture(binding):
             return list(values[0].items)
-        if values[0].kind == "container" and _has_decorator(binding, b"contextmanager"):
+        if values[0].kind == "container" and mentions_in_decorators(binding, b"contextmanager"):
             return [PythonValue("generator", items=values[0].items)]
         return values
 
@@ -478,12 +478,7 @@ class PythonInference(Fixtures):
 
 def is_property(binding: PythonBinding) -> bool:
     """Return whether a member is a property."""
-    return any(text_of(decorator).rstrip().endswith(_PROPERTIES) for decorator in binding.decorators)
-
-
-def _has_decorator(function: PythonBinding | None, name: bytes) -> bool:
-    """Return whether a decorator of a function contains a name, such as ``abc.classmethod``."""
-    return function is not None and any(name in text_of(decorator) for decorator in function.decorators)
+    return has_decorator(binding, *_PROPERTIES)
 
 
 def _is_first_clause(clause: Node, comprehension: Node) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sourcelight.engines.navigation.languages.python.names import PythonNames, PythonRef
+from sourcelight.engines.navigation.languages.python.names import PythonNames, PythonRef, has_decorator
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.nodes import code_of, field_of, field_text, first_child, text_of
@@ -205,10 +205,7 @@ def _members_first(bindings: list[PythonBinding]) -> list[PythonBinding]:
     """Sort the bindings of one member: getters before setters, implementations before overloads."""
 
     def rank(binding: PythonBinding) -> tuple[bool, bool, int]:
-        marks = [text_of(decorator).rstrip() for decorator in binding.decorators]
-        is_overload = any(decorator.endswith(b"overload") for decorator in marks)
-        is_setter = any(decorator.endswith(_SETTERS) for decorator in marks)
-        return is_overload, is_setter, -binding.start
+        return has_decorator(binding, b"overload"), has_decorator(binding, *_SETTERS), -binding.start
 
     return sorted(bindings, key=rank)
 

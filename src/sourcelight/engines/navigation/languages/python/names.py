@@ -364,11 +364,17 @@ def order_for_other_scopes(bindings: list[PythonBinding]) -> list[PythonBinding]
         key=lambda candidate: (
             candidate.unchecked,
             _KIND_RANKS.get(candidate.kind, 1),
-            _has_decorator(candidate, b"overload"),
+            has_decorator(candidate, b"overload"),
             -candidate.start,
         ),
     )
 
 
-def _has_decorator(binding: PythonBinding, name: bytes) -> bool:
-    return any(text_of(node).rstrip().endswith(name) for node in binding.decorators)
+def has_decorator(binding: PythonBinding, *names: bytes) -> bool:
+    """Return whether a decorator ends with one of some names, such as ``typing.overload``."""
+    return any(text_of(decorator).rstrip().endswith(names) for decorator in binding.decorators)
+
+
+def mentions_in_decorators(binding: PythonBinding | None, name: bytes) -> bool:
+    """Return whether a decorator contains a name, such as ``pytest.fixture(scope="module")``; False for no binding."""
+    return binding is not None and any(name in text_of(decorator) for decorator in binding.decorators)
