@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sourcelight.engines.navigation.model import DeclarationKey, Document, How, ParsedFile, Role
+from sourcelight.engines.navigation.nodes import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -103,7 +104,7 @@ class Cursor:
     @property
     def name(self) -> bytes:
         """The text of the identifier."""
-        return self.node.text or b""
+        return text_of(self.node)
 
     @property
     def parent(self) -> Node:

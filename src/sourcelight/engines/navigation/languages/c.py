@@ -281,7 +281,7 @@ class CRules:
             role="attribute",
             receiver=receiver,
             fields_of=None,
-            path=(b"", leaf.text or b""),
+            path=(b"", text_of(leaf)),
             is_called=is_called,
             argument_count=count,
             is_type=is_type,

@@ -126,7 +126,7 @@ class NameResolver:
         self, document: Document, model: DeclarationModel, path: list[Node]
     ) -> Sequence[DeclarationRef | ModuleRef]:
         leaf = path[-1]
-        name = leaf.text or b""
+        name = text_of(leaf)
         declaration = self.rules.declaration_at(path)
         if declaration is not None and declaration.start == leaf.start_byte:
             return [DeclarationRef(document=document, declaration=declaration, rule="scope", reason="the declaration")]

@@ -78,7 +78,7 @@ class PythonInference(Fixtures):
 
     def _identifier(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         values: list[PythonValue] = []
-        for ref in self.lookup(document, scope, node.text or b"", offset)[:MAX_ALTERNATIVES]:
+        for ref in self.lookup(document, scope, text_of(node), offset)[:MAX_ALTERNATIVES]:
             values += self.values_of(ref)
             if len(values) >= MAX_ALTERNATIVES:
                 break
@@ -500,7 +500,7 @@ def _results(function: Node) -> tuple[list[Node], list[Node]]:
     yielded: list[Node] = []
     body = function.child_by_field_name("body")
     pending = [body] if body is not None else []
-    has_yield = b"yield" in (function.text or b"")
+    has_yield = b"yield" in text_of(function)
     while pending:
         node = pending.pop()
         if node.type == "return_statement":

@@ -272,7 +272,7 @@ class TsAnnotations(TsNames):
             member = name.child_by_field_name("name") or name.child_by_field_name("property")
             return self.follow(self.members_of_all(self.infer(document, holder), text_of(member)))
 
-        refs = self.lookup(document, name.text or b"", name.start_byte, as_type=True)
+        refs = self.lookup(document, text_of(name), name.start_byte, as_type=True)
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
 
     def of_type(self, ref: TsRef, document: Document, arguments: list[Node], bound_types: BoundTypes) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
@@ -330,7 +330,7 @@ class TsAnnotations(TsNames):
     def _built_in_type(  # noqa: PLR0911 - a case a group of names
         self, document: Document, name: Node, arguments: list[Node], bound_types: BoundTypes
     ) -> list[TsValue]:
-        text = name.text or b""
+        text = text_of(name)
         if not arguments:
             return []
         if text in _MAPS:

@@ -144,7 +144,7 @@ class TsMembers(TsAnnotations):
         self, document: Document, node: Node, name: Node, bound_types: BoundTypes
     ) -> Iterator[TsValue]:
         """Yield other declarations of the same interface."""
-        for ref in self.lookup(document, name.text or b"", node.start_byte, as_type=True):
+        for ref in self.lookup(document, text_of(name), node.start_byte, as_type=True):
             binding = ref.binding
             if (
                 binding is not None
@@ -345,7 +345,7 @@ class TsGenerics(TsMembers):
             ):
                 expected = expected.named_children[0]
             elif kind == "type_identifier":
-                key = names.get(expected.text or b"")
+                key = names.get(text_of(expected))
                 if key is not None:
                     bindings.setdefault(key, tuple(values))
                 return

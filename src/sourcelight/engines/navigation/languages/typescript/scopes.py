@@ -80,14 +80,14 @@ def pattern_names(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]
         if kind in {"identifier", "shorthand_property_identifier_pattern"}:
             # `{a}` is short for `{a: a}`: the name is also the property.
             if kind != "identifier":
-                steps = (*steps, PatternStep("key", node.text or b""))
+                steps = (*steps, PatternStep("key", text_of(node)))
             yield node, steps
         elif kind == "object_pattern":
             pending += [(child, steps) for child in reversed(node.named_children)]
         elif kind == "pair_pattern":
             key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
             if key is not None and value is not None:
-                pending.append((value, (*steps, PatternStep("key", (key.text or b"").strip(b"'\"")))))
+                pending.append((value, (*steps, PatternStep("key", text_of(key).strip(b"'\"")))))
         elif kind in {"object_assignment_pattern", "assignment_pattern"}:
             left = node.child_by_field_name("left")
             if left is not None:
