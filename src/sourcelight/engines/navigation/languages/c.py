@@ -53,7 +53,6 @@ _DECLARATIONS = frozenset({
     "declaration", "function_definition", "parameter_declaration", "optional_parameter_declaration",
     "field_declaration", "type_definition", "for_range_loop", "condition_clause",
 })  # fmt: skip
-_OUTER = frozenset({"function_declarator"})
 _THROUGH = frozenset({"parenthesized_expression", "pointer_expression", "unary_expression"})
 _IDENTIFIERS = frozenset({
     "identifier", "field_identifier", "type_identifier", "statement_identifier", "namespace_identifier",
@@ -209,7 +208,7 @@ class CRules:
         visible = 0 if is_top_level else leaf.start_byte
         return Declaration(
             "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value,
-            is_prototype=is_top_level and _is_extern(node),
+            is_prototype=is_top_level and _has_storage_class(node, b"extern"),
         )  # fmt: skip
 
     def _make_declaration(
@@ -389,7 +388,11 @@ class CRules:
             hidden_refs = []
 
         # A `static` function is visible in its own file only (C standard, linkages of identifiers).
-        bodies = [ref for ref in hidden_refs if not ref.declaration.is_prototype and not _static(ref.declaration.node)]
+        bodies = [
+            ref
+            for ref in hidden_refs
+            if not ref.declaration.is_prototype and not _has_storage_class(ref.declaration.node, b"static")
+        ]
         return sorted(
             [*bodies, *visible_refs],
             key=lambda ref: (
@@ -474,7 +477,7 @@ class CRules:
                     for other, start, kind, _, is_announcement in names.definitions_in(project, name)
                     if kind == "function" and not is_announcement and other.key not in seen
                     and (declaration := names.declaration(other, name, start)) is not None
-                    and not _static(declaration.node)
+                    and not _has_storage_class(declaration.node, b"static")
                 ]  # fmt: skip
                 # Headers of another repository have prototypes; the bodies are in files that are not included.
                 if refs and all(ref.declaration.is_prototype for ref in refs):
@@ -508,12 +511,6 @@ def _inner_declarator(node: Node | None, kind: str) -> Node | None:
             return node
         node = node.child_by_field_name("declarator")
     return None
-
-
-def _is_extern(declaration: Node) -> bool:
-    """Return whether a declaration announces a variable that another file defines."""
-    specifiers = [child for child in declaration.named_children if child.type == "storage_class_specifier"]
-    return any(specifier.text == b"extern" for specifier in specifiers)
 
 
 def _heads(scope: Node, parameter: Node) -> bool:
@@ -550,8 +547,9 @@ def _count_arguments(call: Node) -> int | None:
     return sum(child.type != "comment" for child in arguments.named_children)
 
 
-def _static(node: Node) -> bool:
-    return any(child.type == "storage_class_specifier" and child.text == b"static" for child in node.named_children)
+def _has_storage_class(declaration: Node, name: bytes) -> bool:
+    """Return whether a declaration has a storage class: ``static``, or ``extern`` for what another file defines."""
+    return any(child.type == "storage_class_specifier" and child.text == name for child in declaration.named_children)
 
 
 def _common(path: bytes, other_path: bytes) -> int:
