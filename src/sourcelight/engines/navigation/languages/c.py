@@ -472,15 +472,15 @@ class CRules:
                             )
                         )
 
-                bodies = [
-                    DeclarationRef(other, declaration, "import", "announced in an included file")
-                    for other, start, kind, _, is_announcement in names.definitions_in(project, name)
-                    if kind == "function" and not is_announcement and other.key not in seen
-                    and (declaration := names.declaration(other, name, start)) is not None
-                    and not _has_storage_class(declaration.node, b"static")
-                ]  # fmt: skip
                 # Headers of another repository have prototypes; the bodies are in files that are not included.
                 if refs and all(ref.declaration.is_prototype for ref in refs):
+                    bodies = [
+                        DeclarationRef(other, declaration, "import", "announced in an included file")
+                        for other, start, kind, _, is_announcement in names.definitions_in(project, name)
+                        if kind == "function" and not is_announcement and other.key not in seen
+                        and (declaration := names.declaration(other, name, start)) is not None
+                        and not _has_storage_class(declaration.node, b"static")
+                    ]  # fmt: skip
                     refs = bodies + refs
 
         return refs
