@@ -246,27 +246,24 @@ class SectionFile:
 
     def bytes_of(self, name: str) -> memoryview:
         """Return the bytes of a section without copying; raises `IndexDamaged`."""
-        offset, length, _, _ = self._usable(name)
-        return memoryview(self.map)[self._body + offset : self._body + offset + length]
+        self._check_once(name)
+        return self._unchecked_bytes(name)
 
     def array(self, name: str) -> AnyArray:
         """Return a section as a read-only array without copying; raises `IndexDamaged`."""
-        offset, length, dtype, _ = self._usable(name)
-        kind = np.dtype(dtype)
-        return np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
+        self._check_once(name)
+        return self._unchecked_array(name)
 
     def blocks(self, name: str) -> SectionBlocks:
         """Return a section whose blocks are checked when they are read: all of it at once in a file without them."""
-        offset, length, dtype, _ = self._section(name)
-        kind = np.dtype(dtype)
-        items = np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
+        items = self._unchecked_array(name)
         first_block = self._first_blocks.get(name)
         if first_block is None:
-            return SectionBlocks(items, 1, lambda _: self._usable(name))
+            return SectionBlocks(items, 1, lambda _: self._check_once(name))
 
-        block_count = -(-length // BLOCK_BYTES)
+        content = self._unchecked_bytes(name)
+        block_count = -(-len(content) // BLOCK_BYTES)
         checksums: list[int] = self.array(_BLOCKS)[first_block : first_block + block_count].tolist()
-        content = memoryview(self.map)[self._body + offset : self._body + offset + length]
 
         def check_block(number: int) -> None:
             self.check_size()
@@ -304,17 +301,23 @@ class SectionFile:
         except KeyError:
             raise self._damage_error(f"no section {name}") from None
 
-    def _usable(self, name: str) -> list[Any]:
+    def _unchecked_bytes(self, name: str) -> memoryview:
+        offset, length, _, _ = self._section(name)
+        return memoryview(self.map)[self._body + offset : self._body + offset + length]
+
+    def _unchecked_array(self, name: str) -> AnyArray:
+        offset, length, dtype, _ = self._section(name)
+        kind = np.dtype(dtype)
+        return np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
+
+    def _check_once(self, name: str) -> None:
         if name not in self._checked:
             self.check_size()
             self._check(name)
             self._checked.add(name)
-        return self._sections[name]
 
     def _check(self, name: str) -> None:
-        offset, length, _, checksum = self._section(name)
-        content = memoryview(self.map)[self._body + offset : self._body + offset + length]
-        if xxhash.xxh3_64_intdigest(content) != checksum:
+        if xxhash.xxh3_64_intdigest(self._unchecked_bytes(name)) != self._section(name)[3]:
             raise self._damage_error(f"section {name} is damaged")
 
     def _damage_error(self, reason: str) -> IndexDamaged:
