@@ -118,10 +118,7 @@ class LocalEngine(IndexedRepositories):
         # Without reading the query: only its words are new, and any words can be read.
         if not cancellation.stopped and not self.indexing.is_running:
             self.refresh(cancellation)
-
-            def advise() -> Alert | None:
-                return self._advise(request, viewer, cancellation)
-
+            advise = functools.partial(self._advise, request, viewer, cancellation)
             try:
                 events = self.fast_path.answer(request, viewer, IN_THREAD, advise)
             except Cancelled:
@@ -137,7 +134,11 @@ class LocalEngine(IndexedRepositories):
         """Return the alert of a complete search of a known shape that has no match; raises `Cancelled`."""
         query, scoped = self.queries.parse(request, self.catalog.contexts)
         source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, cancellation))
-        return source.nothing_found(lambda text: self.finds(replace(request, query=text), viewer, notices.TRY_S))
+        return source.nothing_found(self._trial_of(request, viewer))
+
+    def _trial_of(self, request: SearchRequest, viewer: Viewer) -> Callable[[str], bool]:
+        """Return a function that tells whether a request with another query has a match."""
+        return lambda text: self.finds(replace(request, query=text), viewer, notices.TRY_S)
 
     def _execute(
         self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation, started: float
@@ -151,10 +152,7 @@ class LocalEngine(IndexedRepositories):
 
         task = SearchTask(*read, request, viewer, cancellation, started, read_s)
         source = LocalSource(self, self.plan_cache, task)
-
-        def finds(text: str) -> bool:
-            return self.finds(replace(request, query=text), viewer, notices.TRY_S)
-
+        finds = self._trial_of(request, viewer)
         return self._run(SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case), source)
 
     def _run(self, execution: SearchExecution, source: LocalSource) -> Iterator[Event]:
