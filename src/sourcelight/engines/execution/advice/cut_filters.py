@@ -85,8 +85,13 @@ def unclosed_groups(query: Query) -> Iterator[tuple[str, str, str]]:
     if query.text.count("(") <= query.text.count(")") or query.root is None:
         return
 
-    patterns = _patterns_of(query.text, query.pattern_type, with_operators=True)
-    for pattern in patterns or ():
+    nodes = _nodes_of(query.text, query.pattern_type) or []
+    if not any(isinstance(node, Group) and node.kind in {"and", "or"} for node in nodes):
+        return
+
+    for pattern in nodes:
+        if not isinstance(pattern, RawPattern):
+            continue
         text = pattern.value
         if pattern.quoted or pattern.slashed or not text.startswith("(") or text.count("(") <= text.count(")"):
             continue
@@ -142,25 +147,25 @@ def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
         position = lexer.skip_white(max(end, position + 1))
 
 
-def _patterns_of(text: str, pattern_type: str, *, with_operators: bool = False) -> list[RawPattern] | None:
-    """Return the patterns of a query as written, in order, or None when the text can't be parsed.
+def _patterns_of(text: str, pattern_type: str) -> list[RawPattern] | None:
+    """Return the patterns of a query as written, in order, or None when the text can't be parsed."""
+    nodes = _nodes_of(text, pattern_type)
+    return None if nodes is None else [node for node in nodes if isinstance(node, RawPattern)]
 
-    With `with_operators`, also None when the query has neither AND nor OR.
-    """
+
+def _nodes_of(text: str, pattern_type: str) -> list[Raw] | None:
+    """Return all parts of a query as written, a group before its parts, or None when the text can't be parsed."""
     try:
         tree = parse_tree(text, pattern_type)
     except QueryError:
         return None
 
-    patterns = []
-    has_operator = False
+    nodes: list[Raw] = []
     pending: list[Raw] = [] if tree is None else [tree]
     while pending:
         node = pending.pop()
+        nodes.append(node)
         if isinstance(node, Group):
-            has_operator |= node.kind in {"and", "or"}
             pending.extend(reversed(node.args))
-        elif isinstance(node, RawPattern):
-            patterns.append(node)
 
-    return patterns if has_operator or not with_operators else None
+    return nodes
