@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.patterns.alternative_texts import AlternativeTexts, alternative_texts
-from sourcelight.core.patterns.compiled import compile_pattern
+from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.ranges import BufferList
 
 WORDS = ("lamp", "beam", "keep", "tower", "powers", "Lamp", "mpow")
@@ -16,18 +18,28 @@ OVERLAPPING = ("papa", "apart", "lapap", "seems", "emse", "lamp")
 """Words of which some can overlap themselves, and others cover a part of them."""
 
 
+def patterns_of(words: Sequence[str]) -> tuple[AlternativeTexts, CompiledPattern]:
+    """Return the pattern made without a parser, and the regular expression."""
+    pattern = alternative_texts(tuple(words))
+    assert isinstance(pattern, AlternativeTexts)
+    return pattern, compile_pattern(f"({'|'.join(words)})", kind="regexp", case_sensitive=True)
+
+
+def join_lines(lines: Sequence[str]) -> tuple[bytes, Int64Array, Int64Array]:
+    """Return a text of these lines, and where each begins and ends in it."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    ends = np.cumsum([len(line) + 1 for line in lines]) - 1
+    return text, np.concatenate(([0], ends[:-1] + 1)), ends
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_matches_are_those_of_the_regular_expression(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to draw the same again
     words = chance.sample(WORDS, chance.choice((2, 3)))
-    pattern = alternative_texts(tuple(words))
-    compiled = compile_pattern(f"({'|'.join(words)})", kind="regexp", case_sensitive=True)
-    assert isinstance(pattern, AlternativeTexts)
+    pattern, compiled = patterns_of(words)
     assert (pattern.text, pattern.kind, pattern.multi_line) == (compiled.text, compiled.kind, compiled.multi_line)
     lines = ["".join(chance.choices((*WORDS, " ", "x"), k=chance.randrange(8))) for _ in range(60)]
-    text = "".join(f"{line}\n" for line in lines).encode()
-    ends = np.cumsum([len(line) + 1 for line in lines]) - 1
-    starts = np.concatenate(([0], ends[:-1] + 1))
+    text, starts, ends = join_lines(lines)
     for ours, theirs in zip(pattern.spans(text, starts, ends), compiled.spans(text, starts, ends), strict=True):
         assert ours.tolist() == theirs.tolist()
     ranges = np.array([[0, len(text)]])
@@ -43,14 +55,10 @@ def test_matches_are_those_of_the_regular_expression(seed: int) -> None:
 def test_words_that_overlap_themselves_have_the_matches_of_the_regular_expression(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to draw the same again
     words = chance.sample(OVERLAPPING, chance.choice((2, 3)))
-    pattern = alternative_texts(tuple(words))
-    compiled = compile_pattern(f"({'|'.join(words)})", kind="regexp", case_sensitive=True)
-    assert isinstance(pattern, AlternativeTexts)
+    pattern, compiled = patterns_of(words)
     letters = ("pa", "pap", "seem", "s", "lapa", "rt", *OVERLAPPING)
     lines = ["".join(chance.choices(letters, k=chance.randrange(9))) for _ in range(60)]
-    text = "".join(f"{line}\n" for line in lines).encode()
-    ends = np.cumsum([len(line) + 1 for line in lines]) - 1
-    starts = np.concatenate(([0], ends[:-1] + 1))
+    text, starts, ends = join_lines(lines)
     expected = [(row, *span) for row, line in enumerate(lines) for span in compiled.find(line.encode())]
     for checked in (pattern, compiled):
         rows = zip(*(column.tolist() for column in checked.spans(text, starts, ends)), strict=True)
