@@ -100,7 +100,7 @@ def _find_configured(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
 def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     queries: list[str] = []
     find = _OF_DEFINITION.get(lookup.kind)
-    definitions = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries, unparsed=True)
+    definitions = find_definitions(work, lookup.name, notes, queries, symbol_kind=lookup.symbol_kind, unparsed=True)
     if lookup.kind == "value" and lookup.owner:
         definitions = [
             location
@@ -149,7 +149,7 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         return quoted or _find_in_prose(lookup, work, queries, notes)
 
     if lookup.owner:
-        owners = find_definitions(work, lookup.owner, "", notes, queries, unparsed=True)
+        owners = find_definitions(work, lookup.owner, notes, queries, unparsed=True)
         finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
         finding = finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
         finding = finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)
@@ -171,7 +171,7 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     if common_default is not None or re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
         return common_default
 
-    definitions = find_definitions(work, lookup.name, "", notes, queries)
+    definitions = find_definitions(work, lookup.name, notes, queries)
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         return find_value(work, definitions, lookup.name, queries, notes)
     if not definitions and not _PLAIN_WORD.fullmatch(lookup.name):
@@ -220,7 +220,7 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """Return what build files have of a field; a key may be one of a manifest, of configuration or of code."""
     kind, name = lookup.symbol_kind, lookup.name
     if kind == "key":
-        is_of_code = not lookup.owner and find_definitions(work, name, "", notes, [])
+        is_of_code = not lookup.owner and find_definitions(work, name, notes, [])
         finding = None if is_of_code else find_key(work, name, lookup.owner, notes)
         if finding is not None or lookup.owner:
             return finding

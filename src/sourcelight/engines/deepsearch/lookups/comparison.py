@@ -157,7 +157,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     """
     queries: list[str] = []
     candidates = [
-        best_locations(find_definitions(work, name, "", notes, queries, unparsed=True)) for name in (first, second)
+        best_locations(find_definitions(work, name, notes, queries, unparsed=True)) for name in (first, second)
     ]
     pairs = _pairs_of(*candidates)
     if not pairs:

@@ -269,7 +269,7 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
     if _LANGUAGE_WORD.fullmatch(value) or (value.isalpha() and value.islower()):
         return
 
-    locations = find_definitions(work, value, "", notes, [])
+    locations = find_definitions(work, value, notes, [])
     texts = FileTexts(work.context)
     near = [
         location

@@ -98,7 +98,7 @@ def find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | Non
     """Return the commit that brought the only line that defines a name; None for several lines."""
     queries: list[str] = []
     texts = FileTexts(work.context)
-    definitions = with_overloads(texts, find_definitions(work, name, "", notes, queries, unparsed=True))
+    definitions = with_overloads(texts, find_definitions(work, name, notes, queries, unparsed=True))
     if len(definitions) != 1:
         return None
 

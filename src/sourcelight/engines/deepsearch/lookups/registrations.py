@@ -174,7 +174,7 @@ def find_default_parameter(
 
     # Before the search, so that a name without a definition is searched once.
     heads[key] = None
-    for location in find_definitions(work, callee, "", notes, []):
+    for location in find_definitions(work, callee, notes, []):
         if location.target.repository.key != target.repository.key:
             continue
 

@@ -60,13 +60,13 @@ _MEMBERS = frozenset({"attribute", "method", "constructor", "field", "property",
 
 
 def find_definitions(
-    work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str], *, unparsed: bool = False
+    work: Work, name: str, notes: list[str], queries: list[str], *, symbol_kind: str = "", unparsed: bool = False
 ) -> list[DefinitionLocation]:
     """Find the definitions of a name, exactly as written; code before tests, definitions before declarations.
 
     Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name. With
-    `unparsed`, lines that define it in files without a grammar count, too. Adds the searches for symbols to `queries`,
-    and why rows of any search are missing to `notes`.
+    `unparsed`, lines that define it in files without a grammar count, too. If some are of the `symbol_kind`, others are
+    left out. Adds the searches for symbols to `queries`, and why rows of any search are missing to `notes`.
     """
     container, simple = split_name(name)
     texts = FileTexts(work.context)

@@ -102,7 +102,7 @@ def find_entry(work: Work, notes: list[str]) -> Finding | None:
     if field is not None:
         return field
     queries: list[str] = []
-    definitions = find_definitions(work, "main", "", notes, queries)
+    definitions = find_definitions(work, "main", notes, queries)
     programs = [location for location in definitions if rank_of(location.path) == 0]
     return state_definitions(work, "main", programs, queries, notes) if programs else None
 

@@ -46,7 +46,7 @@ def find_measured_default(
     if description is None:
         return None
 
-    locations = best_locations(find_definitions(work, description.owner, "", notes, queries, unparsed=True))
+    locations = best_locations(find_definitions(work, description.owner, notes, queries, unparsed=True))
     if not locations or len(locations) > _MAX_HEADS:
         return None
 
