@@ -108,9 +108,8 @@ def _is_same_list(entry: ListEntry, other: ListEntry) -> bool:
 
 def _find_entries(work: Work, texts: FileTexts, names: Sequence[str]) -> Iterator[ListEntry]:
     """Yield the entries that begin with one of some names, in documents, comments and files of settings."""
-    notes: list[str] = []
     pattern = "|".join(escape_regexp(name).replace(" ", r"\s") for name in names)
-    rows = run_searches(work, make_queries(work, f"type:file /{pattern}/"), notes)
+    rows = run_searches(work, make_queries(work, f"type:file /{pattern}/"), [])
     lines_by_file: dict[tuple[str, str], set[int]] = {}
     for row in [row for row in rows if row["type"] == "content"][:_MAX_ROWS]:
         if kind_of(row["path"]) not in {"test", "changelog", "vendored"} and not is_for_others(row["path"]):
@@ -121,11 +120,13 @@ def _find_entries(work: Work, texts: FileTexts, names: Sequence[str]) -> Iterato
     for (repository, path), numbers in files[:_MAX_FILES]:
         target = work.inquiry.pins.of(repository)
         work.context.cancellation.check()
-        for paragraph in () if target is None else _paragraphs(texts, target, path):
-            sentence = paragraph.sentences[0]
-            is_said = paragraph.begin_line in numbers and entry.match(_ROLE.sub(r"`\1`", sentence.text)) is not None
-            if target is not None and is_said:
-                yield ListEntry(target, path, sentence.text, paragraph)
+        if target is None:
+            continue
+
+        for paragraph in _paragraphs(texts, target, path):
+            text = paragraph.sentences[0].text
+            if paragraph.begin_line in numbers and entry.match(_ROLE.sub(r"`\1`", text)) is not None:
+                yield ListEntry(target, path, text, paragraph)
 
 
 def _paragraphs(texts: FileTexts, target: Target, path: str) -> Iterator[ProseParagraph]:
