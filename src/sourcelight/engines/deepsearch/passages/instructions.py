@@ -7,10 +7,7 @@ from collections.abc import Iterator
 
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, count_negations
-
-_MIN_SHARE = 0.95
-"""Share of the question's weight in what an instruction is for."""
+from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
 
 _MAX_EXTRA = 1
 """Words of its own that a sentence may have between two words of the question, such as an adjective."""
@@ -52,10 +49,10 @@ a an the your its their this that these those any some all each every new given 
 specific particular custom own one more multiple several i you we me it be
 """
 _DETERMINERS = frozenset(_DETERMINERS_TEXT.split())
-PREPOSITIONS_TEXT = """
+_PREPOSITIONS_TEXT = """
 for of in from with without to by on into onto at as than after before when if while between per via and or
 """
-PREPOSITIONS = frozenset(PREPOSITIONS_TEXT.split())
+PREPOSITIONS = frozenset(_PREPOSITIONS_TEXT.split())
 _LEADING = frozenset(["also", "first", "easily", "only", "be", "safely", "manually", "explicitly"])
 """Words that may stand before the verb of a purpose."""
 
@@ -102,7 +99,7 @@ def _purposes_of(text: str) -> Iterator[str]:
 def _is_asked(text: str, explanation: ExplanationQuestion) -> bool:
     """Return whether a text has the words of a question in their order, with nothing else between or right behind."""
     subject = explanation.subject
-    if subject.share_of(subject.terms_in(text)) < _MIN_SHARE or count_negations(text) != explanation.negations:
+    if not explanation.is_all_in(text):
         return False
 
     asked_words = [word.lower() for word in _WORD.findall(explanation.asked_text)]

@@ -86,6 +86,9 @@ _NEGATION = re.compile(
     r"n['\u2019]t\b|\b(?:not|no|never|none|nothing|without|neither|nor|cannot|unless|isnt)\b", re.IGNORECASE
 )
 
+MIN_SHARE = 0.95
+"""Share of a question's weight in a text that has all of it: a common word more or less says nothing else."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExplanationQuestion:
@@ -124,6 +127,11 @@ class ExplanationQuestion:
     def name_terms(self) -> set[str]:
         """The terms of the names of code in it."""
         return self.subject.terms_in(" ".join(self.names))
+
+    def is_all_in(self, text: str) -> bool:
+        """Return whether a text has as good as all that is asked, and denies as much."""
+        share = self.subject.share_of(self.subject.terms_in(text))
+        return share >= MIN_SHARE and count_negations(text) == self.negations
 
 
 def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion | None:

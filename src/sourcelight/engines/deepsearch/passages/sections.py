@@ -17,9 +17,6 @@ from sourcelight.engines.deepsearch.source.documents import DocumentSection, fir
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
-_MIN_SHARE = 0.95
-"""Share of the question's weight in a title."""
-
 _MAX_EXTRA = 1
 """Words of its own that a title may have, such as an adjective."""
 
@@ -71,10 +68,7 @@ def state_section(texts: FileTexts, explanation: ExplanationQuestion, ranking: R
 def _is_title_of(title: str, explanation: ExplanationQuestion) -> bool:
     """Return whether a title has all words of a question, and hardly any other."""
     subject = explanation.subject
-    if _NAME_ALONE.fullmatch(title) is not None:
-        return False
-
-    if subject.share_of(subject.terms_in(title)) < _MIN_SHARE or count_negations(title) != explanation.negations:
+    if _NAME_ALONE.fullmatch(title) is not None or not explanation.is_all_in(title):
         return False
 
     asked_words = {word.lower() for word in _WORD.findall(explanation.subject.text)}

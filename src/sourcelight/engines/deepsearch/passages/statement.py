@@ -19,13 +19,13 @@ from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage
 from sourcelight.engines.deepsearch.passages.excerpts import cite, quote_candidate
 from sourcelight.engines.deepsearch.passages.instructions import does_what_is_asked, gives_instruction, is_personal
 from sourcelight.engines.deepsearch.passages.misfits import is_misfit
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, count_negations
+from sourcelight.engines.deepsearch.passages.question import MIN_SHARE, ExplanationQuestion, count_negations
 
 _MIN_TERMS, _MIN_TERMS_WITHOUT_NAME = 2, 3
 """Words of a question below which a sentence may have all of them by chance; a name of code is no chance."""
 
-_MIN_SHARE, _MIN_OWN_SHARE = 0.95, 0.6
-"""Shares of the question's weight: in a sentence together with the name of its definition, and in it alone."""
+_MIN_OWN_SHARE = 0.6
+"""Share of the question's weight in a sentence without the name of its definition."""
 
 _MAX_WORDS, _MIN_WORDS = 45, 4
 """Words of a sentence that is quoted as an answer; a longer one is a list, a shorter one a title."""
@@ -124,7 +124,7 @@ def _answers(passage: AnsweringPassage, explanation: ExplanationQuestion) -> boo
     subject = explanation.subject
     share = subject.share_of(subject.terms_in(f"{candidate.text} {candidate.unit}"))
     words = len(candidate.text.split())
-    is_whole = share >= _MIN_SHARE and passage.own_share >= _MIN_OWN_SHARE and _MIN_WORDS <= words <= _MAX_WORDS
+    is_whole = share >= MIN_SHARE and passage.own_share >= _MIN_OWN_SHARE and _MIN_WORDS <= words <= _MAX_WORDS
     has_numbers = set(_NUMBER.findall(subject.text)) <= set(_NUMBER.findall(f"{candidate.text} {candidate.unit}"))
     if not is_whole or not has_numbers or candidate.text.endswith(("?", ":")):
         return False
@@ -137,7 +137,7 @@ def _answers(passage: AnsweringPassage, explanation: ExplanationQuestion) -> boo
         # A later sentence, or one with a condition, describes a special case.
         is_summary = candidate.text == candidate.paragraph.sentences[0].text
         is_general = is_summary and _CONDITION.search(candidate.text) is None
-        return is_general and passage.own_share >= _MIN_SHARE and _is_of_noun(candidate, explanation.noun)
+        return is_general and passage.own_share >= MIN_SHARE and _is_of_noun(candidate, explanation.noun)
     return False
 
 
@@ -167,9 +167,7 @@ def _fits_condition(text: str, explanation: ExplanationQuestion) -> bool:
         return False
 
     if explanation.kind == "when":
-        rest = _CONDITION.sub(" ", text)
-        is_all_outside = subject.share_of(subject.terms_in(rest)) >= _MIN_SHARE
-        return is_all_outside and count_negations(rest) == explanation.negations
+        return explanation.is_all_in(_CONDITION.sub(" ", text))
 
     # A name may stand anywhere: "`close` returns false if the file is locked".
     of_names = explanation.name_terms
