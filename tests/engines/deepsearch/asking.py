@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,6 +125,11 @@ def research(
     inquiry = open_inquiry(words, filters, context, previous)
     draft = ExtractiveResearcher().research(inquiry, None, happenings.append)
     return Researched(draft, finish(draft, inquiry, happenings.append), happenings)
+
+
+def lead_of(engine: LocalEngine, question: str) -> str:
+    """Ask, and return the first paragraph of the answer, without escapes of Markdown."""
+    return re.sub(r"\\([_*#|<>\[\]])", r"\1", research(engine, question).text.split("\n\n")[0])
 
 
 def desk_context(

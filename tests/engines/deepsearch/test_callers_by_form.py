@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import lead_of, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.source.call_forms import has_call
@@ -210,8 +210,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     ],
 )
 def test_the_function_around_a_call_is_named(mill: LocalEngine, question: str, sentence: str) -> None:
-    lead = re.sub(r"\\([_*])", r"\1", research(mill, question).text.split("\n\n")[0])
-    assert sentence in lead
+    assert sentence in lead_of(mill, question)
 
 
 def test_calls_outside_of_the_scope_of_a_question_are_not_its_answer(mill: LocalEngine) -> None:
@@ -317,20 +316,18 @@ end
 """
 
 
-def _lead(engine: LocalEngine, question: str) -> str:
-    return re.sub(r"\\([_*])", r"\1", research(engine, question).text.split("\n\n")[0])
-
-
 def test_callers_in_crystal_are_named(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "mill")
     repo.commit({"src/mill.cr": CRYSTAL, "README.md": "Call `grind`.\n"}, "Build")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
 
-    assert _lead(engine, "What calls turn?").startswith("`turn` is called by name in `grind` (line 5 of `src/mill.cr`)")
-    assert _lead(engine, "Where is turn defined?").startswith(
+    assert lead_of(engine, "What calls turn?").startswith(
+        "`turn` is called by name in `grind` (line 5 of `src/mill.cr`)"
+    )
+    assert lead_of(engine, "Where is turn defined?").startswith(
         "`turn` is defined in `src/mill.cr`, line 9, as a function"
     )
-    assert _lead(engine, "What calls grind?").startswith(
+    assert lead_of(engine, "What calls grind?").startswith(
         "No searched line has `grind` except its definition in `src/mill.cr`, and comments and documents"
     )
 
@@ -343,7 +340,7 @@ def test_calls_in_tests_are_not_said_to_be_outside_of_tests(tmp_path: Path) -> N
     repo = RepositoryBuilder(tmp_path / "mill")
     repo.commit(files, "Build")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
-    lead = _lead(engine, "What calls grind?")
+    lead = lead_of(engine, "What calls grind?")
 
     assert "`test_grind` (1 call in 1 file" in lead
     assert "outside" not in lead
@@ -355,7 +352,7 @@ def test_methods_answer_a_question_for_functions_where_there_are_no_others(tmp_p
     repo.commit({"src/Mill.php": text}, "Build")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
 
-    lead = _lead(engine, "How many functions are in Mill.php?")
+    lead = lead_of(engine, "How many functions are in Mill.php?")
     assert lead == "**2** methods are defined in `**/Mill.php`, in addition to 1 constructor."
 
 
@@ -367,10 +364,10 @@ def test_macros_of_a_project_define_names_in_clojure(tmp_path: Path) -> None:
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
 
     # What the macro makes isn't known: no kind is said.
-    lead = _lead(engine, "Where is wide-stone defined?")
+    lead = lead_of(engine, "Where is wide-stone defined?")
     assert lead.startswith("`wide-stone` is defined in `src/mill.clj`, line 3 [")
-    assert _lead(engine, "What calls wide-stone?").startswith("`wide-stone` is called by name in `grind` (line 9")
-    assert " is defined" not in _lead(engine, "Where is default-stone defined?")
+    assert lead_of(engine, "What calls wide-stone?").startswith("`wide-stone` is called by name in `grind` (line 9")
+    assert " is defined" not in lead_of(engine, "Where is default-stone defined?")
 
 
 def test_overloads_take_no_place_from_other_callers(tmp_path: Path) -> None:

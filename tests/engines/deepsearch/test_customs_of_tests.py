@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, is_test, keep_tests
 from sourcelight.engines.execution import LocalEngine
@@ -67,10 +66,6 @@ def engine_of(folder: Path, files: dict[str | bytes, str | bytes | None]) -> Loc
     repository = RepositoryBuilder(folder / "mill")
     repository.commit(files, "Add a mill")
     return open_engine([repository.path], index=folder / "index", workers=1)
-
-
-def lead_of(engine: LocalEngine, question: str) -> str:
-    return re.sub(r"\\([_*#|])", r"\1", research(engine, question).text.split("\n\n")[0])
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.passages import candidates
 from sourcelight.engines.deepsearch.source.call_forms import without_shell_texts
@@ -54,10 +53,6 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     repository = RepositoryBuilder(folder / "mill")
     repository.commit({"mill.sh": SHELL}, "Add a mill")
     return open_engine([repository.path], index=folder / "index", workers=1)
-
-
-def lead_of(engine: LocalEngine, question: str) -> str:
-    return re.sub(r"\\([_*#|])", r"\1", research(engine, question).text.split("\n\n")[0])
 
 
 def test_the_message_of_a_shell_script_is_no_call(mill: LocalEngine) -> None:

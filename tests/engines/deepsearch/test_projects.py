@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import lead_of, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.manifests import read_requirements
 from sourcelight.engines.execution import LocalEngine
@@ -123,10 +121,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     repo = RepositoryBuilder(root / "tallyboard")
     repo.commit(FILES, "Add a board")
     return open_engine([repo.path], index=root / "index", workers=1)
-
-
-def lead_of(engine: LocalEngine, question: str) -> str:
-    return re.sub(r"\\([_*#\[\]])", r"\1", research(engine, question).text.split("\n\n")[0])
 
 
 @pytest.mark.parametrize(

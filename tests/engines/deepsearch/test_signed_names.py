@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
 from sourcelight.engines.deepsearch.places.name_marks import SIGNED_NAME
@@ -69,10 +68,6 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     repo = RepositoryBuilder(root / "wheel")
     repo.commit(FILES, "Build a wheel")
     return open_engine([repo.path], index=root / "index", workers=1)
-
-
-def lead_of(engine: LocalEngine, question: str) -> str:
-    return re.sub(r"\\([_*|<>])", r"\1", research(engine, question).text.split("\n\n")[0])
 
 
 @pytest.mark.parametrize(
