@@ -155,6 +155,9 @@ class SmallSearch:
             candidates.append(units)
 
         units = candidates[0] if len(texts) == 1 else UnitNumbers(unique_sorted(np.concatenate(candidates)))
+        if cached.spans is not None:
+            return units, cached.spans  # none, as an earlier search found
+
         # Checked before it is read, as damage must end the search and not change its result.
         self.corpus.check_content(units)
         parts = [find_spans(self.corpus, *of_text, never) for of_text in zip(texts, candidates, strict=True)]
