@@ -57,7 +57,7 @@ def find_value(
     if not candidates:
         return None
 
-    finding = state_values(work, candidates, code(name), "value", queries, notes)
+    finding = state_values(work, candidates, code(name), queries, notes)
     _add_assignments(texts, candidates, every, finding)
     follow_constant(work, candidates, finding, notes)
     return finding
@@ -160,7 +160,7 @@ def find_parameter_default(
         return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)
 
     valued = [candidate for candidate in candidates if candidate.value]
-    finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
+    finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", queries, notes)
     follow_constant(work, valued, finding, notes)
     return finding
 
@@ -294,7 +294,6 @@ def state_values(
     work: Work,
     candidates: Sequence[ValueCandidate],
     subject: str,
-    unit: str,
     queries: list[str],
     notes: list[str],
     verb: str = "is",
@@ -331,7 +330,7 @@ def state_values(
         text = f"{subject} has several values{among} {'; '.join(parts)}"
         evidence = tuple(candidate.evidence[0] for candidate in visible)
 
-    finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
+    finding = Finding(Statement(text, evidence), "value", queries=[join_queries(queries)], notes=notes)
     finding.quotes = _quotes(work, best[0])
     remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_DETAILS]
     finding.details = [detail_of(candidate, names_repository=names_repository) for candidate in remaining]

@@ -250,7 +250,6 @@ def _state_one(
         work,
         candidates,
         first.subject,
-        "value",
         queries,
         notes,
         verb="is set to" if not first.subject.startswith("The") else "is",

@@ -49,7 +49,7 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     if not candidates:
         return None
 
-    finding = state_values(work, candidates, candidates[0].subject, "value", queries, notes, verb=candidates[0].verb)
+    finding = state_values(work, candidates, candidates[0].subject, queries, notes, verb=candidates[0].verb)
     if constants:
         finding.details += [
             detail_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_DETAILS]
@@ -143,7 +143,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
 
     # Of functions that have such a parameter: that of a setting or of another program may be something else.
     subject = f"The default of the parameter {code(name)}"
-    return state_values(work, valued, subject, "value", queries, notes)
+    return state_values(work, valued, subject, queries, notes)
 
 
 def _words_around(candidate: ValueCandidate) -> set[str]:

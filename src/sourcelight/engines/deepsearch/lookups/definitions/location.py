@@ -57,22 +57,22 @@ def singular_of(noun: str) -> str:
     return re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", noun)
 
 
-def evidence_at(texts: FileTexts, location: DefinitionLocation, role: str = "definition") -> FileEvidence:
+def evidence_at(texts: FileTexts, location: DefinitionLocation) -> FileEvidence:
     """Make evidence of the line that defines a name."""
     line = location.definition.line
-    return texts.evidence(location.target, location.path, line, line, role, 1.0, (location.definition.name,))
+    return texts.evidence(location.target, location.path, line, line, "definition", 1.0, (location.definition.name,))
 
 
-def head_at(texts: FileTexts, location: DefinitionLocation, max_lines: int = _QUOTED_LINES) -> FileEvidence:
+def head_at(texts: FileTexts, location: DefinitionLocation) -> FileEvidence:
     """Make evidence of a definition's comment, head and docstring, whole if it is short; never half a signature."""
     lines = texts.lines(location.target, location.path)
     definition = location.definition
     start = comment_start(lines, definition.begin_line - 1) + 1
     end = min(definition.end_line, len(lines))
-    if end - start >= max_lines:
+    if end - start >= _QUOTED_LINES:
         end = max(min(head_end(lines, definition), len(lines)), definition.line)
 
-    if end - start >= max_lines + 8:
+    if end - start >= _QUOTED_LINES + 8:
         start = definition.begin_line
 
     end = min(end, start + MAX_LINES - 1)

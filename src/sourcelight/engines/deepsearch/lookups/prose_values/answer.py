@@ -124,7 +124,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
         # "None" in code often means that something else sets it.
         documented = find_stated(work, texts, question, queries, notes)
         if documented and _may_answer(question, documented[0], matches, work.inquiry.question):
-            return state_values(work, documented, documented[0].subject, "value", queries, notes, verb="is")
+            return state_values(work, documented, documented[0].subject, queries, notes, verb="is")
         is_stated = is_stated and bool(question.names)
 
     if not is_stated:
@@ -134,7 +134,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
     candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
     subject = candidates[0].subject
     verb = "is" if subject.startswith("The ") else "is set to"
-    finding = state_values(work, candidates, subject, "value", queries, notes, verb=verb)
+    finding = state_values(work, candidates, subject, queries, notes, verb=verb)
     follow_constant(work, candidates, finding, notes)
     return finding
 
