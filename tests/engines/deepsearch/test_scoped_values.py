@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,3 +158,15 @@ def test_an_alias_of_one_line_is_said(tmp_path: Path, path: str, text: str, alia
 @pytest.mark.parametrize(("path", "text"), OPEN_ALIASES)
 def test_half_of_an_alias_is_not_said(tmp_path: Path, path: str, text: str) -> None:
     assert "it stands for" not in _say(tmp_path, path, text)
+
+
+@pytest.mark.parametrize("question", ["Where is grind defined?", "Where is Mill.grind defined?"])
+def test_many_clauses_of_a_function_are_read_once(tmp_path: Path, question: str) -> None:
+    """The lines above each clause were read again for each of them: 9 and 33 seconds for 1,500 clauses."""
+    repo = RepositoryBuilder(tmp_path / "mill")
+    clauses = "".join(f"  def grind({number}) do\n    {number}\n  end\n" for number in range(1_500))
+    repo.commit({"lib/mill.ex": f"defmodule Mill do\n{clauses}end\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    started_s = time.process_time()
+    assert "line 2" in research(engine, question).text.split("\n\n")[0]
+    assert time.process_time() - started_s < 5
