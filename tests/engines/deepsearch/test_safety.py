@@ -30,6 +30,9 @@ KEY_BODY = "MIIEowIBAAKCAQEAx7Jq0rBv2pYH4nXhZP3uF7c2kq9Zt8sVYw1LmD5RbE6GfTnQ"
         ("DB_PASSWORD=s3cr3t-value9", "s3cr3t-value9"),
         ("  api_key: 9f8a7b6c5d4e", "9f8a7b6c5d4e"),
         ("ENV DB_PASSWORD=s3cr3t-value9", "s3cr3t-value9"),
+        ("API_TOKEN = 93817264", "93817264"),
+        ("message_password = 93817264", "93817264"),
+        ('max_token = "93817264"', "93817264"),
         ("ARG NPM_TOKEN=s3cr3t-value9", "s3cr3t-value9"),
         ("url = 'postgres://root:hunter22@db/x'", "hunter22"),
         ("Authorization: Bearer abcDEF0123456789abcDEF", "abcDEF0123456789abcDEF"),
@@ -57,6 +60,8 @@ def test_secrets_are_replaced(text: str, secret: str) -> None:
         "authenticateUserWithTokenAndRefreshWhenNeeded(token)",
         "from sourcelight.engines.deepsearch.conversations.identifiers import read_token",
         'auth = "basic"',
+        "MAX_GROUPING_TOKENS = 10000",
+        "token_ttl: 86_400",
     ],
 )
 def test_code_about_secrets_stays_readable(text: str) -> None:

@@ -124,7 +124,7 @@ def _redact_line(line: str) -> str:
     line = _USER.sub(rf"\1{REDACTED}", line)
     line = _AUTHORIZATION.sub(lambda match: match[1] + (REDACTED if _is_random(match[2]) else match[2]), line)
     line = _QUOTED_VALUE.sub(lambda match: match[1] + _redact_value(match[2], quoted=True), line)
-    line = _BARE_VALUE.sub(lambda match: match[1] + _redact_value(match[2], quoted=False), line)
+    line = _BARE_VALUE.sub(lambda match: match[1] + _redact_bare(match[1], match[2]), line)
     if _KEYLIKE.search(line):
         line = _LONG.sub(_redact_long, line)
 
@@ -141,6 +141,20 @@ def _redact_value(value: str, *, quoted: bool) -> str:
     if value == REDACTED or (_PLAIN_VALUES.fullmatch(value) and not (quoted and _is_random(value))):
         return value
     return REDACTED
+
+
+_AMOUNT = re.compile(
+    r"(?<![a-z])(?:max|min|limit|count|size|length|len|ttl|timeout|expir\w*|lifetime|age|interval|seconds|num|number)(?![a-z])",
+    re.IGNORECASE,
+)
+"""A word of a name that makes it one of a number of things, such as ``MAX_TOKENS``, and not of a thing."""
+_NUMBER = re.compile(r"\d[\d_]{0,11}")
+
+
+def _redact_bare(name: str, value: str) -> str:
+    """Replace the value of a name, unless the name says that it is an amount and the value is a number."""
+    is_amount = _NUMBER.fullmatch(value) is not None and _AMOUNT.search(name.replace("_", " ")) is not None
+    return value if is_amount else _redact_value(value, quoted=False)
 
 
 def _is_random(text: str) -> bool:

@@ -27,7 +27,10 @@ from sourcelight.engines.deepsearch.facts.searches import (
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     PROGRAMMING_LANGUAGES,
+    FunctionHeads,
     documents_with_code,
+    find_heads,
+    rule_without_grammar,
     unparsed_languages,
 )
 from sourcelight.engines.deepsearch.question.request import FactRequest
@@ -55,7 +58,9 @@ def count_definitions(work: Work) -> Fact:
     if macros:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
 
-    if kinds == ("function",) and request.kind == "definitions" and not (rows or macros or request.relation):
+    is_of_functions = kinds == ("function",) and request.kind == "definitions" and not request.relation
+    heads = find_heads(work, notes) if is_of_functions else FunctionHeads()
+    if is_of_functions and not (rows or macros or heads.number):
         of_methods = count_definitions(replace(work, request=replace(request, symbol_kinds=("method",))))
         if of_methods.number:
             # Ruby and Java have no others, and who asks for functions there means methods.
@@ -63,17 +68,22 @@ def count_definitions(work: Work) -> Fact:
             return of_methods
 
     rows, noun, left_out = _keep_kinds(rows, kinds)
+    number = len(rows) + heads.number
     condition = f" {_RELATIONS.get(request.relation, '')} {format_terms(request.terms)}" if request.relation else ""
     fact = Fact(
-        len(rows),
-        f"{noun}{condition} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}",
-        join_queries(queries),
-        "Counts the definitions in the index, including nested ones. Languages without a grammar have none there.",
+        number,
+        f"{noun_for('function', number) if heads.rules else noun}{condition} {'are' if number != 1 else 'is'} defined"
+        f"{file_conditions(work)}{f': {join_words(heads.rules)}' if heads.rules and not rows else ''}",
+        join_queries([*(queries if rows or not heads.rules else ()), *heads.queries]),
+        f"Counts the definitions in the index, including nested ones. {rule_without_grammar(heads)}",
         notes=notes,
         unit="definitions",
     )
-    fact.unread = [*unparsed_languages(work, notes), *documents_with_code(work, notes)]
-    fact.sentences += left_out
+    unparsed = [language for language in unparsed_languages(work, notes) if language not in heads.languages]
+    fact.unread = [*unparsed, *documents_with_code(work, notes)]
+    fact.is_least = heads.is_least
+    fact.sentences += [*left_out, *heads.sentences]
+    rows = [*rows, *heads.rows]
     if macros:
         verb = "are" if len(macros) != 1 else "is"
         fact.sentences.append(f"{count_of(len(macros), 'macro')} with parameters {verb} left out.")

@@ -77,6 +77,11 @@ def count_files(work: Work) -> Fact:
         table.add((repository, path), CitedLine(repository, commit_of(work, unique[repository, path]), path))
 
     fact.tables = [table]
+    if request.subject:
+        fact.sentences.append(
+            f"Files count, because neither git nor the indexes have {code(request.subject)}; the table has their names."
+        )
+
     return fact
 
 

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from sourcelight.core.cells.formats import is_jupyter
+from sourcelight.core.markup import count_of, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, function_of, head_at
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
@@ -110,7 +116,20 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*@(?P<kind>interface|implementation|protocol)\s+{name}\b",
     ),
     "PowerShell": (r"\s*(?i:(?P<kind>function|filter|class|enum))\s+{name}(?![\w-])",),
-    "Vim Script": (r"\s*(?P<kind>fu(?:nction)?)!?\s+(?:\w+[:#])*{name}\s*\(",),
+    "Vim Script": (
+        r"\s*(?P<kind>fu(?:n|nc|nct|nctio|nction)?)!?\s+(?:\w+[:#.])*{name}\s*\(",
+        # A part of a list or a dictionary is set later, and `==` compares.
+        r"\s*(?P<kind>let|const?)\s+(?:[sgbwt]:)?{name}\s*=(?![=~])",
+    ),
+    "Emacs Lisp": (
+        (
+            r"\s*\((?P<kind>(?:cl-)?(?:defun|defmacro|defsubst|defgeneric|defmethod|defstruct)\*?|def(?:advice|alias|class"
+            r"|const|custom|face|group|ine-derived-mode|ine-error|ine-globalized-minor-mode|ine-inline|ine-minor-mode"
+            r"|var|var-keymap|var-local))\s+[('#]{{0,2}}{name}(?=[\s)]|$)"
+        ),
+        # A macro of the project's own defines it, at the top of a file.
+        r"\((?P<kind>def(?!ault|er\b|ine-)[\w-]*)\s+{name}(?=[\s)]|$)",
+    ),
     "HCL": (
         r"\s*(?P<kind>variable|output|module|provider)\s+\"{name}\"\s*\{{",
         r"\s*(?P<kind>resource|data)\s+\"[\w-]+\"\s+\"{name}\"\s*\{{",
@@ -139,7 +158,9 @@ _KINDS = {
     "const": "constant", "static const": "constant", "@": "constant", "define": "constant", "var": "variable",
     "variable": "variable", "output": "module", "provider": "module", "resource": "module",
     "record": "class", "object": "class", "static": "constant",
-    "local": "variable", "defonce": "variable", "defmodule": "module", "module": "module",
+    "local": "variable", "defonce": "variable", "defcustom": "variable", "defvar": "variable", "defconst": "constant",
+    "defvar-local": "variable", "cl-defstruct": "struct", "defstruct": "struct", "defclass": "class",
+    "defmodule": "module", "module": "module",
     "package": "module", "case": "enummember", "data": "type", "newtype": "type", "type": "type", "typealias": "type",
     "associatedtype": "type", "typedef": "type", "get": "property", "getter": "property", "setter": "property",
     "property": "property", "annotation": "class", "alias": "type", "lib": "module",
@@ -213,6 +234,98 @@ def unparsed_languages(work: Work, notes: list[str]) -> list[str]:
     """Return the languages of searched files whose definitions and imports are not in the index."""
     rows = run_searches(work, make_listing_queries(work), notes)
     return sorted({row["language"] for row in rows if row["path"]} & UNPARSED_LANGUAGES)
+
+
+@dataclass(slots=True)
+class FunctionHeads:
+    """Functions of languages without a grammar, by the form of a line.
+
+    `languages` are those of which all functions are counted, `rules` say how, and `rows` are the lines. It is a least
+    number if lines with such a form were left out.
+    """
+
+    number: int = 0
+    languages: list[str] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    is_least: bool = False
+
+
+def rule_without_grammar(heads: FunctionHeads) -> str:
+    """Say what counts as a function in the files that no grammar reads."""
+    if not heads.rules:
+        return "Languages without a grammar have none there."
+    return f"Languages without a grammar have none there; in their files, these count: {join_words(heads.rules)}."
+
+
+def find_heads(work: Work, notes: list[str]) -> FunctionHeads:
+    """Find the functions of the searched languages that no grammar reads, where the form of a line tells them."""
+    heads = FunctionHeads()
+    texts = FileTexts(work.context)
+    for language in unparsed_languages(work, notes):
+        form = HEAD_FORMS.get(language)
+        if form is None:
+            continue
+
+        queries = make_queries(
+            work, f"lang:{quote_value(language)} type:file case:yes /{form.search}/", languages=False
+        )
+        lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+        rows = _outside_comments(work, texts, lines, language)
+        number = len(rows) if form.clause is None else _count_clauses(work, texts, rows, language)
+        if number is None:
+            continue
+
+        heads.languages.append(language)
+        if not number:
+            continue
+
+        heads.number += number
+        heads.rules.append(f"{form.rule} ({language})")
+        heads.queries += queries
+        heads.rows += [{**row, "symbol": (row["line"] or "").strip(), "symbol_kind": "function"} for row in rows]
+        if len(rows) < len(lines):
+            # What is a comment or a text of several lines is read without a grammar.
+            heads.is_least = True
+            left_out = count_of(len(lines) - len(rows), "line")
+            heads.sentences.append(f"Left out: {left_out} that may be in a comment or a text.")
+        if number < len(rows):
+            heads.sentences.append("Several clauses of one function count once.")
+
+    return heads
+
+
+def _count_clauses(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]], language: str) -> int | None:
+    """Return how many functions some clauses belong to, by name and number of parameters; None if one can't be read."""
+    functions = set()
+    for row in rows:
+        target = work.inquiry.pins.of(row["repository"])
+        head = "" if target is None else head_at(texts.lines(target, row["path"]), row["line_number"])
+        function = function_of(language, head)
+        if function is None:
+            return None
+        functions.add((row["repository"], row["path"], function))
+
+    return len(functions)
+
+
+def _outside_comments(
+    work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]], language: str
+) -> list[dict[str, Any]]:
+    """Return the lines that are code, rather than of a comment or a text of several lines."""
+    numbers: dict[tuple[str, str], set[int]] = {}
+    code_rows = []
+    for row in rows:
+        key = (row["repository"], row["path"])
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None and key not in numbers:
+            numbers[key] = {number for number, _ in lines_of_code(texts.lines(target, row["path"]), language)}
+        if row["line_number"] in numbers.get(key, ()):
+            code_rows.append(row)
+
+    return code_rows
 
 
 _DEFINING = (
@@ -298,6 +411,8 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
     if language == "Crystal" and not keyword:
         return "struct" if line.lstrip().startswith("record") else "constant"
     if keyword == "def" and language == "Clojure":
+        return "variable"
+    if keyword in {"let", "con", "cons"} and language == "Vim Script":
         return "variable"
     if language in {"Python", "Lua"} and not keyword:
         return "variable"

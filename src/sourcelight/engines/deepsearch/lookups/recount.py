@@ -303,7 +303,7 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
     keyword_lines = None if request.relation or request.terms else defining_lines(work, kinds, class_heads)
     if keyword_lines is None or table.total > len(table.rows):
         # Names are found by the index alone; then only a file that is not parsed can hide one.
-        fact.is_least = has_unparsed_part(work)
+        fact.is_least = fact.is_least or has_unparsed_part(work)
     elif keyword_lines != indexed_lines:
         fact.is_least = True
         fact.sentences.append(

@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS,
 _LANGUAGES_BY_SIGN: Mapping[str, frozenset[str]] = {
     "ending": LISPS | {"Ruby", "Crystal", "Elixir", "Julia"},
     "arrow": LISPS,
+    "earmuffs": LISPS,
     "scope": frozenset({"Vim Script"}),
     "dotted": frozenset({"R"}),
     "method": frozenset({"Lua"}),
@@ -37,8 +38,9 @@ _LANGUAGES_BY_SIGN: Mapping[str, frozenset[str]] = {
 _WORD = r"[A-Za-z_][\w.-]{0,80}"
 SIGNED_NAME = re.compile(
     rf"(?<![\w`'\"/.:@#$%&*+<>=!?-])(?:(?P<ending>{_WORD}[?!])(?=\s|[?.,]|$)"
+    r"|(?P<earmuffs>\*[A-Za-z][\w-]{0,80}[?!]?\*)(?![\w/*.])"
     rf"|(?P<arrow>(?:{_WORD})?->[A-Za-z][\w-]{{0,80}}[?!*]?)(?![\w(])"
-    r"|(?P<scope>[sgablwtv]:[A-Za-z_]\w{0,80})"
+    r"|(?P<scope>[sgablwtv]:[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,3})"
     r"|(?P<method>[A-Za-z_]\w{0,80}(?:\.\w{1,80}){0,3}:[A-Za-z_]\w{0,80})(?![\w:/])"
     r"|(?P<macro>@[A-Za-z_]\w{0,80}!?)(?![\w/.])"
     r"|(?P<dotted>[a-z]\w{0,40}(?:\.[a-z]\w{0,40}){1,4})(?![\w./(])"
@@ -48,7 +50,7 @@ SIGNED_NAME = re.compile(
 _KEYED = frozenset({"YAML", "TOML", "JSON", "JSON with Comments", "INI"})
 """Languages of data, in which only keys are names."""
 _HYPHENATED = re.compile(
-    r"(?<![\w`'\"/@.:#$*+!?<>=%-])[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)+[*+!]?(?![\w`'\"/@*+<>=%-]|\.\w|:\w)"
+    r"(?<![\w`'\"/@.:#$*+!?<>=%-])[A-Za-z][A-Za-z0-9_]*(?:--?[A-Za-z0-9_]+)+[*+!]?(?![\w`'\"/@*+<>=%-]|\.\w|:\w)"
 )
 _MAX_TOKENS = 4
 """Tokens of a question that are looked up: each takes a search."""

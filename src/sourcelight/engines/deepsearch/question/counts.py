@@ -88,7 +88,7 @@ class CountReader:
         self.fields: dict[str, Any] = {}
         self.noun = ""
 
-    def read(self) -> dict[str, Any] | None:
+    def read(self) -> dict[str, Any] | None:  # noqa: PLR0911 - one for each kind of question that asks for none
         """Return the fields of a request; None if the question asks for no number and no list."""
         marked_text = self.marked_text
         marked_text.text = CODE_LINES.sub(" lines in ", marked_text.text)
@@ -126,6 +126,7 @@ class CountReader:
             # "How many connections are there by default" asks for a value, and "how much space" for nothing to count.
             is_no_count = is_mass or _BY_DEFAULT.search(marked_text.text) is not None
             return None if is_no_count else {"kind": "unknown"}
+        has_no_noun = kind == "occurrences" and not self.noun and not self.often
         if kind is None or (self.fields["is_list"] and kind in {"occurrences", "other"} and "group" not in self.fields):
             return None
         if kind == "other":
@@ -133,6 +134,10 @@ class CountReader:
 
         self._set_kind(kind)
         self._relate()
+
+        # "How many `it()` blocks": no verb says that the name is a text to count, and lines of a file aren't meant.
+        if has_no_noun and self.fields["kind"] == "occurrences" and not self.fields.get("terms"):
+            return {"kind": "unknown"}
 
         # Grouped by something, but of what? The ranking then finds places that explain it.
         if self.fields.get("group") and self.fields["kind"] == "occurrences" and not self.fields.get("terms"):

@@ -68,7 +68,12 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None or _OF_PURPOSE.fullmatch(text) is not None:
         return None
 
-    marked_text = MarkedText.from_text(POLITE.sub("", text))
+    text = POLITE.sub("", text)
+    of_folder = _read_file_each(text, paths)
+    if of_folder is not None:
+        return of_folder
+
+    marked_text = MarkedText.from_text(_FORM_OF_TESTS.sub("", text))
     marked_text.mark(_UNTESTED, "U", lambda match: match[1], 1)
     if (of_commit := read_commit(marked_text, paths)) is not None:
         return FactRequest(**of_commit)
@@ -96,6 +101,40 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     texts = {term.text for term in (*fields.get("terms", ()), *fields.get("messages", ()))}
     fields_of_all["as_text"] = tuple(text for text in unmarked if text in texts)
     return _with_rest(marked_text, {**fields_of_all, **fields}, paths)
+
+
+def _read_file_each(text: str, paths: QuestionPaths) -> FactRequest | None:
+    """Read a question for things of a directory that usually have a file each: "which plugins are in lib/plugins"."""
+    match = _FILE_EACH.fullmatch(text.strip())
+    scope = None if match is None else paths.find(f"{match['folder'].strip('`/')}/")
+    if match is None or scope is None or scope.is_file:
+        return None
+
+    is_list = not match["asks"].lower().startswith(("how", "the"))
+    return FactRequest("files", paths=(scope,), is_list=is_list, subject=match["noun"].lower())
+
+
+_FORM_OF_TESTS = re.compile(
+    r"(?<=many )`?(?:it|test|specify|test_that|deftest|ert-deftest|@test|@Test|TEST)(?:\(\))?`? "
+    r"(?=tests?\b|test cases?\b)"
+)
+"""The form of tests before the noun, as in "how many it() tests", which the customs of their language have anyway."""
+_FILE_NOUNS = (
+    r"(?:plugins?|modules?|commands?|sub-?commands?|adapters?|handlers?|helpers?|drivers?|middlewares?|extensions?"
+    r"|formatters?|reporters?|rules?|checks?|cops?|migrations?|recipes?|themes?|providers?|backends?|services?|controllers?"
+    r"|models?|views?|components?|widgets?|hooks?|tasks?|jobs?|filters?|loaders?|parsers?|generators?|converters?|validators?"
+    r"|strategies|workflows?|specs?|fixtures?|schemas?|locales?|translations?|examples?|samples?|demos?|templates?|layouts?"
+    r"|decorators?|processors?|engines?|transports?|matchers?|playbooks?|exporters?|integrations?|benchmarks?|serializers?"
+    r"|encoders?|decoders?|renderers?|resolvers?|stages|steps|snippets?|icons?|stubs|mixins?|concerns|partials|utilities)"
+)
+"""Nouns of things that projects keep in files of their own."""
+_FILE_EACH = re.compile(
+    rf"(?P<asks>how many|which|what|list(?: all)?|the number of) (?:the )?(?:(?:different|available|built-in|builtin"
+    rf"|bundled|separate|various) )?(?P<noun>{_FILE_NOUNS})(?: files)?(?: (?:are|live|exist|do we have|does it have))?"
+    r"(?: there)? (?:in|under|inside|within|below) (?:the )?(?P<folder>`[\w./-]{1,200}`|[\w./-]{1,200})"
+    r"(?: (?:folder|directory|dir))?\s*\??",
+    re.IGNORECASE,
+)
 
 
 def _mark_folders(marked_text: MarkedText, paths: QuestionPaths) -> None:

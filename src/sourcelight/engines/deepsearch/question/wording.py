@@ -102,6 +102,14 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         re.compile(
+            r"^(?:does|do)\s+(?:it\s+)?(?:depend\s+on|need|require|use)\s+(?P<package>\S{1,80}?)\s*,?\s+and\s+"
+            r"(?:(?:in|at|with|if\s+so,?)\s+)?(?:which|what)\s+version$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"which version of {match['package']} does it use",
+    ),
+    (
+        re.compile(
             r"^(?:does|do)\s+(?:it\s+)?(?:depend\s+on|have|need|require|use)\s+any(?:thing)?\s+(?:(?:else|outside"
             r"|beyond|except|but)\b"
             r".*|(?:(?:third[ -]party|external)\s+)?(?:packages?|librar\w+|modules?|code|gems?|crates?))$",

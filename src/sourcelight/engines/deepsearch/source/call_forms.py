@@ -15,7 +15,13 @@ _CALL_FORMS: Mapping[str, str] = {
     "Lua": r"(?<![\w]){name}\s*[(\"{{]",
     "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
     "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
-    "Vim Script": r"(?<![\w:#.])(?:[sgl]:|<SID>|(?:\w+#)+)?{name}\s*\(",
+    "Vim Script": r"(?<![\w:#.])(?:[sgl]:|<SID>|(?:\w+#)+)?(?:\w+\.)*{name}\s*\(",
+    "Emacs Lisp": r"\({name}(?=[\s)]|$)",
+    # A command is the first word of a statement, of a pipeline or between brackets.
+    "PowerShell": (
+        r"(?i:(?:^\s*|[;|({{=!,]\s*|&\s*|(?<!\S)(?:return|throw|else|do|in|[-]not|[-]and|[-]or)\s+|\$\(\s*)"
+        r"{name}(?=[\s;)|}},]|$))"
+    ),
     # A routine of Nim may be the first word of a command, or behind its first argument.
     "Nim": r"(?:(?<![\w`]){name}\s*\(|(?:^\s*|[:=]\s+|\bawait\s+){name}\s+[\w\"&@\[(]|[\w)\]]\.{name}\b(?!\s*=[^=]))",
     "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",

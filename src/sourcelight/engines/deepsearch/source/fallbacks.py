@@ -33,7 +33,7 @@ _REPLACED = re.compile(
 )
 _FETCHED = re.compile(
     r"\b\w{0,30}(?:[gG]et|[fF]etch|[eE]nv|[dD]efault|[oO]ption|[pP]aram|[sS]etting|[cC]onfig)\w{0,30}\s*\(\s*"
-    r"(?:[\w.$@]{1,40}\s*,\s*)?[\"':](?P<key>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
+    r"(?:[\w.$@:]{1,40}\s*,\s*)?[\"':](?P<key>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
     rf"(?P<value>{_LITERAL})\s*\)"
 )
 _OPTIONAL = re.compile(

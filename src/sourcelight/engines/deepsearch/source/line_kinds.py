@@ -41,6 +41,11 @@ _BLOCK_COMMENTS: Mapping[str, tuple[str, str]] = {
 """The marks around a comment of several lines, by language."""
 _LINE_COMMENTS: Mapping[str, str] = {"Erlang": "%", "Vim Script": '"', "Lua": "--", "Elm": "--", "F#": "//"}
 """The mark of a comment in languages whose mark is code elsewhere."""
+_WITHOUT_BLOCKS = frozenset({
+    "Python", "Ruby", "Crystal", "Elixir", "Erlang", "Perl", "Shell", "R", "Julia", "Lua", "PowerShell", "Vim Script",
+    "Haskell", "OCaml", "Elm", "Nim", "Makefile",
+})  # fmt: skip
+"""Languages in which a slash and a star begin no comment: they are a part of a text, such as that of a media type."""
 _WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})
 """Languages in which a text between backquotes may go over several lines."""
 
@@ -92,7 +97,8 @@ def _find_end(line: str, language: str) -> str:
 
     # "// text/*, json" opens no block.
     line = _LINE_COMMENT.split(line, maxsplit=1)[0]
-    if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
+    has_blocks = language not in _WITHOUT_BLOCKS
+    if has_blocks and line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
         return "*/"
     # Marks in a comment, such as those of edoc, open no text.
     is_comment = _WHOLE_COMMENT.match(line) is not None

@@ -390,7 +390,10 @@ def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | N
     return None
 
 
-_LISP_DEFINITION = r"\((?:def|defonce|defvar|defconst|defparameter)\s+(?:\^\S+\s+)*{name}(?=\s|$)"
+_LISP_DEFINITION = (
+    r"\((?:def|defonce|(?P<first>defvar|defvar-local|defcustom|defconst|defparameter))\s+(?:\^\S+\s+)*{name}(?=\s|$)"
+)
+"""The beginning of a definition; of the second group, the value comes first and documentation behind it."""
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _LISP_PART = re.compile(r"#?\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.|[()\[\]{}]|\s+|[^\s()\[\]{}\";\\]+", re.DOTALL)
 
@@ -430,6 +433,8 @@ def lisp_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None
         if depth == 0 and (not next_letter or next_letter.isspace() or next_letter in _PAIRS):
             forms.append(text[start:position])
             start = -1
+            if head["first"]:
+                return SourceValue(" ".join(forms[0].split()), line, line + text.count("\n", 0, position))
 
     return None
 

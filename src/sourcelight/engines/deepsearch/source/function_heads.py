@@ -1,0 +1,106 @@
+"""Heads of functions in languages without a grammar, by the form of a line: what a count of functions counts there.
+
+A form is a search that anyone can run again. Where several lines define one function, as clauses of Elixir and Erlang
+do, the name and the number of parameters tell which belong together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_MAX_LINE, _MAX_HEAD_LINES = 500, 12
+"""Characters of a line that may be the head of a function, and lines of one head."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadForm:
+    """The form of the lines that define the functions of a language.
+
+    Attributes
+    ----------
+    search
+        A regular expression for a search of lines, in the case as written.
+    rule
+        What it finds, in words: "lines that begin with …".
+    clause
+        Finds the name of a clause and the text behind it, as groups. None where each line defines a function.
+    """
+
+    search: str
+    rule: str
+    clause: re.Pattern[str] | None = None
+
+
+HEAD_FORMS: Mapping[str, HeadForm] = {
+    "Lua": HeadForm(
+        r"^[ \t]*(?:local[ \t]+)?(?:function[ \t]+[\w.:]+[ \t]*\(|[\w.]+[ \t]*=[ \t]*function\b)",
+        "lines that begin with function and a name, or set a name to a function",
+    ),
+    "Perl": HeadForm(r"^[ \t]*sub[ \t]+[\w:']+", "lines that begin with sub and a name"),
+    "R": HeadForm(
+        r"^(?:[ \t]*[`\"]?[\w.<%+\[-]+[`\"]?[ \t]*<<?-|[`\"]?[\w.]+[`\"]?[ \t]*=)[ \t]*(?:function\b|\x5c\()",
+        "lines that set a name to a function",
+    ),
+    "PowerShell": HeadForm(
+        r"^[ \t]*(?:[Ff]unction|[Ff]ilter|FUNCTION)[ \t]+[\w:-]+", "lines that begin with function or filter"
+    ),
+    "Vim Script": HeadForm(
+        r"^[ \t]*fu(?:n|nc|nct|nctio|nction)?!?[ \t]+[\w.:#<>{}]+[ \t]*\(", "lines that begin with function and a name"
+    ),
+    "Emacs Lisp": HeadForm(
+        r"^[ \t]*\((?:cl-)?(?:defun|defsubst)\*?[ \t]+[^\s]", "lines that begin with (defun, (cl-defun or (defsubst"
+    ),
+    "Clojure": HeadForm(r"^[ \t]*\(defn-?[ \t]+[^\s]", "lines that begin with (defn or (defn-"),
+    "Elixir": HeadForm(
+        r"^[ \t]*defp?[ \t]+[a-z_]\w*[?!]?",
+        "names behind def and defp with their numbers of parameters",
+        re.compile(r"\s*defp?\s+(?P<name>[a-z_]\w*[?!]?)(?P<rest>.*)", re.DOTALL),
+    ),
+    "Erlang": HeadForm(
+        r"^[a-z]\w*\(",
+        "names at the beginning of a line with their numbers of parameters",
+        re.compile(r"(?P<name>[a-z][\w@]*)(?P<rest>\(.*)", re.DOTALL),
+    ),
+}
+"""The form of functions, by language. In languages that aren't here, a line alone doesn't tell a function."""
+
+
+def head_at(lines: Sequence[str], number: int) -> str:
+    """Return the text of a head that begins on a line (from 1), with the lines on which its parameters may go on."""
+    return "\n".join(line[:_MAX_LINE] for line in lines[number - 1 : number - 1 + _MAX_HEAD_LINES])
+
+
+def function_of(language: str, head: str) -> tuple[str, int] | None:
+    """Return the name and the number of parameters of a head; None if these don't end in its text."""
+    clause = HEAD_FORMS[language].clause
+    match = None if clause is None else clause.match(head)
+    arity = None if match is None else _count_parameters(match["rest"])
+    return None if match is None or arity is None else (match["name"], arity)
+
+
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\$.|\?\S")
+"""Texts, and letters that stand for themselves."""
+
+
+def _count_parameters(text: str) -> int | None:
+    """Return the number of parameters in the brackets that a text begins with; None if they don't end in it."""
+    text = _TEXT.sub("_", text.replace("<<", "[").replace(">>", "]"))
+    if not text.startswith("("):
+        return 0
+
+    open_brackets: list[str] = []
+    commas = 0
+    for position, letter in enumerate(text):
+        if letter in _PAIRS:
+            open_brackets.append(_PAIRS[letter])
+        elif open_brackets and letter == open_brackets[-1]:
+            open_brackets.pop()
+            if not open_brackets:
+                return commas + 1 if text[1:position].strip() else 0
+        elif letter == "," and len(open_brackets) == 1:
+            commas += 1
+
+    return None
