@@ -17,7 +17,7 @@ from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.commits.search import WORKTREE, CommitSearch
 from sourcelight.engines.history import History
 from sourcelight.engines.history.file_history import follow_files
-from sourcelight.engines.history.search.find import filter_people
+from sourcelight.engines.history.search.filters import filter_people
 from sourcelight.engines.history.search.query import AnyPattern
 from sourcelight.engines.history.subtrees import layout_of
 from sourcelight.engines.search import Target

@@ -16,7 +16,8 @@ from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.indexes.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.history import History, HistoryStore
 from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
-from sourcelight.engines.history.search.find import filter_commits, newest_first
+from sourcelight.engines.history.search.filters import filter_commits
+from sourcelight.engines.history.search.order import newest_first
 from sourcelight.engines.history.search.query import CommitFilter
 
 NEWEST_COMMITS = 200

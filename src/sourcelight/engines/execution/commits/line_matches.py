@@ -10,7 +10,9 @@ from sourcelight.core.arrays import BoolArray
 from sourcelight.core.boolean import Or
 from sourcelight.engines.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
-from sourcelight.engines.history.search.find import DiffMatches, newest_first, removed_rows
+from sourcelight.engines.history.search.find import DiffMatches
+from sourcelight.engines.history.search.lines import removed_rows
+from sourcelight.engines.history.search.order import newest_first
 from sourcelight.engines.history.search.query import Side, Tree
 
 

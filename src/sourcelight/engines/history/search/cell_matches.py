@@ -15,7 +15,7 @@ from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.cells import CellDiffMatches, ChangedCellLine, unite_changed_lines
 from sourcelight.engines.history.search.commit_columns import batch_sizes, commit_columns
-from sourcelight.engines.history.search.find import newest_first
+from sourcelight.engines.history.search.order import newest_first
 
 
 def cell_diff_matches(

@@ -35,8 +35,8 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import NO_BLOB, RowNumbers
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.find import removed_rows, slices_newest_first
-from sourcelight.engines.history.search.lines import changes_with, matching_texts
+from sourcelight.engines.history.search.lines import changes_with, matching_texts, removed_rows
+from sourcelight.engines.history.search.order import slices_newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, PatternTerm, Side, Tree
 from sourcelight.repos import ObjectReader, Repository
 

@@ -235,3 +235,24 @@ def changes_counting(history: History, selections: Sequence[LineSelection]) -> B
         sums += np.bincount(changes, counts * (1 - 2 * removed), len(sums))
     mask: BoolArray = sums != 0
     return mask
+
+
+def rows_of_changes(history: History, changes: ChangeNumbers) -> RowNumbers:
+    """Return all rows of some changes, in their order."""
+    starts, ends = history.changes.row_starts[changes], history.changes.row_starts[changes + 1]
+    counts = ends - starts
+    return RowNumbers(np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts))
+
+
+def removed_rows(history: History, rows: RowNumbers) -> BoolArray:
+    """Return a mask of the rows whose line was removed."""
+    if len(history.segments) == 1:
+        return history.segments[0]["rows"][rows] > LINE
+
+    of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
+    mask = np.zeros(len(rows), np.bool_)
+    for segment_index, segment in enumerate(history.segments):
+        in_segment = of_segment == segment_index
+        mask[in_segment] = segment["rows"][rows[in_segment] - history.bases.rows[segment_index]] > LINE
+
+    return mask

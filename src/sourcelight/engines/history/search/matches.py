@@ -20,8 +20,9 @@ from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers, RowPlaces
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commit_columns import MAX_BATCH_ROWS, batch_sizes, commit_columns
-from sourcelight.engines.history.search.find import DiffMatches, removed_rows
+from sourcelight.engines.history.search.find import DiffMatches
 from sourcelight.engines.history.search.line_cells import CellColumns
+from sourcelight.engines.history.search.lines import removed_rows
 from sourcelight.engines.history.search.matched_rows import MatchedRows, RowOrder
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import Tree, visible_patterns

@@ -20,11 +20,9 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import NO_BLOB, ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.find import (
-    DiffMatches,
-    removed_rows,
-    slices_newest_first,
-)
+from sourcelight.engines.history.search.find import DiffMatches
+from sourcelight.engines.history.search.lines import removed_rows
+from sourcelight.engines.history.search.order import slices_newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, Side
 from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.engines.structure.pool import MAX_TEXT_BYTES, SourceText, shared_pool

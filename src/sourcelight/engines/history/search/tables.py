@@ -17,7 +17,8 @@ from sourcelight.core.code_points import points_in_texts
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
-from sourcelight.engines.history.search.find import DiffMatches, removed_rows
+from sourcelight.engines.history.search.find import DiffMatches
+from sourcelight.engines.history.search.lines import removed_rows
 from sourcelight.engines.history.segment import LINE
 
 BATCH_ROWS = 500

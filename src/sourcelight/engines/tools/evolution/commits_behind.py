@@ -15,7 +15,8 @@ from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.analyses import COMMITS_BEHIND, HOTSPOTS, CommitsBehindArguments
 from sourcelight.engines.history.model import CommitNumbers
-from sourcelight.engines.history.search.find import filter_commits, newest_first
+from sourcelight.engines.history.search.filters import filter_commits
+from sourcelight.engines.history.search.order import newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split

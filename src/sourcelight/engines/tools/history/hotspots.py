@@ -24,7 +24,7 @@ from sourcelight.core.tools.analyses import (
 from sourcelight.core.tools.tool import Arguments
 from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
 from sourcelight.engines.history.file_history import FileChanges, follow_files
-from sourcelight.engines.history.search.find import filter_changes
+from sourcelight.engines.history.search.filters import filter_changes
 from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext

@@ -14,7 +14,7 @@ from sourcelight.core.notices import Rule
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments
 from sourcelight.engines.history.model import RowNumbers
-from sourcelight.engines.history.search.find import filter_changes
+from sourcelight.engines.history.search.filters import filter_changes
 from sourcelight.engines.history.search.lines import changes_of, rows_with
 from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.tools.context import ToolContext

@@ -16,7 +16,7 @@ from sourcelight.core.tools.commits import (
     GetContributorReposArguments,
     contributor_drill_down,
 )
-from sourcelight.engines.history.search.find import filter_people
+from sourcelight.engines.history.search.filters import filter_people
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import (
