@@ -12,7 +12,7 @@ from sourcelight.engines.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search.find import DiffMatches
 from sourcelight.engines.history.search.lines import removed_rows
-from sourcelight.engines.history.search.order import newest_first
+from sourcelight.engines.history.search.order import OrderedRows, newest_first, rank_commits
 from sourcelight.engines.history.search.query import Side, Tree
 
 
@@ -31,7 +31,8 @@ def select_rows(
     rows, row_changes = RowNumbers(matches.rows[mask]), ChangeNumbers(matches.row_changes[mask])
     kept_changes = ChangeNumbers(np.unique(row_changes)) if changes is None else changes
     commits = CommitNumbers(matches.commits[np.isin(matches.commits, history.changes.commit[kept_changes])])
-    return DiffMatches(commits, matches.patterns, lambda: (kept_changes, rows, row_changes), matches.spans)
+    ordered = OrderedRows(kept_changes, rows, row_changes)
+    return DiffMatches(commits, matches.patterns, lambda: ordered, matches.spans)
 
 
 def drop_commits(history: History, matches: DiffMatches, commits: CommitNumbers) -> DiffMatches:
@@ -68,15 +69,14 @@ def unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatche
     # Rows found by several alternatives count once; `first` picks the change of the row that stays.
     rows, first = np.unique(np.concatenate([matches.rows for matches in merged_batches]), return_index=True)
     changes = np.concatenate([matches.row_changes for matches in merged_batches])[first]
-    rank = np.zeros(len(history.commits), np.int64)
-    rank[commits] = np.arange(len(commits))
+    rank = rank_commits(history, commits)
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     all_changes = ChangeNumbers(np.unique(np.concatenate([matches.changes for matches in merged_batches])))
-    ordered_rows, row_changes = RowNumbers(rows[order]), ChangeNumbers(changes[order])
+    ordered = OrderedRows(all_changes, RowNumbers(rows[order]), ChangeNumbers(changes[order]))
     return DiffMatches(
         commits=commits,
         patterns=patterns,
-        find_rows=lambda: (all_changes, ordered_rows, row_changes),
+        find_rows=lambda: ordered,
         spans=_unite_spans(merged_batches),
     )
 

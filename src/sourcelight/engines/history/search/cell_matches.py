@@ -16,11 +16,26 @@ from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.cells import CellDiffMatches, ChangedCellLine, unite_changed_lines
 from sourcelight.engines.history.search.commit_columns import batch_sizes, commit_columns
 from sourcelight.engines.history.search.order import newest_first
+from sourcelight.engines.history.search.tables import Batch
+
+_LINE_COLUMNS = {
+    "path": "dict32",
+    "line_number": "int32",
+    "line": "string",
+    "start": "list",
+    "end": "list",
+    "match_count": "int32",
+    "side": "dict8",
+    "cell": "int32",
+    "cell_kind": "dict8",
+    "cell_line": "int32",
+}
+"""Columns of a changed line of a cell, with their Arrow types."""
 
 
 def cell_diff_matches(
     history: History, repository_info: RepositoryInfo, matches: Sequence[CellDiffMatches]
-) -> Iterator[Any]:
+) -> Iterator[Batch]:
     """Yield batches of rows of type ``diff`` for changed lines of cells, newest commit first.
 
     Lines and spans refer to cells, as a reader of the notebook sees them. A commit without a line to show has
@@ -33,14 +48,16 @@ def cell_diff_matches(
         if start >= len(commits):
             return
 
-        end, row_count = start, 0
+        end = start
+        row_count = 0
         # At least one commit, however many lines it has.
         while end < len(commits) and (end == start or row_count < size):
             row_count += max(1, len(lines_of_commit[int(commits[end])]))
             end += 1
 
         batch = CommitNumbers(commits[start:end])
-        yield _cell_diff_batch(history, repository_info, batch, [lines_of_commit[n] for n in batch.tolist()])
+        batch_lines = [lines_of_commit[commit] for commit in batch.tolist()]
+        yield _cell_diff_batch(history, repository_info, batch, batch_lines)
         start = end
 
 
@@ -69,7 +86,7 @@ def _cell_diff_batch(
     repository_info: RepositoryInfo,
     commits: CommitNumbers,
     lines_of_commit: Sequence[Sequence[ChangedCellLine]],
-) -> Any:
+) -> Batch:
     rows: list[ChangedCellLine | None] = []
     commit_of_row: list[int] = []
     for index, changed in enumerate(lines_of_commit):
@@ -83,22 +100,8 @@ def _cell_diff_batch(
     values = [_line_values(history, row) for row in rows]
     for name, kind in _LINE_COLUMNS.items():
         columns[name] = pa.array([row_values.get(name) for row_values in values], arrow_type(kind))
+
     return pa.record_batch(columns)
-
-
-_LINE_COLUMNS = {
-    "path": "dict32",
-    "line_number": "int32",
-    "line": "string",
-    "start": "list",
-    "end": "list",
-    "match_count": "int32",
-    "side": "dict8",
-    "cell": "int32",
-    "cell_kind": "dict8",
-    "cell_line": "int32",
-}
-"""Columns of a changed line of a cell, with their Arrow types."""
 
 
 def _line_values(history: History, row: ChangedCellLine | None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -60,13 +59,15 @@ class CellDiffQuery:
     Attributes
     ----------
     commits, files
-        Where; languages are those of cells and no filter of `files`.
+        The commits and their changed files to search. Filters of languages are in `languages`, not in `files`.
     tree
-        Must hold for the lines that a change adds to cells or removes from them, on one of `sides`. None: every line.
+        A condition on the lines that a change adds to cells or removes from them. None: every line.
     kinds
-        Kinds of texts that are looked at.
+        Kinds of cells to search; the outputs of a cell are a kind.
     languages
-        Required and excluded languages of a text, or of its file by the path.
+        Required and excluded languages of a cell, or of its file by the path.
+    sides
+        Whether to search added lines, removed lines or both.
     """
 
     commits: CommitFilter
@@ -78,7 +79,19 @@ class CellDiffQuery:
 
 
 class MatchedCellLine(NamedTuple):
-    """A line of a cell: its place there and in the file, each from 1, and what matches in it, in bytes."""
+    """A line of a cell, and the matches of a term in it.
+
+    Attributes
+    ----------
+    cell, kind
+        Number of the cell in its file, from 1, and what it is: code, Markdown or an output.
+    cell_line, file_line
+        Number of the line in the cell and in the file, from 1.
+    text
+        The line, without its newline.
+    spans
+        Start and end of each match, in bytes of the line.
+    """
 
     cell: int
     kind: str
@@ -109,7 +122,22 @@ class CellDiffMatches:
         return CellDiffMatches(matching, [line for line in self.lines if line.change in changes])
 
 
-_LinesOfTerms: TypeAlias = tuple[tuple[MatchedCellLine, ...], ...]
+_LineKey: TypeAlias = PatternTerm | None
+"""A term of the condition. None stands for every line, which a condition such as ``NOT foo`` needs (see `_keys`)."""
+
+_CellLines: TypeAlias = dict[_LineKey, tuple[MatchedCellLine, ...]]
+"""The lines of one content that each term matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Lines that a change adds to cells, and lines that it removes."""
+
+    added: Sequence[MatchedCellLine]
+    removed: Sequence[MatchedCellLine]
+
+    def of_side(self, side: Side) -> Sequence[MatchedCellLine]:
+        return self.added if side == "added" else self.removed
 
 
 @dataclass(slots=True)
@@ -128,22 +156,21 @@ class CellDiffSearch:
     query: CellDiffQuery
     stopped: Stopped
     unread: set[int] = field(default_factory=set)
-    _lines: LruCache[tuple[bytes, str], _LinesOfTerms | None] = field(
+    _cache: LruCache[tuple[bytes, str], _CellLines | None] = field(
         default_factory=lambda: LruCache(_CACHE_BYTES, weigh=_weight)
     )
     _malformed: set[bytes] = field(default_factory=set)
     _terms: tuple[PatternTerm, ...] = field(init=False)
-    _needs_any_line: bool = field(init=False)
-    """Whether the tree may hold without a line, so that some cell must have changed. All lines are then kept."""
-    _count: int = field(init=False)
-    """Entries per content for its lines: one for each term, and one for all lines."""
+    _keys: tuple[_LineKey, ...] = field(init=False)
+    """The terms, and None if the condition may hold without a line: then some other line must have changed."""
     _paths: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         tree, paths = self.query.tree, self.history.paths
         self._terms = () if tree is None else tuple(dict.fromkeys(leaves(tree)))
-        self._needs_any_line = _holds_without_lines(tree)
-        self._count = len(self._terms) + self._needs_any_line
+        self._keys = self._terms
+        if _holds_without_lines(tree):
+            self._keys += (None,)
         self._paths = [paths.text(number) for number in range(len(paths))]
 
     def matches(self) -> Iterator[CellDiffMatches]:
@@ -153,12 +180,17 @@ class CellDiffSearch:
             self.history, query.commits, query.files, self.stopped, size=_SLICE_CHANGES, among=self._candidates()
         )
         for changes in slices:
-            result = CellDiffMatches([], [])
+            matching_changes: list[int] = []
+            lines: list[ChangedCellLine] = []
             with ObjectReader(self.repository) as reader:
                 for change in changes:
                     check_stopped(self.stopped)
-                    self._add_change(reader, change, result)
-            yield result
+                    change_lines = self._search_change(reader, change)
+                    if change_lines is not None:
+                        matching_changes.append(change)
+                        lines += change_lines
+
+            yield CellDiffMatches(matching_changes, lines)
 
     def _candidates(self) -> BoolArray:
         """Return a mask of the changes of files with cells whose stored lines don't rule a match out."""
@@ -168,7 +200,7 @@ class CellDiffSearch:
         mask: BoolArray = is_text[columns.path] | is_text[columns.old_path]
 
         # Cells of text files are lines of the file: without a matching line among the changed ones there is no match.
-        if mask.any() and not self._needs_any_line:
+        if mask.any() and None not in self._keys:
             has_line = np.zeros(len(mask), np.bool_)
             for term in self._terms:
                 has_line |= changes_with(self.history, term.pattern, self.stopped)
@@ -176,84 +208,75 @@ class CellDiffSearch:
 
         return mask | is_json[columns.path] | is_json[columns.old_path]
 
-    def _add_change(self, reader: ObjectReader, change: int, result: CellDiffMatches) -> None:
+    def _search_change(self, reader: ObjectReader, change: int) -> list[ChangedCellLine] | None:
+        """Return the lines to show of a change, or None if it doesn't match; the list may be empty."""
+        differences = self._compare(reader, change)
+        if differences is None or not self._holds(differences):
+            return None
+
+        visible = set() if self.query.tree is None else set(leaves(self.query.tree, positive=True))
+        lines: list[ChangedCellLine] = []
+        for side in self.query.sides:
+            for term in self._terms:
+                if term in visible:
+                    changed = differences[term].of_side(side)
+                    lines += [ChangedCellLine(change, side, line) for line in changed if line.spans]
+
+        return lines
+
+    def _compare(self, reader: ObjectReader, change: int) -> dict[_LineKey, _Difference] | None:
+        """Compare the cells of a file before and after a change; None if one of the two can't be read."""
         columns = self.history.changes
-        sides: dict[Side, _LinesOfTerms] = {}
-        for side, blobs, paths in (
-            ("added", columns.new_blob, columns.path),
-            ("removed", columns.old_blob, columns.old_path),
-        ):
-            lines = self._lines_of(reader, blobs[change].tobytes(), int(paths[change]))
-            # With one side alone, all of its lines would seem added or removed.
-            if lines is None:
-                self.unread.add(int(columns.commit[change]))
-                return
-            if blobs[change].tobytes() in self._malformed:
-                self.unread.add(int(columns.commit[change]))
-            sides["added" if side == "added" else "removed"] = lines
+        new_blob, old_blob = columns.new_blob[change].tobytes(), columns.old_blob[change].tobytes()
+        after = self._lines_of(reader, new_blob, int(columns.path[change]))
+        before = self._lines_of(reader, old_blob, int(columns.old_path[change]))
+        if after is None or before is None or not self._malformed.isdisjoint((new_blob, old_blob)):
+            self.unread.add(int(columns.commit[change]))
+
+        # With one side alone, all of its lines would seem added or removed.
+        if after is None or before is None:
+            return None
 
         changed_rows = _ChangedRows(self.history, change)
-        differences: list[dict[Side, list[MatchedCellLine]]] = [
-            {
-                "added": _surplus(sides["added"][number], sides["removed"][number], "added", changed_rows),
-                "removed": _surplus(sides["removed"][number], sides["added"][number], "removed", changed_rows),
-            }
-            for number in range(self._count)
-        ]
-        if not self._holds(differences):
-            return
+        differences: dict[_LineKey, _Difference] = {}
+        for key in self._keys:
+            differences[key] = _Difference(
+                added=_surplus(after[key], before[key], "added", changed_rows),
+                removed=_surplus(before[key], after[key], "removed", changed_rows),
+            )
+        return differences
 
-        result.changes.append(change)
-        visible = set() if self.query.tree is None else set(leaves(self.query.tree, positive=True))
+    def _holds(self, differences: dict[_LineKey, _Difference]) -> bool:
+        """Return whether the condition of the query holds for a change."""
 
-        # Without `strict`: the entry of all lines has no term.
-        visible_differences = [
-            of_term for term, of_term in zip(self._terms, differences, strict=False) if term in visible
-        ]
-        for side in self.query.sides:
-            lines_of_side = chain.from_iterable(of_term[side] for of_term in visible_differences)
-            result.lines.extend(ChangedCellLine(change, side, line) for line in lines_of_side if line.spans)
+        def has_line(key: _LineKey) -> bool:
+            return any(differences[key].of_side(side) for side in self.query.sides)
 
-    def _holds(self, differences: Sequence[dict[Side, list[MatchedCellLine]]]) -> bool:
-        def has_line(of_term: dict[Side, list[MatchedCellLine]]) -> bool:
-            return any(of_term[side] for side in self.query.sides)
-
-        if self._needs_any_line and not has_line(differences[-1]):
+        if None in differences and not has_line(None):
             return False
+        if self.query.tree is None:
+            return True
+        return fold(self.query.tree, has_line, all_of=all, any_of=any, negate=lambda value: not value)
 
-        by_term = dict(zip(self._terms, differences, strict=False))
-        return self.query.tree is None or fold(
-            self.query.tree,
-            lambda term: has_line(by_term[term]),
-            all_of=all,
-            any_of=any,
-            negate=lambda value: not value,
-        )
-
-    def _lines_of(self, reader: ObjectReader, blob: bytes, path: int) -> _LinesOfTerms | None:
+    def _lines_of(self, reader: ObjectReader, blob: bytes, path: int) -> _CellLines | None:
         """Return the lines of each term in a content, or None if it can't be read."""
         name = self._paths[path]
         if blob == NO_BLOB or not may_have_cells(name):
-            return ((),) * self._count
+            return self._no_lines()
         # A copy of a content may have another ending, and be read in another way.
-        return self._lines.get_or_make((blob, format_of(name)), lambda: self._read(reader, blob, name))
+        return self._cache.get_or_make((blob, format_of(name)), lambda: self._read(reader, blob, name))
 
-    def _read(self, reader: ObjectReader, blob: bytes, name: str) -> _LinesOfTerms | None:
-        nothing: _LinesOfTerms = ((),) * self._count
+    def _no_lines(self) -> _CellLines:
+        return dict.fromkeys(self._keys, ())
+
+    def _read(self, reader: ObjectReader, blob: bytes, name: str) -> _CellLines | None:
         data = reader.read(blob, MAX_BYTES)
         if data is None:
             return None
 
         # Most scripts have no marker, so they need no reader of cells.
-        if not has_marker(name, data):
-            return nothing
-
-        patterns = [term.pattern for term in self._terms]
-        if not self._needs_any_line and is_jupyter(name):
-            # All lines at once and without their places: most notebooks have no match.
-            text = quick_text(data, self.query.kinds)
-            if text is not None and not any(self._matching_lines(pattern, text) for pattern in patterns):
-                return nothing
+        if not has_marker(name, data) or self._rules_out(name, data):
+            return self._no_lines()
 
         try:
             cells = read_cells(name, data, with_outputs=OUTPUT in self.query.kinds)
@@ -264,19 +287,33 @@ class CellDiffSearch:
             self._malformed.add(blob)
 
         path_language = language_of(name)
-        lines: list[list[MatchedCellLine]] = [[] for _ in nothing]
+        lines: dict[_LineKey, list[MatchedCellLine]] = {key: [] for key in self._keys}
         for cell in cells.texts:
             check_stopped(self.stopped)
-            if cell.kind not in self.query.kinds or not self._passes(cell.language, path_language):
-                continue
-            for index, pattern in enumerate(patterns):
-                for number in self._matching_lines(pattern, cell.text):
-                    line = cell.line(number)
-                    lines[index].append(_cell_line(cell, number, line, tuple(pattern.find_document(line))))
-            if self._needs_any_line:
-                lines[-1] += [_cell_line(cell, number, cell.line(number)) for number in range(len(cell.line_starts))]
+            if cell.kind in self.query.kinds and self._passes(cell.language, path_language):
+                for key in self._keys:
+                    lines[key] += self._lines_in_cell(cell, key)
 
-        return tuple(map(tuple, lines))
+        return {key: tuple(key_lines) for key, key_lines in lines.items()}
+
+    def _rules_out(self, name: str, data: bytes) -> bool:
+        """Return whether a Jupyter notebook can't match, by its text without the places of lines, which is cheap."""
+        if None in self._keys or not is_jupyter(name):
+            return False
+
+        text = quick_text(data, self.query.kinds)
+        return text is not None and not any(self._matching_lines(term.pattern, text) for term in self._terms)
+
+    def _lines_in_cell(self, cell: CellText, key: _LineKey) -> Iterator[MatchedCellLine]:
+        """Yield the lines of a cell that a term matches, each with its matches, or every line without them."""
+        if key is None:
+            for number in range(len(cell.line_starts)):
+                yield _cell_line(cell, number, cell.line(number))
+            return
+
+        for number in self._matching_lines(key.pattern, cell.text):
+            line = cell.line(number)
+            yield _cell_line(cell, number, line, tuple(key.pattern.find_document(line)))
 
     def _matching_lines(self, pattern: CompiledPattern, text: bytes) -> list[int]:
         """Return the numbers, from 0, of the lines in which a pattern matches, each line by itself."""
@@ -302,19 +339,21 @@ def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLin
 
     By change and then as a diff of the cells has them: a cell after another, and in it what was removed first.
     """
-    spans: dict[ChangedCellLine, set[tuple[int, int]]] = {}
+    spans_by_line: dict[ChangedCellLine, set[tuple[int, int]]] = {}
     for changed in lines:
-        spans.setdefault(changed._replace(line=changed.line._replace(spans=())), set()).update(changed.line.spans)
+        spans_by_line.setdefault(_with_spans(changed, ()), set()).update(changed.line.spans)
 
-    def order(changed: ChangedCellLine) -> tuple[int, int, bool, bool, int]:
-        line = changed.line
-        return changed.change, line.cell, line.kind == OUTPUT, changed.side == "added", line.cell_line
+    united = [_with_spans(changed, _disjoint(spans)) for changed, spans in spans_by_line.items()]
+    return sorted(united, key=_place_in_diff)
 
-    united = (
-        changed._replace(line=changed.line._replace(spans=_disjoint(spans_of_line)))
-        for changed, spans_of_line in spans.items()
-    )
-    return sorted(united, key=order)
+
+def _with_spans(changed: ChangedCellLine, spans: tuple[tuple[int, int], ...]) -> ChangedCellLine:
+    return changed._replace(line=changed.line._replace(spans=spans))
+
+
+def _place_in_diff(changed: ChangedCellLine) -> tuple[int, int, bool, bool, int]:
+    line = changed.line
+    return changed.change, line.cell, line.kind == OUTPUT, changed.side == "added", line.cell_line
 
 
 def _disjoint(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -330,8 +369,12 @@ def _holds_without_lines(tree: Tree | None) -> bool:
     return tree is None or fold(tree, lambda _: False, all_of=all, any_of=any, negate=lambda value: not value)
 
 
-def _weight(lines: _LinesOfTerms | None) -> int:
-    return _LINE_BYTES + sum(_LINE_BYTES + len(line.text) for of_term in lines or () for line in of_term)
+def _weight(lines: _CellLines | None) -> int:
+    """Return about how many bytes the lines of a content take in memory."""
+    size = _LINE_BYTES
+    for term_lines in (lines or {}).values():
+        size += sum(_LINE_BYTES + len(line.text) for line in term_lines)
+    return size
 
 
 @dataclass(slots=True)
@@ -361,23 +404,25 @@ def _surplus(
 
     Of equal ones those that stand on a changed line of the file, and of these the last.
     """
-    surplus = Counter((line.kind, line.text) for line in lines) - Counter(
-        (line.kind, line.text) for line in other_lines
-    )
+    surplus = Counter(map(_kind_and_text, lines)) - Counter(map(_kind_and_text, other_lines))
     if not surplus:
         return []
 
-    indices_by_line: dict[tuple[str, bytes], list[int]] = {}
+    indices_by_text: dict[tuple[str, bytes], list[int]] = {}
     for index, line in enumerate(lines):
-        if (line.kind, line.text) in surplus:
-            indices_by_line.setdefault((line.kind, line.text), []).append(index)
+        if _kind_and_text(line) in surplus:
+            indices_by_text.setdefault(_kind_and_text(line), []).append(index)
 
     selected: list[int] = []
-    for key, indices in indices_by_line.items():
-        if len(indices) > surplus[key]:
+    for text, indices in indices_by_text.items():
+        if len(indices) > surplus[text]:
             # A notebook on one line has all of its lines on a changed one: the order alone decides there.
             changed = changed_rows.of_side(side)
             indices.sort(key=lambda index: (lines[index].file_line in changed, index))
-        selected += indices[-surplus[key] :]
+        selected += indices[-surplus[text] :]
 
     return [lines[index] for index in sorted(selected)]
+
+
+def _kind_and_text(line: MatchedCellLine) -> tuple[str, bytes]:
+    return line.kind, line.text

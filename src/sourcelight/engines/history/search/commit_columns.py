@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from sourcelight.core.batches import RepositoryInfo
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables
+from sourcelight.engines.history.search.tables import Column
 from sourcelight.engines.history.search.trailer_columns import agent_texts
 
 FIRST_BATCH_ROWS = 50
@@ -25,11 +26,11 @@ MAX_BATCH_ROWS = 2000
 _MAX_LABEL_CHARS = 1000
 """Characters of a subject in a label, far more than a subject of one line has."""
 
-
 _HOST = re.compile(r"(?<![^/])[^/.]*+\.[^/]*+/(?=[^/]+/)")
-# 4.345 weeks are a twelfth of 365.25 days.
+"""A part of a repository's name that is a host: ``github.com/`` of ``github.com/owner/name``."""
+
 _AGES = ((60, "minute"), (60, "hour"), (24, "day"), (7, "week"), (4.345, "month"), (12, "year"))
-"""Units of an age, each with how many of the unit before it make one."""
+"""Units of an age, each with how many of the unit before it make one: 4.345 weeks are a twelfth of 365.25 days."""
 
 
 def batch_sizes() -> Iterator[int]:
@@ -48,9 +49,9 @@ def commit_columns(
     repository_info: RepositoryInfo,
     kind: str,
     commits: CommitNumbers,
-    messages: Any,
+    messages: Column,
     commit_of_row: Int64Array,
-) -> dict[str, Any]:
+) -> dict[str, Column]:
     """Return the columns that describe commits, for the rows of a batch.
 
     Parameters
@@ -66,63 +67,89 @@ def commit_columns(
     commit_of_row
         Index into `commits` of each row.
     """
-    commit_columns = history.commits
-    oids = tables.hex_texts(commit_columns.oid[commits])
-    names = tables.author_names(history, commit_columns.author[commits]).cast(pa.string()).to_pylist()
-    repository = repository_info.name
-
-    # The label shows OWNER/NAME; the host stays in the link.
-    short_name = _HOST.sub("", repository, count=1) if repository.count("/") > 1 else repository
-    urls = [f"/{repository}/-/commit/{oid}" for oid in oids.to_pylist()]
-    subjects = [shorten(subject) for subject in tables.subject_texts(history, commits).to_pylist()]
-    # The clock is read once, so that commits of one time have one age.
-    now = time.time()
-    ages = [format_age(now - seconds) for seconds in commit_columns.author_time[commits].tolist()]
-    labels = [
-        f"[{short_name}](/{repository}) \u203a [{name}]({url}): [{subject}]({url})"
-        for name, url, subject in zip(names, urls, subjects, strict=True)
-    ]
-    details = [f"[`{url[-40:-33]}` {when}]({url})" for url, when in zip(urls, ages, strict=True)]
-    # Texts are made once a commit, and taken for each of its rows.
-    take = pa.array(commit_of_row)
-
-    def dictionary(values: Any) -> Any:
-        return values.dictionary_encode().take(take)
-
+    columns = history.commits
     count = len(commit_of_row)
+    oids = tables.hex_texts(columns.oid[commits])
+    names = tables.author_names(history, columns.author[commits]).cast(pa.string())
+    links = _make_links(history, repository_info.name, commits, oids, names)
+
+    # Texts are made once a commit, and taken for each of its rows.
+    rows = pa.array(commit_of_row)
+
+    def dictionary(values: Column) -> Column:
+        return values.dictionary_encode().take(rows)
+
     return {
         "type": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array([kind])),
-        "repository": tables.constant(repository, count),
+        "repository": tables.constant(repository_info.name, count),
         "repository_id": pa.array(np.full(count, repository_info.id, np.int64)),
         "revision": tables.constant("", count),
         "commit": dictionary(oids),
-        "author": dictionary(pa.array(names, pa.string())),
-        "author_email": tables.author_emails(history, commit_columns.author[commits]).take(take),
-        "author_date": tables.times(commit_columns.author_time[commits]).take(take),
-        "committer": tables.author_names(history, commit_columns.committer[commits]).take(take),
-        "commit_date": tables.times(commit_columns.commit_time[commits]).take(take),
+        "author": dictionary(names),
+        "author_email": tables.author_emails(history, columns.author[commits]).take(rows),
+        "author_date": tables.times(columns.author_time[commits]).take(rows),
+        "committer": tables.author_names(history, columns.committer[commits]).take(rows),
+        "commit_date": tables.times(columns.commit_time[commits]).take(rows),
         "message": dictionary(messages),
         "agent": dictionary(agent_texts(history, commits, messages)),
-        "url": pa.array(urls, pa.string()).take(take),
-        "detail": pa.array(details, pa.string()).take(take),
-        "label": pa.array(labels, pa.string()).take(take),
+        "url": pa.array(links.urls, pa.string()).take(rows),
+        "detail": pa.array(links.details, pa.string()).take(rows),
+        "label": pa.array(links.labels, pa.string()).take(rows),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _CommitLinks:
+    """Of each commit its path on a service, and two Markdown texts that link to it.
+
+    A label is ``[owner/name](url) > [author](url): [subject](url)``, a detail the abbreviated id and the age.
+    """
+
+    urls: list[str]
+    labels: list[str]
+    details: list[str]
+
+
+def _make_links(history: History, repository: str, commits: CommitNumbers, oids: Column, names: Column) -> _CommitLinks:
+    # The label shows OWNER/NAME; the host stays in the link.
+    short_name = repository
+    if repository.count("/") > 1:
+        short_name = _HOST.sub("", repository, count=1)
+
+    # The clock is read once, so that commits of one time have one age.
+    now = time.time()
+    author_times = history.commits.author_time[commits].tolist()
+    subjects = tables.subject_texts(history, commits).to_pylist()
+    links = _CommitLinks(urls=[], labels=[], details=[])
+    for oid, name, subject, author_time in zip(
+        oids.to_pylist(), names.to_pylist(), subjects, author_times, strict=True
+    ):
+        url = f"/{repository}/-/commit/{oid}"
+        links.urls.append(url)
+        links.labels.append(f"[{short_name}](/{repository}) \u203a [{name}]({url}): [{shorten(subject)}]({url})")
+        links.details.append(f"[`{oid[:7]}` {format_age(now - author_time)}]({url})")
+
+    return links
 
 
 def shorten(subject: str) -> str:
     """Return a subject for a label: each row has it, and a subject may have megabytes."""
-    return subject if len(subject) <= _MAX_LABEL_CHARS else f"{subject[: _MAX_LABEL_CHARS - 1]}\u2026"
+    if len(subject) <= _MAX_LABEL_CHARS:
+        return subject
+    return f"{subject[: _MAX_LABEL_CHARS - 1]}\u2026"
 
 
 def format_age(seconds: float) -> str:
-    """Return an age in the largest unit that fits: ``3 weeks ago``."""
+    """Return an age in the largest unit that fits: ``3 weeks ago``; a negative one as ``3 weeks from now``."""
     count, unit = abs(seconds), "second"
-    for size, name in _AGES:
+    for size, larger_unit in _AGES:
         if count < size:
             break
-        count, unit = count / size, name
+        count, unit = count / size, larger_unit
 
     # Not by `count_of`, which takes twice as long: each commit of a result has an age.
     rounded = int(count)
     noun = unit if rounded == 1 else f"{unit}s"
-    return f"{rounded} {noun} {'from now' if seconds < 0 else 'ago'}"
+    if seconds < 0:
+        return f"{rounded} {noun} from now"
+    return f"{rounded} {noun} ago"

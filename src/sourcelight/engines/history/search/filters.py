@@ -1,7 +1,8 @@
 """Filters of a history: masks of the commits, people and changed files that pass.
 
-A search applies these before it looks at changed lines (`find`), because each is a pass over arrays of commits, paths
-or people, which are few compared with lines.
+A search applies these before it looks at changed lines, because each is a pass over arrays of commits, paths or
+people, which are few compared with lines. Each text is matched once: a pattern for people is matched with the distinct
+identities of a history, and the result is spread over commits by the number of their author.
 """
 
 from __future__ import annotations
@@ -12,24 +13,25 @@ import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, never
+from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
-from sourcelight.engines.history.search import lines
+from sourcelight.engines.history.search.lines import join_texts, texts_matching_any, with_newlines
 from sourcelight.engines.history.search.query import AnyPattern, ChangedFileFilter, CommitFilter
 from sourcelight.engines.history.subtrees import Layout
 
 
 def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopped = never) -> BoolArray:
-    """Return a mask of the commits that pass."""
+    """Return a mask of the commits that pass.
+
+    Raises
+    ------
+    KeyError
+        For a revision that the history doesn't have.
+    ScanStopped
+        Once `stopped` returns True.
+    """
     commits = history.commits
-    mask: BoolArray = np.ones(len(commits), np.bool_)
-    if commit_filter.revisions:
-        # The masks are cached by the history, so they are combined into new arrays and never written to.
-        reachable = [history.reachable(oid) for oid in commit_filter.revisions]
-        mask = reachable[0] if len(reachable) == 1 else np.logical_or.reduce(reachable)
-
-    for oid in commit_filter.excluded:
-        mask = mask & ~history.reachable(oid)
-
+    mask = _filter_reachable(history, commit_filter)
     if commit_filter.merges is not None:
         mask = mask & (commits.is_merge == commit_filter.merges)
 
@@ -39,25 +41,35 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
     if commit_filter.before is not None:
         mask = mask & (commits.commit_time < commit_filter.before)
 
-    # Patterns are matched against distinct identities, and the mask is spread over commits by number.
+    whole_person = commit_filter.whole_person
     for any_pattern in commit_filter.authors:
-        mask = (
-            mask
-            & filter_people(history, any_pattern, whole_person=commit_filter.whole_person, stopped=stopped)[
-                commits.author
-            ]
-        )
+        people = filter_people(history, any_pattern, whole_person=whole_person, stopped=stopped)
+        mask = mask & people[commits.author]
 
     for any_pattern in commit_filter.committers:
-        mask = (
-            mask
-            & filter_people(history, any_pattern, whole_person=commit_filter.whole_person, stopped=stopped)[
-                commits.committer
-            ]
-        )
+        people = filter_people(history, any_pattern, whole_person=whole_person, stopped=stopped)
+        mask = mask & people[commits.committer]
 
     for any_pattern in commit_filter.messages:
-        mask = mask & (match_messages(history, any_pattern, stopped) != any_pattern.negated)
+        mask = mask & (match_messages(history, any_pattern.patterns, stopped) != any_pattern.negated)
+
+    return mask
+
+
+def _filter_reachable(history: History, commit_filter: CommitFilter) -> BoolArray:
+    """Return a mask of the commits that are reachable from a revision and from no excluded one.
+
+    The history caches the mask of a revision and may return it as it is, so the result must not be written to.
+    """
+    mask: BoolArray = np.ones(len(history.commits), np.bool_)
+    if commit_filter.revisions:
+        first, *others = (history.reachable(oid) for oid in commit_filter.revisions)
+        mask = first
+        for reachable in others:
+            mask = mask | reachable
+
+    for oid in commit_filter.excluded:
+        mask = mask & ~history.reachable(oid)
 
     return mask
 
@@ -65,26 +77,34 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
 def filter_people(
     history: History, any_pattern: AnyPattern, *, whole_person: bool = False, stopped: Stopped = never
 ) -> BoolArray:
-    """Return a mask of the identities that pass."""
+    """Return a mask of the identities that pass.
+
+    Parameters
+    ----------
+    whole_person
+        Whether to match ``Name <address>`` alone, as git does, and not the name and the address, too.
+    """
+    columns = history.remember(f"people {whole_person}", lambda: _people_texts(history, whole_person=whole_person))
     matched: BoolArray = np.zeros(len(history.identities), np.bool_)
-    for raw, starts in history.remember(
-        f"people {whole_person}", lambda: _people_texts(history, whole_person=whole_person)
-    ):
-        matched |= lines.texts_matching_any(any_pattern.patterns, raw, starts, stopped)
+    for raw, starts in columns:
+        matched |= texts_matching_any(any_pattern.patterns, raw, starts, stopped)
+
     passing: BoolArray = matched != any_pattern.negated
     return passing
 
 
 def _people_texts(history: History, *, whole_person: bool) -> list[tuple[memoryview, Int64Array]]:
+    """Return the texts of each identity in which patterns are looked for, joined for `texts_matching_any`."""
     people = history.identities
-    columns: list[Sequence[str]] = [
-        [f"{name} <{email}>" for name, email in zip(names, emails, strict=True)]
-        for names, emails in ((people.names, people.emails), (people.mapped_names, people.mapped_emails))
-    ]
+    columns = [_whole_persons(people.names, people.emails), _whole_persons(people.mapped_names, people.mapped_emails)]
     if not whole_person:
         columns += [people.names, people.emails, people.mapped_names, people.mapped_emails]
 
-    return [lines.join_texts(item.encode() for item in column) for column in columns]
+    return [join_texts(text.encode() for text in column) for column in columns]
+
+
+def _whole_persons(names: Sequence[str], emails: Sequence[str]) -> Sequence[str]:
+    return [f"{name} <{email}>" for name, email in zip(names, emails, strict=True)]
 
 
 def filter_changes(
@@ -96,19 +116,12 @@ def filter_changes(
     """
     mask: BoolArray | None = None
     for any_pattern in files.paths:
-        raw, starts = history.remember("paths", lambda: lines.join_texts(history.paths))
-        matched_paths = lines.texts_matching_any(any_pattern.patterns, raw, starts, stopped)
-        for path_number, path in history.remember(
-            "paths with newlines", lambda: lines.with_newlines(history.paths)
-        ).items():
-            matched_paths[path_number] = any(
-                bool(pattern.match_many(path, [0], [len(path)])[0]) for pattern in any_pattern.patterns
-            )
+        matched = _match_paths(history, any_pattern.patterns, stopped)
 
         # The old path counts too, so that a filter finds the commit that moved a file away.
-        passing = matched_paths[history.changes.path] | matched_paths[history.changes.old_path]
+        passing = matched[history.changes.path] | matched[history.changes.old_path]
         if layout is not None and layout.moved.any():
-            passing |= _filter_moved(layout, any_pattern, stopped)
+            passing |= _match_moved_paths(layout, any_pattern.patterns, stopped)
 
         passing = passing != any_pattern.negated
         mask = passing if mask is None else mask & passing
@@ -116,23 +129,36 @@ def filter_changes(
     return mask
 
 
-def _filter_moved(layout: Layout, any_pattern: AnyPattern, stopped: Stopped) -> BoolArray:
-    """Return a mask of the changes whose path after a subtree merge passes."""
-    passing: BoolArray = np.zeros(len(layout.moved), np.bool_)
+def _match_paths(history: History, patterns: Sequence[CompiledPattern], stopped: Stopped) -> BoolArray:
+    """Return a mask of the paths of a history that any of the patterns matches."""
+    raw, starts = history.remember("paths", lambda: join_texts(history.paths))
+    matched = texts_matching_any(patterns, raw, starts, stopped)
+
+    # A path may contain a newline, which separates the joined texts. Such a path is matched by itself.
+    unusual_paths = history.remember("paths with newlines", lambda: with_newlines(history.paths))
+    for number, path in unusual_paths.items():
+        matched[number] = any(pattern.match_many(path, [0], [len(path)])[0] for pattern in patterns)
+
+    return matched
+
+
+def _match_moved_paths(layout: Layout, patterns: Sequence[CompiledPattern], stopped: Stopped) -> BoolArray:
+    """Return a mask of the changes whose path after a subtree merge any of the patterns matches."""
+    matched: BoolArray = np.zeros(len(layout.moved), np.bool_)
     moved = np.flatnonzero(layout.moved)
     for numbers in (layout.path[moved], layout.old_path[moved]):
-        # Each path is matched once, however many changes it has.
-        distinct, which = np.unique(numbers, return_inverse=True)
-        raw, starts = lines.join_texts(layout.names[path_number] for path_number in distinct.tolist())
-        passing[moved] |= lines.texts_matching_any(any_pattern.patterns, raw, starts, stopped)[which]
+        distinct, index_of_change = np.unique(numbers, return_inverse=True)
+        raw, starts = join_texts(layout.names[number] for number in distinct.tolist())
+        matched[moved] |= texts_matching_any(patterns, raw, starts, stopped)[index_of_change]
 
-    return passing
+    return matched
 
 
-def match_messages(history: History, any_pattern: AnyPattern, stopped: Stopped) -> BoolArray:
-    """Return a mask of the commits whose messages have a match of any of the patterns."""
-    masks = []
+def match_messages(history: History, patterns: Sequence[CompiledPattern], stopped: Stopped) -> BoolArray:
+    """Return a mask of the commits whose messages any of the patterns matches."""
+    masks = [np.zeros(0, np.bool_)]
     for segment in history.segments:
         starts = segment["message_starts"].view(np.int64)
-        masks.append(lines.texts_matching_any(any_pattern.patterns, segment.bytes_of("messages"), starts, stopped))
-    return np.concatenate([np.zeros(0, np.bool_), *masks])
+        masks.append(texts_matching_any(patterns, segment.bytes_of("messages"), starts, stopped))
+
+    return np.concatenate(masks)

@@ -1,38 +1,34 @@
-"""Find commits (by reachability, people, time, message and files) and changed lines, newest commit first."""
+"""The two searches of a history: for commits, and for changed lines.
+
+A search works on masks: arrays with one truth value for each commit or each change (one file in one commit). Each
+condition of a query becomes a mask, the masks are combined, and only the numbers that remain are sorted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
-from sourcelight.core.boolean import And, Not
+from sourcelight.core.boolean import fold, leaves
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
+from sourcelight.engines.history.search import lines
 from sourcelight.engines.history.search.filters import filter_changes, filter_commits, match_messages
-from sourcelight.engines.history.search.lines import (
-    BOTH,
-    LineSelection,
-    changes_counting,
-    changes_holding,
-    changes_with,
-    lines_with,
-    removed_rows,
-    rows_of,
-    rows_of_changes,
-)
-from sourcelight.engines.history.search.order import newest_first, order_rows
+from sourcelight.engines.history.search.lines import LineSelection
+from sourcelight.engines.history.search.order import OrderedRows, newest_first, order_rows
 from sourcelight.engines.history.search.query import (
-    AnyPattern,
     CommitQuery,
     DiffQuery,
     PatternTerm,
     Tree,
+    visible_patterns,
+    visible_terms,
 )
 from sourcelight.engines.history.subtrees import Layout
 
@@ -40,53 +36,62 @@ from sourcelight.engines.history.subtrees import Layout
 def find_commits(
     history: History, query: CommitQuery, stopped: Stopped = never, *, layout: Layout | None = None
 ) -> CommitNumbers:
-    """Return the numbers of the matching commits, newest first; `layout` as for `filter_changes`.
+    """Return the numbers of the matching commits, newest first.
 
-    Raises KeyError for a revision that is not here, and `ScanStopped` once `stopped` says so.
+    Parameters
+    ----------
+    layout
+        Where the files of merged subtrees are today. With it, a filter of paths finds them there, too.
+
+    Raises
+    ------
+    KeyError
+        For a revision that the history doesn't have.
+    ScanStopped
+        Once `stopped` returns True.
     """
     # The cheap filters first: reachability, people and time are single passes over arrays of commits.
     mask = filter_commits(history, query.commits, stopped)
     if query.tree is not None:
-        mask = mask & _message_tree(history, query.tree, stopped)
+        mask = mask & _match_message_tree(history, query.tree, stopped)
 
     if query.files.paths or query.changed:
-        changes = filter_changes(history, query.files, stopped, layout=layout)
-        for any_pattern in query.changed:
-            # One mask over changes per group of patterns: alternatives are joined with OR here, groups with AND on
-            # commits.
-            has_match = np.zeros(len(history.changes), np.bool_)
-            for pattern in any_pattern.patterns:
-                has_match |= changes_with(history, pattern, stopped)
-            if changes is not None:
-                has_match &= changes
-            mask = mask & (_commits_of(history, has_match) != any_pattern.negated)
-
-        # With changed lines, `has_match &= changes` has applied the file filter already.
-        if not query.changed and changes is not None:
-            mask = mask & _commits_of(history, changes)
+        mask = mask & _match_changes(history, query, stopped, layout)
 
     return newest_first(history, CommitNumbers(np.flatnonzero(mask)))
 
 
-def _commits_of(history: History, changes: BoolArray) -> BoolArray:
+def _match_message_tree(history: History, tree: Tree, stopped: Stopped) -> BoolArray:
+    """Return a mask of the commits for whose message the tree holds."""
+    return _fold_masks(tree, len(history.commits), lambda term: match_messages(history, (term.pattern,), stopped))
+
+
+def _match_changes(history: History, query: CommitQuery, stopped: Stopped, layout: Layout | None) -> BoolArray:
+    """Return a mask of the commits that change one of the files, and in these files what the query asks for."""
+    in_files = filter_changes(history, query.files, stopped, layout=layout)
+    if not query.changed and in_files is not None:
+        return _commits_with(history, in_files)
+
+    passing: BoolArray = np.ones(len(history.commits), np.bool_)
+    for any_pattern in query.changed:
+        has_match = np.zeros(len(history.changes), np.bool_)
+        for pattern in any_pattern.patterns:
+            has_match |= lines.changes_with(history, pattern, stopped)
+
+        if in_files is not None:
+            has_match &= in_files
+
+        # Two conditions may be met by two files of a commit, so they are combined as masks of commits.
+        passing &= _commits_with(history, has_match) != any_pattern.negated
+
+    return passing
+
+
+def _commits_with(history: History, changes: BoolArray) -> BoolArray:
+    """Return a mask of the commits with at least one of the changes."""
     mask: BoolArray = np.zeros(len(history.commits), np.bool_)
     mask[history.changes.commit[changes]] = True
     return mask
-
-
-def _message_tree(history: History, tree: Tree, stopped: Stopped) -> BoolArray:
-    if isinstance(tree, PatternTerm):
-        return match_messages(history, AnyPattern((tree.pattern,)), stopped)
-    if isinstance(tree, Not):
-        return ~_message_tree(history, tree.arg, stopped)
-
-    is_and = isinstance(tree, And)
-    holds: BoolArray = np.full(len(history.commits), is_and)
-    for arg in tree.args:
-        mask = _message_tree(history, arg, stopped)
-        holds = holds & mask if is_and else holds | mask
-
-    return holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,108 +105,121 @@ class DiffMatches:
     patterns
         Patterns to mark in the rows.
     find_rows
-        Makes `changes`, `rows` and `row_changes`.
+        Returns the changes that qualify and the rows to show. A search for commits alone never calls it.
     spans
         Spans to mark in each row, in bytes; None: the matches of `patterns`.
     """
 
     commits: CommitNumbers
     patterns: tuple[CompiledPattern, ...]
-    find_rows: Callable[[], tuple[ChangeNumbers, RowNumbers, ChangeNumbers]] = field(repr=False)
+    find_rows: Callable[[], OrderedRows] = field(repr=False)
     spans: Mapping[int, Sequence[tuple[int, int]]] | None = field(default=None, repr=False)
 
     @property
     def changes(self) -> ChangeNumbers:
         """Changes that qualify, in the order of their commits."""
-        return self._found_rows[0]
+        return self._ordered.changes
 
     @property
     def rows(self) -> RowNumbers:
         """Rows to show, in the order of their commits, changes and places."""
-        return self._found_rows[1]
+        return self._ordered.rows
 
     @property
     def row_changes(self) -> ChangeNumbers:
         """The change of each row."""
-        return self._found_rows[2]
+        return self._ordered.row_changes
 
     @cached_property
-    def _found_rows(self) -> tuple[ChangeNumbers, RowNumbers, ChangeNumbers]:
+    def _ordered(self) -> OrderedRows:
         return self.find_rows()
 
 
 def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> DiffMatches:
     """Return the matching commits, changes and lines.
 
-    Raises KeyError for a revision that is not here, and `ScanStopped` once `stopped` says so.
+    Raises
+    ------
+    KeyError
+        For a revision that the history doesn't have.
+    ScanStopped
+        Once `stopped` returns True.
     """
-    commits = filter_commits(history, query.commits, stopped)
-    files = filter_changes(history, query.files, stopped)
-    patterns = tuple(_visible_patterns(query.tree)) if query.tree is not None else ()
+    passing = filter_commits(history, query.commits, stopped)[history.changes.commit]
+    in_files = filter_changes(history, query.files, stopped)
     selections: list[LineSelection] = []
-    passing = commits[history.changes.commit]
-    if query.changes == "count" and isinstance(query.tree, PatternTerm):
-        selections += lines_with(history, query.tree.pattern, stopped, with_counts=True)
-        passing &= changes_counting(history, selections)
-    elif query.tree is not None:
-        passing &= _diff_tree(history, query.tree, query, selections, stopped)
+    if query.tree is not None:
+        matched = _match_lines(history, query.tree, query, stopped)
+        passing &= matched.changes
+        selections = matched.selections
 
-    if files is not None:
-        passing &= files
+    if in_files is not None:
+        passing &= in_files
 
-    mask = np.zeros(len(history.commits), np.bool_)
-    mask[history.changes.commit[passing]] = True
-    ordered = newest_first(history, CommitNumbers(np.flatnonzero(mask)))
+    patterns = visible_patterns(query.tree)
+    commits = newest_first(history, CommitNumbers(np.flatnonzero(_commits_with(history, passing))))
 
-    # Ordering rows is deferred: a search for commits alone never needs them.
-    def locations() -> tuple[ChangeNumbers, RowNumbers, ChangeNumbers]:
-        changes = ChangeNumbers(np.flatnonzero(passing))
-        if not patterns:  # no line makes the tree hold, so that every line of such a change counts
-            rows = _rows_on_sides(
-                history, rows_of_changes(history, changes if query.with_rows else ChangeNumbers(changes[:0])), query
-            )
+    def find_rows() -> OrderedRows:
+        if patterns:
+            rows = lines.rows_of(selections, query.sides)
+        elif query.with_rows:
+            # No line made the condition hold, as for ``NOT foo``: all lines of a matching change are shown.
+            changes = ChangeNumbers(np.flatnonzero(passing))
+            rows = _rows_on_sides(history, lines.rows_of_changes(history, changes), query)
         else:
-            rows = rows_of(selections, query.sides)
+            rows = RowNumbers(np.zeros(0, np.int64))
 
-        return order_rows(history, ordered, passing, rows)
+        return order_rows(history, commits, passing, rows)
 
-    return DiffMatches(ordered, patterns, locations)
+    return DiffMatches(commits, patterns, find_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _LineMatches:
+    """A mask of the changes for which a tree holds, and the lines that its visible terms match."""
+
+    changes: BoolArray
+    selections: list[LineSelection]
+
+
+def _match_lines(history: History, tree: Tree, query: DiffQuery, stopped: Stopped) -> _LineMatches:
+    if query.changes == "count" and isinstance(tree, PatternTerm):
+        selections = lines.lines_with(history, tree.pattern, stopped, with_counts=True)
+        return _LineMatches(lines.changes_counting(history, selections), selections)
+
+    # A term may occur twice, as in ``foo AND (foo OR bar)``. Its lines are found once.
+    lines_of_term = {term: lines.lines_with(history, term.pattern, stopped) for term in dict.fromkeys(leaves(tree))}
+    changes = _fold_masks(
+        tree, len(history.changes), lambda term: lines.changes_holding(history, lines_of_term[term], query.sides)
+    )
+    visible: list[LineSelection] = []
+    for term in dict.fromkeys(visible_terms(tree)):
+        visible += lines_of_term[term]
+
+    return _LineMatches(changes, visible)
 
 
 def _rows_on_sides(history: History, rows: RowNumbers, query: DiffQuery) -> RowNumbers:
-    if len(query.sides) == len(BOTH):
+    if len(query.sides) == len(lines.BOTH):
         return rows
-    return RowNumbers(rows[removed_rows(history, rows) == ("removed" in query.sides)])
+
+    is_removed = lines.removed_rows(history, rows)
+    return RowNumbers(rows[is_removed == ("removed" in query.sides)])
 
 
-def _diff_tree(
-    history: History, tree: Tree, query: DiffQuery, selections: list[LineSelection], stopped: Stopped
-) -> BoolArray:
-    """Return a mask of the changes for which the tree holds; add lines of terms outside NOT to `selections`."""
-    if isinstance(tree, PatternTerm):
-        lines = lines_with(history, tree.pattern, stopped)
-        if tree.visible:
-            selections += lines
-        return changes_holding(history, lines, query.sides)
+def _fold_masks(tree: Tree, size: int, mask_of: Callable[[PatternTerm], BoolArray]) -> BoolArray:
+    """Return the mask of a tree from the masks of its terms, which have `size` values each."""
 
-    if isinstance(tree, Not):
-        # Lines that match inside NOT are not shown, so they go to a list of their own.
-        return ~_diff_tree(history, tree.arg, query, [], stopped)
+    def all_of(masks: Iterable[BoolArray]) -> BoolArray:
+        result: BoolArray = np.ones(size, np.bool_)
+        for mask in masks:
+            result &= mask
+        return result
 
-    masks = [_diff_tree(history, arg, query, selections, stopped) for arg in tree.args]
-    is_and = isinstance(tree, And)
+    def any_of(masks: Iterable[BoolArray]) -> BoolArray:
+        result: BoolArray = np.zeros(size, np.bool_)
+        for mask in masks:
+            result |= mask
+        return result
 
-    # The neutral element of the operator: all True for AND, all False for OR.
-    holds: BoolArray = np.full(len(history.changes), is_and)
-    for mask in masks:
-        holds = holds & mask if is_and else holds | mask
-
-    return holds
-
-
-def _visible_patterns(tree: Tree) -> list[CompiledPattern]:
-    if isinstance(tree, PatternTerm):
-        return [tree.pattern] if tree.visible else []
-    if isinstance(tree, Not):
-        return []
-    return [pattern for arg in tree.args for pattern in _visible_patterns(arg)]
+    return fold(tree, mask_of, all_of=all_of, any_of=any_of, negate=np.logical_not)

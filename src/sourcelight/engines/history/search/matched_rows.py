@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,20 +15,33 @@ from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowN
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import DiffMatches
 from sourcelight.engines.history.search.lines import drop_repeats
+from sourcelight.engines.history.search.tables import Column
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedRows:
-    """Changed lines with a span, and their spans; equal texts share a value of `lines`, and mostly of the spans."""
+    """Changed lines with at least one span, and their spans.
+
+    Attributes
+    ----------
+    rows, changes
+        The lines, and the change of each.
+    counts
+        Number of spans of each row.
+    lines, line_of_row
+        Distinct texts as bytes with their newlines, and the position of each row's text in them.
+    starts, ends, spans_of_row
+        Lists of the starts and of the ends of spans in characters, and the position of each row's list in both.
+    """
 
     rows: RowNumbers
     changes: ChangeNumbers
     counts: Int64Array
-    lines: Any
-    line_of_row: Any
-    starts: Any
-    ends: Any
-    spans_of_row: Any
+    lines: Column
+    line_of_row: Column
+    starts: Column
+    ends: Column
+    spans_of_row: Column
 
     @classmethod
     def find(
@@ -73,14 +85,24 @@ class MatchedRows:
 class RowOrder:
     """The order of a batch: its rows of matches, and one row for each commit without any, by commit.
 
-    `commit_of_row` is the commit of each row of matches, `commits` that of each row of the batch. `order` counts
-    the rows of matches from 0, and after them those without; `rows` has null for these.
+    Attributes
+    ----------
+    commit_of_row
+        Position in the batch of the commit of each row of matches.
+    commits
+        Position of the commit of each row of the batch.
+    order
+        The row of matches for each row of the batch. Rows without a match have the numbers after all rows of matches.
+    rows
+        The same, with null for rows without a match.
+    empty_count
+        Number of the rows without a match.
     """
 
     commit_of_row: Int64Array
     commits: Int64Array
     order: Int64Array
-    rows: Any
+    rows: Column
     empty_count: int
 
     @classmethod
@@ -107,11 +129,11 @@ class RowOrder:
             empty_count=len(without_match),
         )
 
-    def arrange(self, values: Any) -> Any:
+    def arrange(self, values: Column) -> Column:
         """Bring values of the rows of matches into the order, with null for the rows without."""
         return values.take(self.rows)
 
-    def arrange_spans(self, spans: Any) -> Any:
+    def arrange_spans(self, spans: Column) -> Column:
         """Bring spans of the rows of matches into the order, with no span for the rows without."""
         no_spans = pa.array([[]] * self.empty_count, arrow_type("list"))
         return pa.concat_arrays([spans, no_spans]).take(pa.array(self.order))

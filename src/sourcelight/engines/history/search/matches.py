@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, islice
-from typing import Any
+from itertools import accumulate, chain
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +23,10 @@ from sourcelight.engines.history.search.find import DiffMatches
 from sourcelight.engines.history.search.line_cells import CellColumns
 from sourcelight.engines.history.search.lines import removed_rows
 from sourcelight.engines.history.search.matched_rows import MatchedRows, RowOrder
+from sourcelight.engines.history.search.order import rank_commits
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import Tree, visible_patterns
+from sourcelight.engines.history.search.tables import Batch, Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class _MessageLine:
 
 def commit_matches(
     history: History, repository_info: RepositoryInfo, commits: CommitNumbers, tree: Tree | None
-) -> Iterator[Any]:
+) -> Iterator[Batch]:
     """Yield batches of rows of type ``commit``, in the given order.
 
     A row is a line of the message with matches; a commit without any has one row, for the first line.
@@ -55,18 +56,22 @@ def commit_matches(
         batch_commits = CommitNumbers(commits[start : start + size])
         start += size
         messages = tables.message_texts(history, batch_commits)
-        lines = chain.from_iterable(
-            _message_lines(index, text, patterns) for index, text in enumerate(messages.to_pylist())
-        )
         # Once for each commit: a message of 8 MiB may have millions of lines with matches, in thousands of batches.
         every_commit = np.arange(len(batch_commits))
         columns = commit_columns(history, repository_info, "commit", batch_commits, messages, every_commit)
         by_commit = pa.record_batch(columns)
-        while rows := list(islice(lines, MAX_BATCH_ROWS)):
+        rows: list[_MessageLine] = []
+        for row in _lines_of_messages(messages.to_pylist(), patterns):
+            rows.append(row)
+            if len(rows) == MAX_BATCH_ROWS:
+                yield _message_batch(by_commit, rows)
+                rows = []
+
+        if rows:
             yield _message_batch(by_commit, rows)
 
 
-def _message_batch(by_commit: Any, rows: Sequence[_MessageLine]) -> Any:
+def _message_batch(by_commit: Batch, rows: Sequence[_MessageLine]) -> Batch:
     """Return rows with the columns of their commits."""
     batch = by_commit.take(pa.array([row.commit_index for row in rows], pa.int64()))
     columns = dict(zip(batch.schema.names, batch.columns, strict=True)) | {
@@ -77,6 +82,11 @@ def _message_batch(by_commit: Any, rows: Sequence[_MessageLine]) -> Any:
         "match_count": pa.array([max(1, len(row.starts)) for row in rows], pa.int32()),
     }
     return pa.record_batch(columns)
+
+
+def _lines_of_messages(messages: Sequence[str], patterns: Sequence[CompiledPattern]) -> Iterator[_MessageLine]:
+    for index, message in enumerate(messages):
+        yield from _message_lines(index, message, patterns)
 
 
 def _message_lines(commit_index: int, message: str, patterns: Sequence[CompiledPattern]) -> Iterator[_MessageLine]:
@@ -127,7 +137,7 @@ def diff_matches(
     stopped: Stopped = never,
     previews: DiffPreviews | None = None,
     cells: CellColumns | None = None,
-) -> Iterator[Any]:
+) -> Iterator[Batch]:
     """Yield batches of rows of type ``diff``, newest commit first.
 
     A row is a changed line with matches; a commit without any has one row, without path and line. `previews` adds the
@@ -138,8 +148,7 @@ def diff_matches(
     if not matches.patterns and not matches.spans:
         rows, changes = RowNumbers(rows[:0]), ChangeNumbers(changes[:0])
 
-    rank = np.zeros(len(history.commits), np.int64)
-    rank[matches.commits] = np.arange(len(matches.commits))
+    rank = rank_commits(history, matches.commits)
     counts = np.bincount(rank[history.changes.commit[changes]], minlength=len(matches.commits))
 
     # Rows are sorted by commit, so the rows of commits i to j are one slice: row_ends[i] to row_ends[j].
@@ -171,7 +180,7 @@ class _DiffBatches:
     previews: DiffPreviews | None
     cells: CellColumns | None
 
-    def make(self, commits: CommitNumbers, rows: RowNumbers, changes: ChangeNumbers) -> Any:
+    def make(self, commits: CommitNumbers, rows: RowNumbers, changes: ChangeNumbers) -> Batch:
         """Return the batch of some commits, whose matching rows and their changes are given."""
         history = self.history
         matched = MatchedRows.find(history, rows, changes, self.matches, self.stopped)
@@ -206,7 +215,7 @@ class _DiffBatches:
 
     def _preview_columns(
         self, previews: DiffPreviews, commits: CommitNumbers, row_places: RowPlaces, order: RowOrder
-    ) -> dict[str, Any]:
+    ) -> dict[str, Column]:
         # Previews take rows by commit; `positions` brings their answers back to the order of the matches.
         by_commit = np.argsort(order.commit_of_row, kind="stable")
         positions = np.empty(len(by_commit), np.int32)
@@ -216,6 +225,6 @@ class _DiffBatches:
             self.history, commits, lambda: self.matches.changes, commit_of_row, row_places.take(by_commit), self.stopped
         )
         return {
-            "preview": columns["preview"].dictionary_encode().take(pa.array(order.commits)),
-            "preview_line": order.arrange(columns["preview_line"].take(pa.array(positions))),
+            "preview": columns.preview.dictionary_encode().take(pa.array(order.commits)),
+            "preview_line": order.arrange(columns.preview_line.take(pa.array(positions))),
         }

@@ -1,11 +1,15 @@
-"""Previews of diffs: patches of stored changes, made from the contents in the repository."""
+"""Previews of diffs: a few hunks of each matching commit, as text beside its rows.
+
+A preview is made from the contents in the repository, because the history stores changed lines without the lines around
+them. It is cut after a few files and hunks (see `core.batches.patches`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,25 +27,23 @@ if TYPE_CHECKING:
     import pygit2
 
 ABSENT = "/dev/null"
+"""The name of a file on the side of a diff where it doesn't exist, as in git."""
+
 _MAX_CHARS = 256 * 1024
+"""Characters of a preview. A commit whose preview is longer, as of minified code, has none."""
+
 _STATUS = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
 
+_SignedLines: TypeAlias = set[tuple[str, int]]
+"""Lines of a file by sign (``-`` or ``+``) and number; of removed lines the number in the old file."""
 
-def file_change(history: History, change: int) -> FileChange:
-    """Return a stored change as the comparison knows changes."""
-    changes = history.changes
-    status = chr(int(changes.status[change]))
-    return FileChange(
-        ordinal=0,
-        status=_STATUS.get(status, "modified"),
-        score=int(changes.score[change]) if status in "RC" else None,
-        path=history.paths[int(changes.path[change])],
-        old_path=history.paths[int(changes.old_path[change])],
-        mode=f"{int(changes.new_mode[change]):06o}",
-        old_mode=f"{int(changes.old_mode[change]):06o}",
-        object_id=changes.new_blob[change].tobytes().hex(),
-        old_object_id=changes.old_blob[change].tobytes().hex(),
-    )
+
+@dataclass(frozen=True, slots=True)
+class PreviewColumns:
+    """The preview of each commit, null for none, and the line of the preview that shows each row, null for none."""
+
+    preview: pa.Array
+    preview_line: pa.Array
 
 
 @dataclass
@@ -64,8 +66,8 @@ class DiffPreviews:
         commit_of_row: Int64Array,
         rows: RowPlaces,
         stopped: Stopped,
-    ) -> dict[str, Any]:
-        """Return the columns ``preview`` (of each commit) and ``preview_line`` (of each row).
+    ) -> PreviewColumns:
+        """Return the previews of some commits.
 
         Parameters
         ----------
@@ -82,28 +84,28 @@ class DiffPreviews:
         """
         texts: list[str | None] = [None] * len(commits)
         lines: list[int | None] = [None] * len(rows.changes)
-        starts = np.searchsorted(commit_of_row, np.arange(len(commits) + 1)).tolist()
+        row_ranges = np.searchsorted(commit_of_row, np.arange(len(commits) + 1)).tolist()
         for index, commit in enumerate(commits.tolist()):
             if self._handle is None or stopped():
                 break
 
-            changed_rows = range(starts[index], starts[index + 1])
-            numbered_rows = list(map(rows.numbered_row, changed_rows))
-            matched_lines: dict[int, set[tuple[str, int]]] = {}
-            for change, sign, number in numbered_rows:
-                matched_lines.setdefault(change, set()).add((sign, number))
-
-            visible = list(matched_lines) or _changes_of(history, commit, every())[:MAX_FILES]
-            preview = write_preview(list(self._files(history, visible, matched_lines)))
+            commit_rows = range(row_ranges[index], row_ranges[index + 1])
+            matched_lines = _matched_lines(rows, commit_rows)
+            changes = list(matched_lines) or _changes_of(history, commit, every())
+            # Files beyond the limit are not shown, so their patches are not needed.
+            changes = changes[:MAX_FILES]
+            files = self._files(self._handle, history, changes, matched_lines)
+            preview = write_preview(list(files))
             if preview is None or len(preview[0]) > _MAX_CHARS:
                 continue
 
             texts[index], positions = preview
-            file_of = {change: number for number, change in enumerate(visible)}
-            for row, (change, sign, number) in zip(changed_rows, numbered_rows, strict=True):
-                lines[row] = positions.get((file_of[change], sign, number))
+            for row in commit_rows:
+                change, sign, number = rows.numbered_row(row)
+                if change in changes:
+                    lines[row] = positions.get((changes.index(change), sign, number))
 
-        return {"preview": pa.array(texts, pa.string()), "preview_line": pa.array(lines, pa.int32())}
+        return PreviewColumns(pa.array(texts, pa.string()), pa.array(lines, pa.int32()))
 
     @cached_property
     def _handle(self) -> pygit2.Repository | None:
@@ -113,18 +115,51 @@ class DiffPreviews:
             return None
 
     def _files(
-        self, history: History, changes: Sequence[int], matched_lines: dict[int, set[tuple[str, int]]]
+        self,
+        handle: pygit2.Repository,
+        history: History,
+        changes: Sequence[int],
+        matched_lines: dict[int, _SignedLines],
     ) -> Iterator[PreviewFile]:
-        # Files beyond the limit are not shown, so their patches are not needed.
-        for change in changes[:MAX_FILES]:
+        for change in changes:
             file = file_change(history, change)
-            patch = None if self._handle is None else make_patch(self._handle, file, CONTEXT_LINES).patch
+            patch = make_patch(handle, file, CONTEXT_LINES).patch or b""
             yield PreviewFile(
                 old_path=ABSENT if file.added else file.old_path.decode("utf-8", "replace"),
                 path=ABSENT if file.deleted else file.path.decode("utf-8", "replace"),
-                hunks=tuple(read_hunks((patch or b"").decode("utf-8", "replace"))),
+                hunks=tuple(read_hunks(patch.decode("utf-8", "replace"))),
                 matched_lines=frozenset(matched_lines[change]) if change in matched_lines else None,
             )
+
+
+def file_change(history: History, change: int) -> FileChange:
+    """Return a stored change as the comparison knows changes."""
+    changes = history.changes
+    status = chr(int(changes.status[change]))
+    score = None
+    if status in "RC":
+        score = int(changes.score[change])
+
+    return FileChange(
+        ordinal=0,
+        status=_STATUS.get(status, "modified"),
+        score=score,
+        path=history.paths[int(changes.path[change])],
+        old_path=history.paths[int(changes.old_path[change])],
+        mode=f"{int(changes.new_mode[change]):06o}",
+        old_mode=f"{int(changes.old_mode[change]):06o}",
+        object_id=changes.new_blob[change].tobytes().hex(),
+        old_object_id=changes.old_blob[change].tobytes().hex(),
+    )
+
+
+def _matched_lines(rows: RowPlaces, commit_rows: range) -> dict[int, _SignedLines]:
+    """Return the lines of some rows by their changes, in the order of the rows."""
+    matched: dict[int, _SignedLines] = {}
+    for row in commit_rows:
+        change, sign, number = rows.numbered_row(row)
+        matched.setdefault(change, set()).add((sign, number))
+    return matched
 
 
 def _changes_of(history: History, commit: int, every: Int64Array) -> list[int]:

@@ -123,12 +123,17 @@ class DiffQuery:
 
 
 def visible_patterns(tree: Tree | None) -> tuple[CompiledPattern, ...]:
-    """Return the patterns whose matches are shown, each once: those outside NOT."""
+    """Return the patterns whose matches are shown, each once."""
+    return tuple(dict.fromkeys(term.pattern for term in visible_terms(tree)))
+
+
+def visible_terms(tree: Tree | None) -> tuple[PatternTerm, ...]:
+    """Return the terms whose matches are shown: those outside NOT that are `visible`."""
     if tree is None or isinstance(tree, Not):
         return ()
     if isinstance(tree, PatternTerm):
-        return (tree.pattern,) if tree.visible else ()
-    return tuple(dict.fromkeys(chain.from_iterable(map(visible_patterns, tree.args))))
+        return (tree,) if tree.visible else ()
+    return tuple(chain.from_iterable(map(visible_terms, tree.args)))
 
 
 def fits_a_line(pattern: CompiledPattern) -> bool:

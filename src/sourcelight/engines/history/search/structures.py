@@ -8,8 +8,9 @@ A change within a match adds one and removes one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from sourcelight.engines.history.model import NO_BLOB, ChangeNumbers, CommitNumb
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import DiffMatches
 from sourcelight.engines.history.search.lines import removed_rows
-from sourcelight.engines.history.search.order import slices_newest_first
+from sourcelight.engines.history.search.order import OrderedRows, slices_newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, Side
 from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.engines.structure.pool import MAX_TEXT_BYTES, SourceText, shared_pool
@@ -65,6 +66,37 @@ class _Span:
     end_offset: int
     text: bytes
 
+    def part_in(self, line: int) -> tuple[int, int]:
+        """Return the start and end of the match in one of its lines, in bytes of the line."""
+        start, end = 0, tables.FULL_LINE
+        if line == self.first_line:
+            start = self.start_offset
+        if line == self.last_line:
+            end = self.end_offset
+        return start, end
+
+
+class _Content(NamedTuple):
+    """The content of a file on one side of a change, by its blob, and the language of its path."""
+
+    blob: bytes
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """The matches of a pattern that a change adds, and those that it removes."""
+
+    added: Sequence[_Span]
+    removed: Sequence[_Span]
+
+    def of_side(self, side: Side) -> Sequence[_Span]:
+        return self.added if side == "added" else self.removed
+
+
+RowSpans: TypeAlias = dict[int, list[tuple[int, int]]]
+"""Start and end, in bytes of its line, of each place to mark in a changed line, by the number of its row."""
+
 
 @dataclass(slots=True)
 class StructureSearch:
@@ -81,7 +113,7 @@ class StructureSearch:
     query: StructureQuery
     stopped: Stopped
     unread: set[int] = field(default_factory=set)
-    _spans_of_blob: dict[tuple[StructurePattern, bytes, str], tuple[_Span, ...] | None] = field(default_factory=dict)
+    _spans_of_content: dict[tuple[StructurePattern, _Content], tuple[_Span, ...] | None] = field(default_factory=dict)
     _languages: dict[int, str] = field(default_factory=dict)
 
     def matches(self) -> Iterator[DiffMatches]:
@@ -96,130 +128,136 @@ class StructureSearch:
         patterns = tuple(dict.fromkeys(leaves(self.query.tree)))
         # Patterns below a NOT decide whether a change matches, and have nothing to show.
         visible = frozenset(leaves(self.query.tree, positive=True))
-        texts = {change: {side: self._content_of(change, side) for side in ("added", "removed")} for change in changes}
-        contents = {content for sides in texts.values() for content in sides.values() if content[0] != NO_BLOB}
-        self._find_spans(reader, patterns, contents)
+        self._search_contents(reader, patterns, changes)
+
         matching_changes: list[int] = []
-        spans: dict[int, list[tuple[int, int]]] = {}
+        spans: RowSpans = {}
         for change in changes:
-            differences = {pattern: self._difference(change, pattern, texts[change]) for pattern in patterns}
+            differences = {pattern: self._difference(change, pattern) for pattern in patterns}
             if self._holds(differences):
                 matching_changes.append(change)
-                self._add_rows(change, [differences[pattern] for pattern in patterns if pattern in visible], spans)
+                visible_differences = [differences[pattern] for pattern in patterns if pattern in visible]
+                spans |= self._row_spans(change, visible_differences)
 
-        matching = ChangeNumbers(np.array(matching_changes, dtype=np.int64))
-        rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
+        return self._to_matches(matching_changes, spans)
 
-        # Newest first: changes are, and the rows of a change follow one another.
-        row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
-        position_of = {change: number for number, change in enumerate(matching_changes)}
-        order = np.argsort([position_of[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
-        commits = CommitNumbers(np.array(list(dict.fromkeys(self._commits(matching_changes))), dtype=np.int64))
-        ordered, changes_of_rows = RowNumbers(rows[order]), ChangeNumbers(row_changes[order])
-        return DiffMatches(
-            commits=commits, patterns=(), find_rows=lambda: (matching, ordered, changes_of_rows), spans=spans
-        )
-
-    def _holds(self, differences: dict[StructurePattern, dict[str, list[_Span]]]) -> bool:
-        return fold(
-            self.query.tree,
-            lambda pattern: any(differences[pattern][side] for side in self.query.sides),
-            all_of=all,
-            any_of=any,
-            negate=lambda value: not value,
-        )
-
-    def _commits(self, changes: Sequence[int]) -> list[int]:
-        numbers: list[int] = self.history.changes.commit[np.array(changes, dtype=np.int64)].tolist()
-        return numbers
-
-    def _content_of(self, change: int, side: str) -> tuple[bytes, str]:
-        """Return the content and the language of a file after a change (``added``) or before it."""
-        columns = self.history.changes
-        blob, path = (columns.new_blob, columns.path) if side == "added" else (columns.old_blob, columns.old_path)
-        number = int(path[change])
-        if number not in self._languages:
-            self._languages[number] = language_of(self.history.paths.text(number))
-        return blob[change].tobytes(), self._languages[number]
-
-    def _find_spans(
-        self, reader: ObjectReader, patterns: Sequence[StructurePattern], contents: set[tuple[bytes, str]]
+    def _search_contents(
+        self, reader: ObjectReader, patterns: Sequence[StructurePattern], changes: Sequence[int]
     ) -> None:
-        """Find the patterns in contents that were not searched yet."""
+        """Fill the cache of spans with the contents before and after some changes."""
         # All at once, and rarely: a content that two slices share is then searched twice.
-        if len(self._spans_of_blob) > _MAX_CACHED:
-            self._spans_of_blob.clear()
+        if len(self._spans_of_content) > _MAX_CACHED:
+            self._spans_of_content.clear()
 
+        contents: set[_Content] = set()
+        for change in changes:
+            contents |= {self._content_of(change, "added"), self._content_of(change, "removed")}
+
+        ordered_contents = sorted(content for content in contents if content.blob != NO_BLOB)
         for pattern in patterns:
-            keys: list[tuple[StructurePattern, bytes, str]] = []
-            texts: list[SourceText] = []
-            for blob, blob_language in sorted(contents):
-                check_stopped(self.stopped)
-                key = pattern, blob, blob_language
-                language = pattern.language or blob_language
-                if key in self._spans_of_blob or language not in pattern.languages:
-                    continue
+            self._find_spans(reader, pattern, ordered_contents)
 
-                # Bounded before it is read; commits of missing or larger contents stay unread.
-                data = reader.read(blob, MAX_TEXT_BYTES)
-                self._spans_of_blob[key] = None if data is None else ()
-                if data is not None and b"\0" not in data and pattern.may_match(language, data):
-                    keys.append(key)
-                    texts.append(SourceText(language, data))
+    def _find_spans(self, reader: ObjectReader, pattern: StructurePattern, contents: Sequence[_Content]) -> None:
+        """Find a pattern in the contents that were not searched yet."""
+        pending: list[_Content] = []
+        texts: list[SourceText] = []
+        for content in contents:
+            check_stopped(self.stopped)
+            key = pattern, content
+            language = pattern.language or content.language
+            if key in self._spans_of_content or language not in pattern.languages:
+                continue
 
-            results = shared_pool().find(pattern.text, texts, self.stopped)
-            for key, text, result in zip(keys, texts, results, strict=True):
-                self._spans_of_blob[key] = (
-                    None if result.problem else tuple(_spans(text.data, result.starts, result.ends))
-                )
+            # The reader returns None for a missing content, and for one above the limit, of which it reads nothing.
+            data = reader.read(content.blob, MAX_TEXT_BYTES)
+            if data is None:
+                self._spans_of_content[key] = None
+                continue
 
-    def _difference(
-        self, change: int, pattern: StructurePattern, texts: dict[str, tuple[bytes, str]]
-    ) -> dict[str, list[_Span]]:
-        """Return the matches that a change adds (``added``) and the matches that it removes."""
-        spans: dict[str, tuple[_Span, ...]] = {}
-        for side, (blob, language) in texts.items():
-            blob_spans = self._spans_of_blob.get((pattern, blob, language), ())
-            # An unread content may hide a match, so that its commit is reported.
-            if blob_spans is None:
-                self.unread.add(int(self.history.changes.commit[change]))
-            spans[side] = blob_spans or ()
+            self._spans_of_content[key] = ()
+            if b"\0" not in data and pattern.may_match(language, data):
+                pending.append(content)
+                texts.append(SourceText(language, data))
 
-        return {
-            "added": _surplus(spans["added"], spans["removed"]),
-            "removed": _surplus(spans["removed"], spans["added"]),
-        }
+        results = shared_pool().find(pattern.text, texts, self.stopped)
+        for content, text, result in zip(pending, texts, results, strict=True):
+            spans = None
+            if not result.problem:
+                spans = tuple(_spans(text.data, result.starts, result.ends))
+            self._spans_of_content[pattern, content] = spans
 
-    def _add_rows(
-        self, change: int, differences: Sequence[dict[str, list[_Span]]], spans: dict[int, list[tuple[int, int]]]
-    ) -> None:
-        """Add the changed lines that matches of a change touch, with what they hold of these, in bytes."""
+    def _difference(self, change: int, pattern: StructurePattern) -> _Difference:
+        """Compare the matches of a pattern before and after a change."""
+        spans_after = self._spans_of_content.get((pattern, self._content_of(change, "added")), ())
+        spans_before = self._spans_of_content.get((pattern, self._content_of(change, "removed")), ())
+        if spans_after is None or spans_before is None:
+            # An unread content may hide a match, so its commit is reported.
+            self.unread.add(int(self.history.changes.commit[change]))
+
+        after, before = spans_after or (), spans_before or ()
+        return _Difference(added=_surplus(after, before), removed=_surplus(before, after))
+
+    def _content_of(self, change: int, side: Side) -> _Content:
+        """Return the content of a file after a change (``added``) or before it."""
+        columns = self.history.changes
+        if side == "added":
+            blob, path = columns.new_blob[change], int(columns.path[change])
+        else:
+            blob, path = columns.old_blob[change], int(columns.old_path[change])
+
+        if path not in self._languages:
+            self._languages[path] = language_of(self.history.paths.text(path))
+        return _Content(blob.tobytes(), self._languages[path])
+
+    def _holds(self, differences: Mapping[StructurePattern, _Difference]) -> bool:
+        """Return whether the condition of the query holds for a change."""
+
+        def is_changed(pattern: StructurePattern) -> bool:
+            return any(differences[pattern].of_side(side) for side in self.query.sides)
+
+        return fold(self.query.tree, is_changed, all_of=all, any_of=any, negate=lambda value: not value)
+
+    def _row_spans(self, change: int, differences: Sequence[_Difference]) -> RowSpans:
+        """Return the changed lines of a change that matches touch, with the part of each line that is in a match."""
         starts = self.history.changes.row_starts
         rows = RowNumbers(np.arange(int(starts[change]), int(starts[change + 1])))
         if not len(rows):
-            return
+            return {}
 
         removed: BoolArray = removed_rows(self.history, rows)
         numbers: Int64Array = tables.line_numbers(self.history, rows, removed)
+        spans: RowSpans = {}
         for side in self.query.sides:
             side_rows = np.flatnonzero(removed == (side == "removed"))
             lines = numbers[side_rows]  # ascending within a side
-            for span in (span for difference in differences for span in difference[side]):
-                start, end = np.searchsorted(lines, (span.first_line, span.last_line + 1)).tolist()
-                for index in range(start, end):
-                    line = int(lines[index])
-                    row_span = (
-                        span.start_offset if line == span.first_line else 0,
-                        span.end_offset if line == span.last_line else tables.FULL_LINE,
-                    )
-                    row_spans = spans.setdefault(int(rows[side_rows[index]]), [])
-                    if row_span not in row_spans:
-                        row_spans.append(row_span)
+            for difference in differences:
+                for span in difference.of_side(side):
+                    first, end = np.searchsorted(lines, (span.first_line, span.last_line + 1)).tolist()
+                    for index in range(first, end):
+                        row_spans = spans.setdefault(int(rows[side_rows[index]]), [])
+                        row_span = span.part_in(int(lines[index]))
+                        if row_span not in row_spans:
+                            row_spans.append(row_span)
 
         # By start, and the longest first, as in files.
-        for row in rows.tolist():
-            if row in spans:
-                spans[row].sort(key=lambda row_span: (row_span[0], -row_span[1]))
+        for row_spans in spans.values():
+            row_spans.sort(key=lambda row_span: (row_span[0], -row_span[1]))
+        return spans
+
+    def _to_matches(self, changes: Sequence[int], spans: RowSpans) -> DiffMatches:
+        """Return matches of some changes, which are given newest first, and of the rows with spans."""
+        matching = ChangeNumbers(np.array(changes, dtype=np.int64))
+        rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
+        row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
+
+        # A stable sort: the rows of a change stay in the order of its lines.
+        position_of = {change: position for position, change in enumerate(changes)}
+        order = np.argsort([position_of[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
+        ordered = OrderedRows(matching, RowNumbers(rows[order]), ChangeNumbers(row_changes[order]))
+
+        distinct_commits = dict.fromkeys(self.history.changes.commit[matching].tolist())
+        commits = CommitNumbers(np.array(list(distinct_commits), dtype=np.int64))
+        return DiffMatches(commits=commits, patterns=(), find_rows=lambda: ordered, spans=spans)
 
 
 def _surplus(spans: Sequence[_Span], other_spans: Sequence[_Span]) -> list[_Span]:
@@ -236,15 +274,18 @@ def _surplus(spans: Sequence[_Span], other_spans: Sequence[_Span]) -> list[_Span
 
 
 def _spans(data: bytes, starts: Int64Array, ends: Int64Array) -> Iterator[_Span]:
-    line_starts = np.concatenate(([0], np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1))
-    firsts = np.searchsorted(line_starts, starts, side="right") - 1
-    lasts = np.searchsorted(line_starts, ends - 1, side="right") - 1
-    columns = (starts, ends, firsts, lasts, starts - line_starts[firsts], ends - line_starts[lasts])
-    for start, end, first, last, start_column, end_column in zip(*(column.tolist() for column in columns), strict=True):
+    """Yield matches of a content from their byte offsets in it."""
+    newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    line_starts = np.concatenate(([0], newlines + 1))
+    first_lines = np.searchsorted(line_starts, starts, side="right") - 1
+    last_lines = np.searchsorted(line_starts, ends - 1, side="right") - 1
+    for start, end, first, last in zip(
+        starts.tolist(), ends.tolist(), first_lines.tolist(), last_lines.tolist(), strict=True
+    ):
         yield _Span(
             first_line=first + 1,
             last_line=last + 1,
-            start_offset=start_column,
-            end_offset=end_column,
+            start_offset=start - int(line_starts[first]),
+            end_offset=end - int(line_starts[last]),
             text=b" ".join(data[start:end].split()),
         )

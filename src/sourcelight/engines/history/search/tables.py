@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,13 +27,19 @@ BATCH_ROWS = 500
 """Rows of a batch: the first ones are displayed while the others are built."""
 
 _SEGMENT_BITS = 32
-_MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096  # with fewer codes, sorting costs more than a table of all
+"""Bits of a key for a line that hold its number in a segment; the number of the segment is above them."""
+
+_MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096
+"""`renumber` sorts if a table of all codes had more than 8 times as many entries as there are values, and 4,096 more.
+
+Below that, a table is faster.
+"""
 
 _DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
 """The two hex digits of each byte."""
 
-Batch = Any
-Column = Any
+Batch: TypeAlias = pa.RecordBatch
+Column: TypeAlias = pa.Array
 
 FULL_LINE = 1 << 40
 """End of a span that reaches the end of its line."""
@@ -157,7 +165,7 @@ def hex_dictionary(oids: UInt8Array) -> Column:
     return _dictionary_column(np.arange(len(oids)), hex_texts(oids))
 
 
-def _dictionary_column(codes: Any, texts: Column) -> Column:
+def _dictionary_column(codes: Int64Array, texts: Column) -> Column:
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), texts)
 
 
@@ -197,7 +205,7 @@ def _shared_column(
     Several people may have the same name, and different bytes of a path the same text, so values are renumbered.
     """
 
-    def make() -> tuple[Any, NDArray[np.int32]]:
+    def make() -> tuple[Column, NDArray[np.int32]]:
         encoded = pa.array(texts() if callable(texts) else texts, pa.string()).dictionary_encode()
         return encoded.dictionary, int32_of(encoded.indices)
 
@@ -324,57 +332,85 @@ def as_text(raw: Column) -> Column:
         return pa.array([item.decode("utf-8", "replace") for item in raw.to_pylist()], pa.string())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spans:
+    """Matches in texts: of each the number of its text, and its start and end in it."""
+
+    row: Int64Array
+    starts: Int64Array
+    ends: Int64Array
+
+    def take(self, order: Int64Array) -> _Spans:
+        return _Spans(self.row[order], self.starts[order], self.ends[order])
+
+
 def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stopped = never) -> tuple[Column, Column]:
     """Return code point offsets of matches in lines (bytes with newlines), sorted and without overlaps."""
-    raw, starts = _line_buffer(lines)
-    spans_by_pattern = [pattern.spans(raw, starts[:-1], starts[1:] - 1, stopped) for pattern in patterns]
+    raw, line_starts = _line_buffer(lines)
+    spans_by_pattern = [
+        _Spans(*pattern.spans(raw, line_starts[:-1], line_starts[1:] - 1, stopped)) for pattern in patterns
+    ]
     if not spans_by_pattern:
         empty = _list_column(np.zeros(len(lines), np.int64), np.zeros(0, np.int64))
         return empty, empty
 
-    if len(spans_by_pattern) == 1:
-        row, span_starts, span_ends = spans_by_pattern[0]
-    else:
-        row, span_starts, span_ends = (np.concatenate(column) for column in zip(*spans_by_pattern, strict=True))
-        # By row, then start, then the longest first: `_drop_overlaps` keeps the first of overlapping spans.
-        order = np.lexsort((-span_ends, span_starts, row))
-        row, span_starts, span_ends = _drop_overlaps(row[order], span_starts[order], span_ends[order])
+    spans = spans_by_pattern[0]
+    if len(spans_by_pattern) > 1:
+        spans = _drop_overlaps(_concat_spans(spans_by_pattern))
 
-    counts = np.bincount(row, minlength=len(lines))
-    span_starts, span_ends = _code_points(raw, starts, row, (span_starts, span_ends))
-    return _list_column(counts, span_starts), _list_column(counts, span_ends)
+    counts = np.bincount(spans.row, minlength=len(lines))
+    starts, ends = _code_points(raw, line_starts, spans.row, (spans.starts, spans.ends))
+    return _list_column(counts, starts), _list_column(counts, ends)
+
+
+def _concat_spans(parts: Sequence[_Spans]) -> _Spans:
+    return _Spans(
+        row=np.concatenate([part.row for part in parts]),
+        starts=np.concatenate([part.starts for part in parts]),
+        ends=np.concatenate([part.ends for part in parts]),
+    )
+
+
+def _drop_overlaps(spans: _Spans) -> _Spans:
+    """Sort spans by row and start, and drop those that overlap an earlier one; of one start the longest stays."""
+    # The last key of lexsort is the main one.
+    ordered = spans.take(np.lexsort((-spans.ends, spans.starts, spans.row)))
+    selected = []
+    previous_row, previous_end = -1, 0
+    columns = zip(ordered.row.tolist(), ordered.starts.tolist(), ordered.ends.tolist(), strict=True)
+    for index, (row, start, end) in enumerate(columns):
+        if row != previous_row or start >= previous_end:
+            selected.append(index)
+            previous_row, previous_end = row, end
+
+    return ordered.take(np.array(selected, np.int64))
 
 
 def spans_to_columns(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:
     """Return code point offsets in lines (bytes with newlines) from byte offsets of each line, which may overlap."""
-    raw, starts = _line_buffer(lines)
+    raw, line_starts = _line_buffer(lines)
+    line_sizes = line_starts[1:] - 1 - line_starts[:-1]
     row = np.repeat(np.arange(len(spans)), [len(row_spans) for row_spans in spans])
-    positions = np.array([pair for row_spans in spans for pair in row_spans], dtype=np.int64).reshape(-1, 2)
-    ends = np.minimum(positions[:, 1], (starts[1:] - 1 - starts[:-1])[row])
-    is_text = positions[:, 0] < ends  # a match may contain empty lines
-    row, positions, ends = row[is_text], positions[is_text, 0], ends[is_text]
-    counts = np.bincount(row, minlength=len(spans))
-    points = _code_points(raw, starts, row, (positions, ends))
-    return _list_column(counts, points[0]), _list_column(counts, points[1])
+    offsets = np.array(list(chain.from_iterable(spans)), dtype=np.int64).reshape(-1, 2)
+    byte_spans = _Spans(row, offsets[:, 0], np.minimum(offsets[:, 1], line_sizes[row]))
+
+    # A match may contain empty lines, in which it has no text.
+    byte_spans = byte_spans.take(np.flatnonzero(byte_spans.starts < byte_spans.ends))
+    counts = np.bincount(byte_spans.row, minlength=len(spans))
+    starts, ends = _code_points(raw, line_starts, byte_spans.row, (byte_spans.starts, byte_spans.ends))
+    return _list_column(counts, starts), _list_column(counts, ends)
 
 
 def _line_buffer(lines: Column) -> tuple[memoryview, Int64Array]:
+    """Return the bytes of all lines, and the start of each in them; the end of the last is one start more."""
     _, offsets, data = lines.buffers()
     starts = np.frombuffer(offsets, np.int64, len(lines) + 1, 8 * lines.offset)
-    first, last = (int(starts[0]), int(starts[-1])) if len(lines) else (0, 0)
+    if not len(lines):
+        return memoryview(b""), starts
+
+    # A column may be a slice of another one, whose bytes it shares.
+    first, last = int(starts[0]), int(starts[-1])
     return memoryview(data or b"")[first:last], starts - first
-
-
-def _drop_overlaps(row: Int64Array, starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    selected_indexes = []
-    last_row, end = -1, 0
-    for index, (row_number, start, b) in enumerate(zip(row.tolist(), starts.tolist(), ends.tolist(), strict=True)):
-        if row_number != last_row or start >= end:
-            selected_indexes.append(index)
-            last_row, end = row_number, b
-
-    selected_array = np.array(selected_indexes, np.int64)
-    return row[selected_array], starts[selected_array], ends[selected_array]
 
 
 def _code_points(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches.agents import CANDIDATE_PATTERN, AgentTrace, agent_of, agents_text, traces_of
 from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.patterns import compile_pattern
@@ -41,6 +40,9 @@ def commits_with_co_authors(history: History) -> list[int]:
 class CommitAgents:
     """The coding assistants that the commits of a history name.
 
+    A commit names one in a trailer, in its message, or by its author, the account of an assistant. The text in which it
+    does is called a trace.
+
     Attributes
     ----------
     names
@@ -63,26 +65,35 @@ class CommitAgents:
 
 def commit_agents(history: History) -> CommitAgents:
     """Return the assistants of all commits of a history, read once."""
+    return history.remember("agents", lambda: _read_agents(history))
 
-    def make() -> CommitAgents:
-        people, author = history.identities, history.commits.author
-        is_agent = np.array(
-            [bool(agent_of(*pair)) for pair in zip(people.names, people.emails, strict=True)] or [False], np.bool_
-        )
-        by_agents = np.flatnonzero(is_agent[author]).tolist() if len(author) else []
-        names, of_commit = {"": 0}, np.zeros(len(author), np.int64)
-        texts: dict[int, list[str]] = {}
 
-        # Few messages have a trace: a scan of all of them finds candidates, and only these are parsed.
-        for commit in sorted({*by_agents, *_commits_with(history, CANDIDATE_PATTERN)}):
-            traces = _traces_of_commit(history, commit)
-            if traces:
-                of_commit[commit] = names.setdefault(agents_text(traces), len(names))
-                texts[commit] = [trace.text for trace in traces]
+def _read_agents(history: History) -> CommitAgents:
+    # Few messages have a trace: a scan of all of them finds candidates, and only these are parsed.
+    candidates = {*_commits_by_agents(history), *_commits_with(history, CANDIDATE_PATTERN)}
+    names = {"": 0}
+    of_commit = np.zeros(len(history.commits), np.int64)
+    texts: dict[int, list[str]] = {}
+    for commit in sorted(candidates):
+        traces = _traces_of_commit(history, commit)
+        if traces:
+            of_commit[commit] = names.setdefault(agents_text(traces), len(names))
+            texts[commit] = [trace.text for trace in traces]
 
-        return CommitAgents(list(names), of_commit, texts)
+    return CommitAgents(list(names), of_commit, texts)
 
-    return history.remember("agents", make)
+
+def _commits_by_agents(history: History) -> list[int]:
+    """Return commits whose author is the account of an assistant, which leaves no trace in messages."""
+    agents = _agent_identities(history, range(len(history.identities)))
+    commits: list[int] = np.flatnonzero(np.isin(history.commits.author, agents)).tolist()
+    return commits
+
+
+def _agent_identities(history: History, identities: Iterable[int]) -> list[int]:
+    """Return the identities that are accounts of assistants, of some."""
+    people = history.identities
+    return [number for number in identities if agent_of(people.names[number], people.emails[number])]
 
 
 def _traces_of_commit(history: History, commit: int) -> list[AgentTrace]:
@@ -92,25 +103,23 @@ def _traces_of_commit(history: History, commit: int) -> list[AgentTrace]:
 
 
 def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> Column:
-    """Return the assistants that these commits name, without reading the messages of all others."""
-    people, writers = history.identities, history.commits.author[commits]
-    # Accounts of assistants leave no trace in messages: their commits are read in any case.
-    by_agents = [
-        writer for writer in np.unique(writers).tolist() if agent_of(people.names[writer], people.emails[writer])
-    ]
+    """Return the assistants that these commits name, without reading the messages of all others.
+
+    `agent_column` reads the messages of a whole history first: seconds for a million commits, before the first row is
+    shown. Both read the same traces, so that a result and a table of commits never differ.
+    """
+    authors = history.commits.author[commits]
+    by_agents = np.isin(authors, _agent_identities(history, np.unique(authors).tolist()))
     candidates = pc.match_substring_regex(messages, CANDIDATE_PATTERN, ignore_case=True)
 
-    # Few messages have a trace, so only candidates are parsed. `agent_column` would
-    # read the messages of a whole history first: seconds for a million commits, before the first row is shown.
-    # Both read the same traces, so that a result and a table of commits never differ.
     texts = [""] * len(commits)
-    for index in np.flatnonzero(np.isin(writers, by_agents) | candidates.to_numpy(zero_copy_only=False)).tolist():
+    for index in np.flatnonzero(by_agents | candidates.to_numpy(zero_copy_only=False)).tolist():
         texts[index] = agents_text(_traces_of_commit(history, int(commits[index])))
 
     return pa.array(texts, pa.string())
 
 
-def agent_column(history: History, commits: Any) -> Column:
+def agent_column(history: History, commits: Sequence[int] | AnyArray) -> Column:
     """Return the assistants that commits name, dictionary-encoded; a commit may occur several times."""
     agents = commit_agents(history)
     distinct, codes = np.unique(agents.of_commit[np.asarray(commits, np.int64)], return_inverse=True)
@@ -127,39 +136,45 @@ def agent_trace_texts(history: History, commits: CommitNumbers) -> Column:
 
 def _people_texts(history: History, commits: CommitNumbers, tokens: frozenset[str]) -> Column:
     """Return the lists of the people in trailers of commits with one of some tokens."""
-    name = "|".join(sorted(tokens))
-
-    def people_of(commit: int) -> Iterable[str]:
-        return (f"{person} <{email}>" for person, email in people_of_trailers(history.message(commit), tokens))
-
-    starts, texts = history.remember(f"people of {name}", lambda: _text_lists(history, name, people_of))
-    first, counts = starts[commits], starts[commits + 1] - starts[commits]
+    token_pattern = "|".join(sorted(tokens))
+    people = history.remember(f"people of {token_pattern}", lambda: _read_people(history, tokens))
+    first = people.starts[commits]
+    counts = people.starts[commits + 1] - first
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
 
     # The same running number as in `_parent_lists` of `tables`: texts of each commit are one run of the cached array.
     positions = np.arange(int(offsets[-1])) + np.repeat(first - offsets[:-1], counts)
-    return pa.ListArray.from_arrays(pa.array(offsets), texts.take(pa.array(positions)))
+    return pa.ListArray.from_arrays(pa.array(offsets), people.texts.take(pa.array(positions)))
 
 
-def _text_lists(history: History, name: str, texts_of: Callable[[int], Iterable[str]]) -> tuple[Int64Array, Column]:
-    """Return the texts of commits whose messages match `name` as one array, and the start of each commit in it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _TrailerPeople:
+    """People in trailers as ``Name <address>``: those of commit i are ``texts[starts[i]:starts[i + 1]]``."""
+
+    starts: Int64Array
+    texts: Column
+
+
+def _read_people(history: History, tokens: frozenset[str]) -> _TrailerPeople:
+    """Return the people of all commits, of whose messages only those are parsed that have one of the tokens."""
     counts = np.zeros(len(history.commits), np.int64)
     texts: list[str] = []
-    for commit in _commits_with(history, name):
-        before = len(texts)
-        texts += texts_of(commit)
-        counts[commit] = len(texts) - before
-    return np.concatenate(([0], np.cumsum(counts))), pa.array(texts, pa.string())
+    for commit in _commits_with(history, "|".join(sorted(tokens))):
+        people = people_of_trailers(history.message(commit), tokens)
+        texts += [f"{name} <{email}>" for name, email in people]
+        counts[commit] = len(people)
+
+    return _TrailerPeople(np.concatenate(([0], np.cumsum(counts))), pa.array(texts, pa.string()))
 
 
 def _commits_with(history: History, expression: str) -> list[int]:
     """Return commits whose messages match a regular expression in any case, ascending."""
     pattern = compile_pattern(expression, kind="regexp", case_sensitive=False)
-    return [
-        base + local
-        for base, segment in zip(history.bases.commits, history.segments, strict=False)
-        for local in matching_texts(
-            pattern, segment.bytes_of("messages"), segment["message_starts"].view(np.int64)
-        ).tolist()
-    ]
+    commits: list[int] = []
+    for base, segment in zip(history.bases.commits, history.segments, strict=False):
+        starts = segment["message_starts"].view(np.int64)
+        matching = matching_texts(pattern, segment.bytes_of("messages"), starts)
+        commits += (base + matching).tolist()
+
+    return commits
