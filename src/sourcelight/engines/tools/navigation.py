@@ -117,7 +117,7 @@ def notices_of(workspace: Workspace) -> tuple[str, ...]:
 
 def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.definitions import definitions_of
-    from sourcelight.engines.navigation.locations import definition_rows, table
+    from sourcelight.engines.navigation.rows import definition_rows, table
 
     workspace = workspace_of(context)
     document = document_of("go_to_definition", arguments, workspace)
@@ -242,8 +242,8 @@ def _references(
     """Find references, up to a limit; also return whether these are all."""
     import numpy as np
 
-    from sourcelight.engines.navigation.locations import reference_rows, table
     from sourcelight.engines.navigation.references import References
+    from sourcelight.engines.navigation.rows import reference_rows, table
     from sourcelight.engines.navigation.workspace import CachedReferences
 
     project = query.document.project
@@ -297,7 +297,7 @@ class _ReferenceReporter:
 
     def report(self, files: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Report new rows if it is time to."""
-        from sourcelight.engines.navigation.locations import table
+        from sourcelight.engines.navigation.rows import table
 
         self._files = files
         if self._observer is not None and time.monotonic() - self._last > _REPORT_EVERY_S:

@@ -79,8 +79,8 @@ def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspac
 
 
 def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
+    from sourcelight.engines.navigation.rows import symbol_rows
 
     kinds = {name for name in arguments.kind or () if kind_code(name) is not None}
     if unknown := sorted(set(arguments.kind or ()) - kinds):
@@ -125,7 +125,7 @@ def _commit_columns(project: Project, revision: str | None) -> dict[str, Any]:
 def _answer(
     columns: str, rows: Sequence[dict[str, Any]], attributes: dict[str, Any], workspace: Workspace
 ) -> ToolResult:
-    from sourcelight.engines.navigation.locations import table
+    from sourcelight.engines.navigation.rows import table
 
     # Other notices, such as about unlikely places left out, describe the method, not missing rows.
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
@@ -139,8 +139,8 @@ def _answer(
 
 
 def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
+    from sourcelight.engines.navigation.rows import symbol_rows
 
     workspace = workspace_of(context)
     document = document_of("outline", arguments, workspace)
@@ -157,7 +157,8 @@ def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
 
 def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import imports_in
-    from sourcelight.engines.navigation.locations import file_columns, file_line
+    from sourcelight.engines.navigation.locations import file_line
+    from sourcelight.engines.navigation.rows import file_columns
 
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
@@ -221,8 +222,9 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
 
 
 def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.locations import file_columns, file_line
+    from sourcelight.engines.navigation.locations import file_line
     from sourcelight.engines.navigation.repo_map import map_lines
+    from sourcelight.engines.navigation.rows import file_columns
 
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
@@ -274,7 +276,8 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
 
 
 def _call_row(call_site: CallSite) -> dict[str, Any]:
-    from sourcelight.engines.navigation.locations import cell_columns, file_line, line_of, location_of, name_of
+    from sourcelight.engines.navigation.locations import file_line, line_of, location_of
+    from sourcelight.engines.navigation.rows import cell_columns, name_of
 
     location = location_of(call_site.document, call_site.occurrence.start, call_site.occurrence.end)
     caller, callee = call_site.caller, call_site.callee
