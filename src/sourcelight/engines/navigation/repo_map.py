@@ -1,4 +1,8 @@
-"""The repository map: the most important definitions of a repository, file by file."""
+"""The repository map: the most important definitions of a repository, file by file.
+
+A language model that reads it knows where to look. Files get a weight from the imports between them, as PageRank weighs
+pages by their links; definitions get a weight within their file. Lines are chosen by both until a budget is used up.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,19 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
-_CODE = frozenset({"function", "class", "struct", "interface", "enum", "method", "constructor", "module", "namespace"})
+_KINDS = frozenset({"function", "class", "struct", "interface", "enum", "method", "constructor", "module", "namespace"})
+"""Kinds of definitions in the map: no variables, which are many and say little."""
+
 _MAX_LINE_CHARS = 160
-# PageRank: rounds of the iteration, and the part of a file's weight that goes to the files that it imports.
+
 _ROUNDS = 12
+"""Rounds of PageRank. Each passes weights on by one more step of imports."""
+
 _DAMPING = 0.85
+"""Part of a file's weight that goes to the files that it imports, as in the paper of PageRank."""
+
+_TEST_WEIGHT = 0.05
+"""Weight of a test, compared with other files: tests come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,48 +48,69 @@ class MapLine:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class _WeightedDefinition:
+    definition: Definition
+    weight: float
+
+
 def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list[MapLine]:
     """Choose at most `budget_lines` lines: files by how much others import them, definitions by kind and place.
 
-    Files get a weight as pages do from links: a file counts more if imported files import it. A file's own public
-    classes and functions come before its methods; tests come last.
+    A file counts more if imported files import it. A file's own public classes and functions come before its methods;
+    tests come last.
     """
     weights = _weigh_files(project, workspace)
-    ordered = sorted(weights, key=lambda number: (-weights[number], number))
-    selected: dict[int, list[tuple[Definition, float]]] = {}
-    remaining = budget_lines
-    for number in ordered:
-        # A file takes at least two lines: its path and one definition.
-        if remaining < 2:
-            break
-
-        workspace.budget.check()
-        document = project.document_at(number)
-        rows = [definition for definition in outline_of(document, workspace) if definition.kind in _CODE]
-        if not rows:
-            continue
-
-        share = max(3, int(budget_lines * weights[number] * 2))
-        scored = sorted(
-            ((definition, weights[number] * _weigh_definition(definition, rows)) for definition in rows),
-            key=lambda pair: -pair[1],
-        )[: min(share, remaining - 1)]
-        selected[number] = scored
-        remaining -= 1 + len(scored)
-
+    selected = _select_definitions(project, weights, budget_lines, workspace)
     lines: list[MapLine] = []
     for number in sorted(selected):
         document = project.document_at(number)
         text = LineTable(document.text)
         lines.append(MapLine(document=document, definition=None, text=document.shown_path, score=weights[number]))
-        for definition, score in sorted(selected[number], key=lambda pair: pair[0].offset):
-            signature = (
-                signature_of(text.between(definition.line, definition.end_line), definition.kind) or definition.name
-            )
-            indent = "    " if definition.parent >= 0 or definition.container else "  "
-            lines.append(MapLine(document, definition, indent + signature[:_MAX_LINE_CHARS], score))
+        for weighted in sorted(selected[number], key=lambda weighted: weighted.definition.offset):
+            line = _definition_line(weighted.definition, text)
+            lines.append(MapLine(document, weighted.definition, line, weighted.weight))
 
     return lines
+
+
+def _select_definitions(
+    project: Project, weights: dict[int, float], budget_lines: int, workspace: Workspace
+) -> dict[int, list[_WeightedDefinition]]:
+    """Return the definitions to show of each file, the heaviest first, until the budget is used up."""
+    selected: dict[int, list[_WeightedDefinition]] = {}
+    remaining = budget_lines
+    for number in sorted(weights, key=lambda number: (-weights[number], number)):
+        # A file takes at least two lines: its path and one definition.
+        if remaining < 2:
+            break
+
+        workspace.budget.check()
+        outline = outline_of(project.document_at(number), workspace)
+        definitions = [definition for definition in outline if definition.kind in _KINDS]
+        if not definitions:
+            continue
+
+        weighted = [
+            _WeightedDefinition(definition, weights[number] * _weigh_definition(definition, definitions))
+            for definition in definitions
+        ]
+        weighted.sort(key=lambda weighted: -weighted.weight)
+
+        # Twice the share by weight, as most files need less than theirs; at least three, or a file says nothing.
+        share = max(3, int(budget_lines * weights[number] * 2))
+        selected[number] = weighted[: min(share, remaining - 1)]
+        remaining -= 1 + len(selected[number])
+
+    return selected
+
+
+def _definition_line(definition: Definition, text: LineTable) -> str:
+    """Return the signature of a definition, indented below its file, and a member below its class."""
+    signature = signature_of(text.between(definition.line, definition.end_line), definition.kind)
+    is_member = definition.parent >= 0 or bool(definition.container)
+    indent = "    " if is_member else "  "
+    return indent + (signature or definition.name)[:_MAX_LINE_CHARS]
 
 
 def _weigh_definition(definition: Definition, rows: list[Definition]) -> float:
@@ -98,46 +131,62 @@ def _weigh_definition(definition: Definition, rows: list[Definition]) -> float:
 
 def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
     """Return the weight of each file from the imports among them; without imports, from definition counts."""
-    targets: dict[int, Counter[int]] = defaultdict(Counter)
-    for file_imports in imports_in(project, workspace):
-        for file_import in file_imports:
-            if file_import.target is not None and file_import.target.project.key == project.key:
-                targets[file_import.document.number][file_import.target.number] += 1
-
+    imports = _count_imports(project, workspace)
     counts = _definition_counts(project, workspace)
-    files = sorted({*counts, *targets, *(target for by_target in targets.values() for target in by_target)})
+    files = {*counts, *imports}
+    for targets in imports.values():
+        files.update(targets)
+
     if not files:
         return {}
 
-    positions = {number: index for index, number in enumerate(files)}
-    base = np.array([np.sqrt(1.0 + counts.get(number, 0)) for number in files])
-    base[[index for index, number in enumerate(files) if is_test(project.paths[number])]] *= 0.05
-    base /= base.sum()
-    weight = base.copy()
-    for _ in range(_ROUNDS):
-        next_weight = (1 - _DAMPING) * base
-        for number, by_target in targets.items():
-            total = sum(by_target.values())
-            for target, count in by_target.items():
-                next_weight[positions[target]] += _DAMPING * weight[positions[number]] * count / total
-        # Files that import nothing pass on no weight. It is spread over all files, so that the sum stays 1.
-        next_weight += (1.0 - next_weight.sum()) * base
-        weight = next_weight
+    position_of = {number: index for index, number in enumerate(sorted(files))}
+    base = np.zeros(len(position_of))
+    for number, index in position_of.items():
+        base[index] = np.sqrt(1.0 + counts.get(number, 0))
+        if is_test(project.paths[number]):
+            base[index] *= _TEST_WEIGHT
 
-    return {number: round(float(weight[index]), 6) for number, index in positions.items()}
+    base /= base.sum()
+    weights = base.copy()
+    for _ in range(_ROUNDS):
+        next_weights = (1 - _DAMPING) * base
+        for number, targets in imports.items():
+            total = sum(targets.values())
+            for target, count in targets.items():
+                next_weights[position_of[target]] += _DAMPING * weights[position_of[number]] * count / total
+
+        # Files that import nothing pass on no weight. It is spread over all files, so that the sum stays 1.
+        next_weights += (1.0 - next_weights.sum()) * base
+        weights = next_weights
+
+    return {number: round(float(weights[index]), 6) for number, index in position_of.items()}
+
+
+def _count_imports(project: Project, workspace: Workspace) -> dict[int, Counter[int]]:
+    """Return for each file that imports others how often it imports which, within the project."""
+    counts: dict[int, Counter[int]] = defaultdict(Counter)
+    for file_imports in imports_in(project, workspace):
+        for file_import in file_imports:
+            target = file_import.target
+            if target is not None and target.project.key == project.key:
+                counts[file_import.document.number][target.number] += 1
+
+    return counts
 
 
 def _definition_counts(project: Project, workspace: Workspace) -> dict[int, int]:
-    snapshot = project.snapshot
-    counts_by_file: dict[int, int] = {}
-    if snapshot is None:
-        return counts_by_file
+    """Return how many definitions each file has that has some, as far as tables of the index are built."""
+    if project.snapshot is None:
+        return {}
 
+    counts_by_file: dict[int, int] = {}
     for shard, table in enumerate(tables_of(project, workspace)):
         if table is None:
             continue
-        placement = snapshot.placement(shard)
+
         # Counts per document become counts per file: files of equal content share a document.
+        placement = project.snapshot.placement(shard)
         counts = np.diff(table.doc_first.astype(np.int64))[placement.documents]
         nonzero = np.flatnonzero(counts)
         counts_by_file.update(zip(placement.files[nonzero].tolist(), counts[nonzero].tolist(), strict=True))

@@ -1,11 +1,13 @@
-"""Rows of answers: definitions, references and symbols with the columns of their tables."""
+"""Rows of answers: definitions, references and symbols, with the columns of their tables.
+
+A row is a mapping from the columns of a table (see `core.tools.catalog`) to values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.navigation.documentation import LineTable, documentation_of, signature_of
 from sourcelight.engines.navigation.locations import (
     MAX_LINE_BYTES,
@@ -14,7 +16,7 @@ from sourcelight.engines.navigation.locations import (
     file_line,
     line_of,
     location_of,
-    places_in,
+    locations_in,
 )
 from sourcelight.engines.navigation.model import Document, ResolvedDefinition
 from sourcelight.engines.navigation.named import enclosing_definitions, outline_of
@@ -24,13 +26,150 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Reference
     from sourcelight.engines.navigation.workspace import Workspace
 
-Row = dict[str, Any]
+Row: TypeAlias = dict[str, Any]
 
 
-def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Make an Arrow table of the columns `name` from rows; keys that a row lacks are null in it."""
-    keys = dict.fromkeys(key for row in rows for key in row)
-    return table_of(name, len(rows), **{key: [row.get(key) for row in rows] for key in keys})
+def definition_rows(
+    symbol: str, definitions: Iterable[ResolvedDefinition], workspace: Workspace, revisions: Mapping[str, str]
+) -> list[Row]:
+    """Return the rows of `definitions`, in the order given.
+
+    Parameters
+    ----------
+    symbol
+        The name that was asked for.
+    definitions
+        Where it is defined, the most likely place first.
+    revisions
+        The revision that was asked for, by the key of the project; empty for one that isn't there.
+    """
+    rows = []
+    for rank, definition in enumerate(definitions, 1):
+        revision = revisions.get(definition.document.project.key, "")
+        row = _definition_row(definition, workspace)
+        rows.append({"rank": rank, "symbol": symbol, **file_columns(definition.document, revision), **row})
+    return rows
+
+
+def _definition_row(definition: ResolvedDefinition, workspace: Workspace) -> Row:
+    """Return the columns that describe a definition by itself."""
+    document = definition.document
+    location = location_of(document, definition.start, definition.end)
+    _note_truncated([location], workspace)
+
+    # A module or a parameter has no entry in the outline of its file: its row is the line with its name.
+    start_line = end_line = line_of(document.text, definition.start)
+    kind, container = definition.kind, ""
+    entry = _outline_entry(definition, workspace)
+    if entry is not None:
+        start_line, end_line = entry.begin_line, entry.end_line
+        container = entry.container
+        if definition.kind not in {"module", "parameter"}:
+            kind = entry.kind
+
+    lines = LineTable(document.text)
+    return {
+        **_location_columns(location),
+        **cell_columns(document, definition.start),
+        "kind": kind,
+        "container": container,
+        **_description_columns(document.language, lines, entry),
+        "start_line": file_line(document, start_line),
+        "end_line": file_line(document, end_line),
+        "code": "\n".join(lines.between(start_line, end_line)),
+        "how": definition.rule,
+        "precise": definition.rule == "scip",
+        "score": definition.score,
+        "reason": definition.reason,
+    }
+
+
+def _outline_entry(definition: ResolvedDefinition, workspace: Workspace) -> Definition | None:
+    """Return the definition with the same name at the same place in the outline of its file."""
+    if definition.kind == "module":
+        return None
+
+    for entry in outline_of(definition.document, workspace):
+        if entry.offset == definition.start:
+            return entry
+    return None
+
+
+def reference_rows(
+    symbol: str, references: Sequence[Reference], workspace: Workspace, revisions: Mapping[str, str]
+) -> list[Row]:
+    """Return the rows of `references` for the uses in one file, in order of the text."""
+    document = references[0].document
+    ordered = sorted(references, key=lambda reference: reference.occurrence.start)
+    offsets = [reference.occurrence.start for reference in ordered]
+    locations = locations_in(
+        document, [(reference.occurrence.start, reference.occurrence.end) for reference in ordered]
+    )
+    _note_truncated(locations, workspace)
+
+    columns = file_columns(document, revisions.get(document.project.key, ""))
+    containers = enclosing_definitions(document, offsets, workspace)
+    cells = cells_at(document, offsets)
+    rows = []
+    for reference, container, location, cell in zip(ordered, containers, locations, cells, strict=True):
+        rows.append(
+            {
+                **columns,
+                **_location_columns(location),
+                "cell": cell.cell,
+                "cell_line": cell.line,
+                "symbol": symbol,
+                "role": _role_of(reference),
+                "container": "" if container is None else name_of(document, container.start, container.end),
+                "how": reference.rule,
+                "precise": reference.rule == "scip",
+                "score": reference.score,
+                "reason": reference.reason,
+            }
+        )
+
+    return rows
+
+
+def _role_of(reference: Reference) -> str:
+    if reference.is_definition:
+        return "definition"
+    if reference.occurrence.is_called:
+        return "call"
+    return reference.occurrence.role
+
+
+def symbol_rows(document: Document, definitions: Sequence[Definition], revision: str) -> list[Row]:
+    """Return the rows of `symbols` for definitions of one file, in the order of the outline."""
+    columns = file_columns(document, revision)
+    lines = LineTable(document.text)
+    cells = cells_at(document, [definition.offset for definition in definitions])
+    depths: list[int] = []
+    rows = []
+    for definition, cell in zip(definitions, cells, strict=True):
+        # The outline has a parent before its members.
+        depth = 0
+        if 0 <= definition.parent < len(depths):
+            depth = depths[definition.parent] + 1
+
+        depths.append(depth)
+        rows.append(
+            {
+                **columns,
+                "line_number": file_line(document, definition.line),
+                "cell": cell.cell,
+                "cell_line": cell.line,
+                "symbol": definition.name,
+                "kind": definition.kind,
+                "container": definition.container,
+                "depth": depth,
+                **_description_columns(document.language, lines, definition),
+                "start_line": file_line(document, definition.begin_line),
+                "end_line": file_line(document, definition.end_line),
+            }
+        )
+
+    return rows
 
 
 def file_columns(document: Document, revision: str = "") -> Row:
@@ -44,107 +183,10 @@ def file_columns(document: Document, revision: str = "") -> Row:
     }
 
 
-def definition_rows(
-    symbol: str, definitions: Iterable[ResolvedDefinition], workspace: Workspace, revisions: Mapping[str, str]
-) -> list[Row]:
-    """Return the rows of `definitions`, in the order given."""
-    rows = []
-    for rank, definition in enumerate(definitions, 1):
-        document, text = definition.document, definition.document.text
-        location, lines = location_of(document, definition.start, definition.end), LineTable(text)
-        _note_truncated([location], workspace)
-        definition_of_row = _definition_at(definition, workspace)
-        own_line = line_of(text, definition.start)
-        start_line, end_line = (
-            (definition_of_row.begin_line, definition_of_row.end_line) if definition_of_row else (own_line, own_line)
-        )
-        rows.append(
-            {
-                "rank": rank,
-                **file_columns(document, revisions.get(document.project.key, "")),
-                "line_number": location.line_number,
-                "line": location.line,
-                "start": location.start,
-                "end": location.end,
-                **cell_columns(document, definition.start),
-                "symbol": symbol,
-                "kind": definition_of_row.kind
-                if definition_of_row and definition.kind not in {"module", "parameter"}
-                else definition.kind,
-                "container": definition_of_row.container if definition_of_row else "",
-                **description_columns(document.language, lines, definition_of_row),
-                "start_line": file_line(document, start_line),
-                "end_line": file_line(document, end_line),
-                "code": "\n".join(lines.between(start_line, end_line)),
-                "how": definition.rule,
-                "precise": definition.rule == "scip",
-                "score": definition.score,
-                "reason": definition.reason,
-            }
-        )
-
-    return rows
-
-
-def _definition_at(definition: ResolvedDefinition, workspace: Workspace) -> Definition | None:
-    if definition.kind == "module":
-        return None
-    return next((row for row in outline_of(definition.document, workspace) if row.offset == definition.start), None)
-
-
-def description_columns(language: str, lines: LineTable, definition: Definition | None) -> Row:
-    """Return signature and documentation of a definition; empty without any."""
-    if definition is None:
-        return {"signature": "", "documentation": ""}
-    head = signature_of(lines.between(definition.line, definition.end_line), definition.kind)
-    return {"signature": head, "documentation": documentation_of(language, lines, definition)}
-
-
-def reference_rows(
-    symbol: str, references: Sequence[Reference], workspace: Workspace, revisions: Mapping[str, str]
-) -> list[Row]:
-    """Return the rows of `references` for the uses in one file, in order of the text."""
-    document = references[0].document
-    text = document.text
-    ordered = sorted(references, key=lambda reference: reference.occurrence.start)
-    holders = enclosing_definitions(document, [reference.occurrence.start for reference in ordered], workspace)
-    columns = file_columns(document, revisions.get(document.project.key, ""))
-    rows = []
-    locations = places_in(document, [(reference.occurrence.start, reference.occurrence.end) for reference in ordered])
-    _note_truncated(locations, workspace)
-    cells = cells_at(document, [reference.occurrence.start for reference in ordered])
-    for reference, holder, location, (cell, cell_line) in zip(ordered, holders, locations, cells, strict=True):
-        role: str = reference.occurrence.role
-        if reference.is_definition:
-            role = "definition"
-        elif reference.occurrence.is_called:
-            role = "call"
-
-        rows.append(
-            {
-                **columns,
-                "line_number": location.line_number,
-                "line": location.line,
-                "start": location.start,
-                "end": location.end,
-                "cell": cell,
-                "cell_line": cell_line,
-                "symbol": symbol,
-                "role": role,
-                "container": text[holder.start : holder.end].decode(errors="replace") if holder else "",
-                "how": reference.rule,
-                "precise": reference.rule == "scip",
-                "score": reference.score,
-                "reason": reference.reason,
-            }
-        )
-
-    return rows
-
-
-def _note_truncated(locations: Sequence[SourceLocation], workspace: Workspace) -> None:
-    if any(location.is_truncated for location in locations):
-        workspace.notice("long-lines", f"Lines above {MAX_LINE_BYTES:,} bytes are truncated around the name.")
+def cell_columns(document: Document, offset: int) -> Row:
+    """Return the columns ``cell`` and ``cell_line`` of a byte offset; null outside of cells."""
+    cell = cells_at(document, [offset])[0]
+    return {"cell": cell.cell, "cell_line": cell.line}
 
 
 def name_of(document: Document, start: int, end: int) -> str:
@@ -152,35 +194,24 @@ def name_of(document: Document, start: int, end: int) -> str:
     return document.text[start:end].decode(errors="replace")
 
 
-def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -> list[Row]:
-    """Return the rows of `symbols` for definitions of one file."""
-    columns = file_columns(document, revision)
-    lines = LineTable(document.text)
-    depths: list[int] = []
-    symbols = []
-    cells = cells_at(document, [definition.offset for definition in rows])
-    for definition, (cell, cell_line) in zip(rows, cells, strict=True):
-        depths.append(depths[definition.parent] + 1 if 0 <= definition.parent < len(depths) else 0)
-        symbols.append(
-            {
-                **columns,
-                "line_number": file_line(document, definition.line),
-                "cell": cell,
-                "cell_line": cell_line,
-                "symbol": definition.name,
-                "kind": definition.kind,
-                "container": definition.container,
-                "depth": depths[-1],
-                **description_columns(document.language, lines, definition),
-                "start_line": file_line(document, definition.begin_line),
-                "end_line": file_line(document, definition.end_line),
-            }
-        )
-
-    return symbols
+def _location_columns(location: SourceLocation) -> Row:
+    return {
+        "line_number": location.line_number,
+        "line": location.line,
+        "start": location.start,
+        "end": location.end,
+    }
 
 
-def cell_columns(document: Document, offset: int) -> Row:
-    """Return the columns ``cell`` and ``cell_line`` of a byte offset; null outside of cells."""
-    cell, line = cells_at(document, [offset])[0]
-    return {"cell": cell, "cell_line": line}
+def _description_columns(language: str, lines: LineTable, definition: Definition | None) -> Row:
+    """Return signature and documentation of a definition; empty without any."""
+    if definition is None:
+        return {"signature": "", "documentation": ""}
+
+    signature = signature_of(lines.between(definition.line, definition.end_line), definition.kind)
+    return {"signature": signature, "documentation": documentation_of(language, lines, definition)}
+
+
+def _note_truncated(locations: Sequence[SourceLocation], workspace: Workspace) -> None:
+    if any(location.is_truncated for location in locations):
+        workspace.notice("long-lines", f"Lines above {MAX_LINE_BYTES:,} bytes are truncated around the name.")

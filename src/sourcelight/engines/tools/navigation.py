@@ -14,6 +14,7 @@ from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.files import ReadFileArguments
 from sourcelight.core.tools.navigation import (
     FIND_REFERENCES,
@@ -117,7 +118,7 @@ def notices_of(workspace: Workspace) -> tuple[str, ...]:
 
 def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.definitions import definitions_of
-    from sourcelight.engines.navigation.rows import definition_rows, table
+    from sourcelight.engines.navigation.rows import definition_rows
 
     workspace = workspace_of(context)
     document = document_of("go_to_definition", arguments, workspace)
@@ -133,7 +134,7 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult(
         columns="definitions",
-        table=table("definitions", rows),
+        table=table_of_rows("definitions", rows),
         attributes=_answer_attributes(query, arguments),
         complete=complete,
         notices=notices,
@@ -243,7 +244,7 @@ def _references(
     import numpy as np
 
     from sourcelight.engines.navigation.references import References
-    from sourcelight.engines.navigation.rows import reference_rows, table
+    from sourcelight.engines.navigation.rows import reference_rows
     from sourcelight.engines.navigation.workspace import CachedReferences
 
     project = query.document.project
@@ -259,7 +260,7 @@ def _references(
             break
 
     if context.observer is not None:
-        reporter.end(table("references", rows[reporter.reported : limit]))
+        reporter.end(table_of_rows("references", rows[reporter.reported : limit]))
 
     if search.left_out:
         workspace.notice(
@@ -276,7 +277,7 @@ def _references(
     # first. `sorted` is stable, so rows of a file keep their order.
     order = np.array(sorted(range(len(rows)), key=order_keys.__getitem__), dtype=np.int64)
     references = CachedReferences(
-        table=table("references", rows),
+        table=table_of_rows("references", rows),
         order=order,
         definitions=len(search.definitions),
         left_out=search.left_out,
@@ -297,11 +298,9 @@ class _ReferenceReporter:
 
     def report(self, files: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Report new rows if it is time to."""
-        from sourcelight.engines.navigation.rows import table
-
         self._files = files
         if self._observer is not None and time.monotonic() - self._last > _REPORT_EVERY_S:
-            self._report(table("references", rows[self.reported : self._limit]), len(rows))
+            self._report(table_of_rows("references", rows[self.reported : self._limit]), len(rows))
             self._last = time.monotonic()
 
     def end(self, rest: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.navigation import (
     CALLEES,
     CALLERS,
@@ -125,13 +126,12 @@ def _commit_columns(project: Project, revision: str | None) -> dict[str, Any]:
 def _answer(
     columns: str, rows: Sequence[dict[str, Any]], attributes: dict[str, Any], workspace: Workspace
 ) -> ToolResult:
-    from sourcelight.engines.navigation.rows import table
 
     # Other notices, such as about unlikely places left out, describe the method, not missing rows.
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
     return ToolResult(
         columns=columns,
-        table=table(columns, rows),
+        table=table_of_rows(columns, rows),
         attributes=attributes,
         complete=complete,
         notices=notices_of(workspace),
