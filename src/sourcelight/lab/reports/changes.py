@@ -9,20 +9,17 @@ from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.lab.reports.answers import call_if_supported, limited_notices, notices_of, without_rules
 from sourcelight.lab.reports.files import OtherFiles, PathFilter, PathPatterns, check_other_files
 from sourcelight.lab.reports.history import (
     PERIODS,
     Span,
     activity,
-    call_if_supported,
     change_sizes,
     clock,
     commits_frame,
     empty_metrics,
     fitting_period,
-    limited_notices,
-    notices_of,
-    without_rules,
 )
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import keys_of, unify_names

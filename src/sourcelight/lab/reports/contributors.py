@@ -13,6 +13,15 @@ from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import join_words
 from sourcelight.core.notices import RuleSubject
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.lab.reports.answers import (
+    call_if_supported,
+    limit_to_changes,
+    limited_notices,
+    name_subject,
+    notices_of,
+    repositories_text,
+    without_rules,
+)
 from sourcelight.lab.reports.files import (
     OtherFiles,
     PathFilter,
@@ -22,19 +31,7 @@ from sourcelight.lab.reports.files import (
     count_by_kinds,
     people_of,
 )
-from sourcelight.lab.reports.history import (
-    PERIODS,
-    Span,
-    call_if_supported,
-    commits_frame,
-    empty_metrics,
-    limit_to_changes,
-    limited_notices,
-    name_subject,
-    notices_of,
-    repositories_text,
-    without_rules,
-)
+from sourcelight.lab.reports.history import PERIODS, Span, commits_frame, empty_metrics
 from sourcelight.lab.reports.model import Frame, Section
 from sourcelight.lab.reports.people import (
     Turnover,

@@ -8,7 +8,8 @@ from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.history import PERIODS, fitting_period, limited_notices, notices_of
+from sourcelight.lab.reports.answers import limited_notices, notices_of
+from sourcelight.lab.reports.history import PERIODS, fitting_period
 from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import unify_names
 from sourcelight.lab.reports.progress import ReportProgress

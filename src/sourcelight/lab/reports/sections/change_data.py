@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
+from sourcelight.lab.reports.answers import limit_to_changes, without_rules
 from sourcelight.lab.reports.files import (
     AUTHORED,
     OtherFiles,
@@ -18,7 +19,6 @@ from sourcelight.lab.reports.files import (
     count_by_kinds,
     is_written,
 )
-from sourcelight.lab.reports.history import limit_to_changes, without_rules
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.progress import ReportProgress
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
+from sourcelight.lab.reports.answers import call_if_supported, limit_to_changes
 from sourcelight.lab.reports.files import (
     OtherFiles,
     PathFilter,
@@ -16,10 +17,6 @@ from sourcelight.lab.reports.files import (
     churn_of,
     owners_of,
     top_directory,
-)
-from sourcelight.lab.reports.history import (
-    call_if_supported,
-    limit_to_changes,
 )
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.people import (

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.charts import stacked_bars
+from sourcelight.lab.reports.answers import drill_down_of
 from sourcelight.lab.reports.files import AUTHORED
-from sourcelight.lab.reports.history import churn_figure, distinct_names, drill_down_of
+from sourcelight.lab.reports.history import churn_figure, distinct_names
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED, Turnover
