@@ -1,4 +1,4 @@
-"""Commits of both reports: their columns, activity over time, and notices of the tools that gave them."""
+"""Commits as reports of both kinds show them: columns to group by, sums, and tables and figures of activity."""
 
 from __future__ import annotations
 
@@ -6,23 +6,34 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from sourcelight.core.markup.counts import count_of
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable
 
-if TYPE_CHECKING:
-    pass
-
-# `W-SUN`: weeks end on Sunday, and so begin on Monday, as in ISO 8601.
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
+"""Names of periods of pandas. ``W-SUN``: weeks end on Sunday, and so begin on Monday, as in ISO 8601."""
+
+Time: TypeAlias = Any
+"""A time or a period of pandas, which is loaded on first use and has no types here."""
+
 NOT_PROVIDED = "not provided by this service"
+
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
-_FITTING_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
+"""Days of each period, about: enough to tell how many bars a figure has."""
+
+_DAY_S = 86_400
+_FITTING_S = (("day", 60 * _DAY_S), ("week", 400 * _DAY_S), ("month", 6 * 365 * _DAY_S))
+"""The longest time, in seconds, for which each period gives at most some 70 bars; longer ones have quarters."""
+
 _MAX_SERIES = 6
-_MAX_STEPS = 120
+"""Parts of a bar: five people, and everyone else."""
+
+_MAX_BARS = 120
+"""Bars of a figure, which is as wide as a page."""
+
 _REST = "everyone else"
 
 
@@ -65,27 +76,23 @@ def total(frame: Frame, column: str) -> tuple[int | None, str]:
     has_value = frame[column].notna()
     if len(frame) and not has_value.any():
         return None, NOT_PROVIDED
+
     missing = int((~has_value).sum())
-    excludes = f"{missing:,} commits where this is unknown" if missing else ""
+    excludes = ""
+    if missing:
+        excludes = f"{missing:,} commits where this is unknown"
     return int(frame.loc[has_value, column].sum()), excludes
 
 
 def line_metrics(frame: Frame, counts: str) -> list[Metric]:
     """Return lines added and removed."""
     metrics = []
-    for column in ("additions", "deletions"):
-        value, left_out = total(frame, column)
-        name = "lines added" if column == "additions" else "lines removed"
-        merges = "merges, which have no changed lines of their own"
-        metrics.append(
-            Metric(
-                name=name,
-                value=value,
-                counts=counts,
-                excludes=f"{'; '.join(filter(None, (merges, left_out)))}.",
-                source="commits",
-            )
-        )
+    for column, name in (("additions", "lines added"), ("deletions", "lines removed")):
+        value, unknown = total(frame, column)
+        excludes = "merges, which have no changed lines of their own"
+        if unknown:
+            excludes += f"; {unknown}"
+        metrics.append(Metric(name=name, value=value, counts=counts, excludes=f"{excludes}.", source="commits"))
     return metrics
 
 
@@ -110,30 +117,36 @@ def empty_metrics(commits: Frame) -> tuple[Metric, ...]:
 class Span:
     """The time that a report is about, where it is known: a period that reaches out of it is partial."""
 
-    first: Any = None
-    last: Any = None
+    first: datetime | None = None
+    last: datetime | None = None
 
-    def cuts(self, start: Any, end: Any) -> bool:
+    def cuts(self, start: Time, end: Time) -> bool:
         """Return whether the range of the report contains only a part of a period; `end` is exclusive."""
         import pandas as pd
 
         # As times of pandas, which know years beyond 9999: a broken clock makes commits of such periods.
-        first, last = (None if time is None else pd.Timestamp(time) for time in (self.first, self.last))
-        return bool((first is not None and start < first) or (last is not None and end > last))
+        starts_before = self.first is not None and start < pd.Timestamp(self.first)
+        ends_after = self.last is not None and end > pd.Timestamp(self.last)
+        return bool(starts_before or ends_after)
 
 
 def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTable, Figure]:
     """Return commits by period, and who wrote them; a period that `span` does not hold as a whole is marked."""
-    grouped = commits.assign(_human=commits["person"].where(~commits["bot"])).groupby("period", observed=True)
-    frame = grouped.agg(
-        commits=("commit", "size"),
-        merges=("merge", "sum"),
-        people=("_human", "nunique"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
-    ).reset_index()
-    period_ends = _ends(frame["period"], period)
-    frame["partial"] = [span.cuts(start, end) for start, end in zip(frame["period"], period_ends, strict=True)]
+    humans = commits["person"].where(~commits["bot"])
+    frame = (
+        commits.assign(_human=humans)
+        .groupby("period", observed=True)
+        .agg(
+            commits=("commit", "size"),
+            merges=("merge", "sum"),
+            people=("_human", "nunique"),
+            additions=("additions", "sum"),
+            deletions=("deletions", "sum"),
+        )
+        .reset_index()
+    )
+    ends = _ends(frame["period"], period)
+    frame["partial"] = [span.cuts(start, end) for start, end in zip(frame["period"], ends, strict=True)]
     table = ReportTable(
         name="activity",
         title=f"Activity by {period}",
@@ -145,48 +158,70 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTa
         keys=("period",),
         max_rows=24,
     )
-    return table, _over_time(commits, period, span)
+    return table, _activity_figure(commits, period, span)
 
 
-def _ends(starts: Frame, period: str) -> list[Any]:
+def _ends(starts: Frame, period: str) -> list[Time]:
     """Return the ends of periods, excluded, in UTC."""
     steps = starts.dt.tz_convert(None).dt.to_period(PERIODS[period])
     return list((steps + 1).dt.start_time.dt.tz_localize("UTC"))
 
 
-def _over_time(commits: Frame, period: str, span: Span) -> Figure:
+def _activity_figure(commits: Frame, period: str, span: Span) -> Figure:
     """Draw bars of commits by period, or by a longer period if they don't fit on a page."""
-    import pandas as pd
-
     dates = commits["period"].dt.tz_convert(None)
-    days = (dates.max() - dates.min()).days if dates.notna().any() else 0
-    longer_periods = list(PERIODS)[list(PERIODS).index(period) :]
-    period = next((name for name in longer_periods if days / _DAYS[name] <= _MAX_STEPS), "year")
-    top = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
-    top = top.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
-    names = dict(zip(top["person"], distinct_names(top), strict=True))
-    counts = pd.crosstab(dates.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
-
-    # Periods without a commit get a bar of no height, so that the axis of time is to scale.
-    if len(counts):
-        counts = counts.reindex(
-            pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period]), fill_value=0
-        )
-
+    period = _drawn_period(dates, period)
+    names = _names_of_busiest(commits)
+    counts = _count_by_period(dates, commits["person"].map(names).fillna(_REST), period)
     series = {name: counts[name].tolist() for name in [*names.values(), _REST] if name in counts}
     steps = [(_start(step), _start(step + 1)) for step in counts.index]
     partial = [span.cuts(start, end) for start, end in steps]
-    hatched = f" Hatched: a {period} that is only partly in the report." if any(partial) else ""
+
+    title = f"Commits by {period}"
+    description = f"Stacked bars of commits by {period}: the {len(names)} people with the most, and everyone else."
+    if any(partial):
+        title += " (hatched: partial)"
+        description += f" Hatched: a {period} that is only partly in the report."
+
     return ThemedFigure(
         name="activity",
-        title=f"Commits by {period}{' (hatched: partial)' if any(partial) else ''}",
-        description=f"Stacked bars of commits by {period}: the {len(names)} people with the most, "
-        f"and everyone else.{hatched}",
+        title=title,
+        description=description,
         draw=lambda: period_bars(steps, series, "commits", partial, _REST),
     )
 
 
-def _start(step: Any) -> datetime:
+def _drawn_period(dates: Frame, period: str) -> str:
+    """Return the period of the bars: the given one, or the next longer one of which few enough fit the dates."""
+    days = (dates.max() - dates.min()).days if dates.notna().any() else 0
+    names = list(PERIODS)
+    for name in names[names.index(period) :]:
+        if days / _DAYS[name] <= _MAX_BARS:
+            return name
+    return "year"
+
+
+def _names_of_busiest(commits: Frame) -> dict[str, str]:
+    """Return the names, for a figure, of the people with the most commits, by person; the busiest first."""
+    people = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
+    busiest = people.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
+    return dict(zip(busiest["person"], distinct_names(busiest), strict=True))
+
+
+def _count_by_period(dates: Frame, people: Frame, period: str) -> Frame:
+    """Count commits: a row for each period, a column for each person."""
+    import pandas as pd
+
+    counts = pd.crosstab(dates.dt.to_period(PERIODS[period]), people)
+    if not len(counts):
+        return counts
+
+    # Periods without a commit get a bar of no height, so that the axis of time is to scale.
+    every_period = pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period])
+    return counts.reindex(every_period, fill_value=0)
+
+
+def _start(step: Time) -> datetime:
     """Return the start of a pandas period in UTC, clipped to the years of Python's datetimes."""
     if step.year > MAXYEAR:
         return datetime.max.replace(tzinfo=UTC)
@@ -198,14 +233,19 @@ def clock(commits: Frame) -> tuple[ReportTable, Figure]:
     """Return commits by weekday and hour, in the authors' local time."""
     with_time_zone = commits[commits["author_utc_offset_min"].notna()]
     counts = with_time_zone.groupby(["weekday", "hour"], observed=True).size()
-    cells = [[int(counts.get((day, hour), 0)) for hour in range(24)] for day in range(7)]
+    discs = [[int(counts.get((weekday, hour), 0)) for hour in range(24)] for weekday in range(7)]
+
     unknown = len(commits) - len(with_time_zone)
+    excludes = ""
+    if unknown:
+        excludes = f"{count_of(unknown, 'commit')} with an unknown time zone."
+
     table = ReportTable(
         name="clock",
         title="Weekday and hour",
         frame=counts.rename("commits").reset_index(),
         counts="Commits by weekday (0 is Monday) and hour of the author date on the author's own clock.",
-        excludes=f"{count_of(unknown, 'commit')} with an unknown time zone." if unknown else "",
+        excludes=excludes,
         source="commits",
         keys=("weekday", "hour"),
         max_rows=0,
@@ -214,7 +254,7 @@ def clock(commits: Frame) -> tuple[ReportTable, Figure]:
         name="clock",
         title="Commits by weekday and hour, on the author's own clock",
         description="A punch card: one disc per weekday and hour; a larger disc means more commits.",
-        draw=lambda: punch_card(cells),
+        draw=lambda: punch_card(discs),
     )
     return table, figure
 
@@ -231,26 +271,37 @@ def change_sizes(commits: Frame) -> Figure:
 
 
 def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 12) -> Figure:
-    """Draw bars of added and removed lines for the first rows of a frame."""
+    """Draw bars of added and removed lines for the first rows of a frame.
+
+    Parameters
+    ----------
+    column
+        The column with the labels of the bars. Of several repositories, a label begins with the repository's name.
+    limit
+        Maximum number of bars.
+    """
     top = frame.head(limit)
     labels = [str(value) for value in top[column]]
-    repositories = [str(name) for name in frame["repository"].unique()] if "repository" in frame else []
+    repositories = [str(repository) for repository in frame["repository"].unique()] if "repository" in frame else []
     if len(repositories) > 1:
         # Every repository has a `src/`.
-        short = _distinct_endings(repositories)
-        labels = [f"{short[str(name)]}: {label}" for name, label in zip(top["repository"], labels, strict=True)]
+        short_names = _distinct_endings(repositories)
+        names_of_rows = [short_names[str(repository)] for repository in top["repository"]]
+        labels = [f"{short_name}: {label}" for short_name, label in zip(names_of_rows, labels, strict=True)]
 
-    values = {side: [float(value) for value in top[side].fillna(0)] for side in ("additions", "deletions")}
+    added = [float(value) for value in top["additions"].fillna(0)]
+    removed = [float(value) for value in top["deletions"].fillna(0)]
+    busiest = ", ".join(labels[:3]) or "nothing"
     return ThemedFigure(
         name=name,
         title=title,
-        description=f"Bars of lines added and removed: {_list_text(labels[:3])} have the most.",
-        draw=lambda: stacked_bars(labels, values, "lines"),
+        description=f"Bars of lines added and removed: {busiest} have the most.",
+        draw=lambda: stacked_bars(labels, {"additions": added, "deletions": removed}, "lines"),
     )
 
 
 def _distinct_endings(names: Sequence[str]) -> dict[str, str]:
-    """Return the shortest distinct suffixes of names."""
+    """Return the last part of each name, such as ``httpx`` of ``encode/httpx``, or the name if two have the same."""
     endings = {name: name.rpartition("/")[2] for name in names}
     counts = Counter(endings.values())
     return {name: ending if counts[ending] == 1 else name for name, ending in endings.items()}
@@ -258,13 +309,9 @@ def _distinct_endings(names: Sequence[str]) -> dict[str, str]:
 
 def distinct_names(people: Frame) -> list[str]:
     """Return names of authors for a figure, with the address where two have the same."""
-    names, addresses = people["author"].astype("str"), people["author_email"].astype("str")
-    twice = names.duplicated(keep=False)
-    return [
-        f"{name} <{address}>" if is_shared else name
-        for name, address, is_shared in zip(names, addresses, twice, strict=True)
-    ]
-
-
-def _list_text(labels: list[str]) -> str:
-    return ", ".join(labels) if labels else "nothing"
+    authors, addresses = people["author"].astype("str"), people["author_email"].astype("str")
+    is_shared = authors.duplicated(keep=False)
+    names = []
+    for author, address, needs_address in zip(authors, addresses, is_shared, strict=True):
+        names.append(f"{author} <{address}>" if needs_address else author)
+    return names

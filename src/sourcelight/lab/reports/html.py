@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +25,26 @@ from sourcelight.lab.reports.model import (
 from sourcelight.lab.reports.style import fragment_style, page_style
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
-# A declaration may be broken anywhere, or its table would be wider than the page.
 _CODE = frozenset({"old_signature", "signature", "symbol"})
+"""Columns with declarations, which may be broken anywhere: their table would be wider than the page otherwise."""
+
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title", "reason"})
-# Columns whose text is shown below that of another: a separate column would be narrow, and its rows high.
+"""Columns with long texts, which get more width than others."""
+
 _BELOW = {"subject": "reason"}
-# Longer words may be broken; shorter ones fit the narrowest column of a printed page.
-_SHORT = 18
-# Behind separators of paths, addresses and names, where a reader expects the next part. Browsers break long words only
-# at marked positions, and would otherwise widen the column.
+"""Columns with another one below their text: a separate column would be narrow, and its rows high."""
+
+_MAX_UNBROKEN = 18
+"""Characters of a word that fit the narrowest column of a printed page; a longer one may be broken."""
+
 _BREAKS = re.compile(r"(?<=[/@.+])(?=\w)|(?<=[^\W_]_)(?=[^\W_])")
+"""Behind separators of paths, addresses and names, where a reader expects the next part: ``src/|some_|name.|py``.
+
+Browsers break long words only at marked positions, and would otherwise widen the column.
+"""
+
+_NUMBER_CLASS = ' class="sl-n"'
+"""The attribute of a cell with a number: its text is aligned on the right."""
 
 
 def page(report: ReportContent) -> str:
@@ -70,54 +80,66 @@ class ThemedFigure(Figure):
 
 
 def _body(report: ReportContent, top: int = 1) -> str:
+    """Return the report as an element, whose title is a heading of level `top`."""
     notes = Footnotes(report)
-    parameters = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in report.parameters)
+    lead = "".join(f"<li>{escape(sentence)}</li>" for sentence in report.lead)
+    metrics = "".join(_metric(metric, notes) for metric in report.metrics)
     sections = "".join(_section(section, top + 1, notes) for section in report.sections)
-    lead = _within("ul", "sl-lead", "".join(f"<li>{escape(sentence)}</li>" for sentence in report.lead))
-    metrics = _within("ul", "sl-numbers", "".join(_metric(metric, notes) for metric in report.metrics))
-    limits = _within("p", "sl-limits", escape(incomplete_text(report, notes)))
     return (
         f'<article class="sl-report {NO_MATH}"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
-        f"{lead}{limits}<dl>{parameters}</dl>{metrics}{sections}{_notes(report, notes, top + 1)}</article>"
+        f"{_within('ul', 'sl-lead', lead)}"
+        f"{_within('p', 'sl-limits', escape(incomplete_text(report, notes)))}"
+        f"<dl>{_definitions(report.parameters)}</dl>"
+        f"{_within('ul', 'sl-numbers', metrics)}{sections}{_notes(report, notes, top + 1)}</article>"
     )
+
+
+def _definitions(texts_by_name: Iterable[tuple[str, str]]) -> str:
+    """Return the items of a list of names, each with a text."""
+    return "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in texts_by_name)
 
 
 def _within(tag: str, name: str, html: str) -> str:
     """Return an element around some HTML; nothing around nothing."""
-    return f'<{tag} class="{name}">{html}</{tag}>' if html else ""
+    if not html:
+        return ""
+    return f'<{tag} class="{name}">{html}</{tag}>'
 
 
 def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
     """Return the definitions of the metrics, and the footnotes."""
-    metrics = [metric for metric in report.metrics if metric.counts]
-    counts = "".join(f"<dt>{escape(metric.name)}</dt><dd>{escape(metric.counts)}</dd>" for metric in metrics)
+    counts = _definitions((metric.name, metric.counts) for metric in report.metrics if metric.counts)
     texts = "".join(f"<li>{escape(text)}</li>" for text in notes.texts)
     html = _within("dl", "sl-counts", counts) + _within("ol", "sl-texts", texts)
-    if html:
-        return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>'
-    return ""
+    if not html:
+        return ""
+    return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>'
 
 
 def _metric(metric: Metric, notes: Footnotes) -> str:
     value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
     return (
-        f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_mark(notes, excludes_note(metric.excludes))}'
+        f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_footnote(notes, metric.excludes)}'
         f"<b>{escape(value)}</b></li>"
     )
 
 
-def _mark(notes: Footnotes, text: str) -> str:
+def _footnote(notes: Footnotes, excludes: str) -> str:
+    """Return the number of the footnote that says what is left out; empty if nothing is."""
+    text = excludes_note(excludes)
     number = notes.number(text)
-    return f'<sup title="{escape(text)}">{number}</sup>' if number else ""
+    if not number:
+        return ""
+    return f'<sup title="{escape(text)}">{number}</sup>'
 
 
 def _section(section: Section, level: int, notes: Footnotes) -> str:
-    figures = "".join(map(_figure, section.figures))
+    text = _within("p", "sl-text", escape(section.text))
     lists = "".join(_list(listing, level + 1) for listing in section.lists)
+    figures = "".join(map(_figure, section.figures))
     tables = "".join(_table(table, level + 1, notes) for table in section.tables)
-    text = f'<p class="sl-text">{escape(section.text)}</p>' if section.text else ""
-    heading_html = f'<h{level} class="sl-part">{escape(section.title)}</h{level}>'
-    return f"<section>{heading_html}{text}{lists}{figures}{tables}</section>"
+    title = f'<h{level} class="sl-part">{escape(section.title)}</h{level}>'
+    return f"<section>{title}{text}{lists}{figures}{tables}</section>"
 
 
 def _figure(figure: Figure) -> str:
@@ -126,55 +148,68 @@ def _figure(figure: Figure) -> str:
 
 def _list(listing: Listing, level: int) -> str:
     items = "".join(map(_item, listing.items[: listing.max_items]))
+    title = f'<h{level} class="sl-name">{escape(listing.title)} ({len(listing.items):,})</h{level}>'
+    html = f'{title}<ul class="sl-list">{items}</ul>'
     remaining = len(listing.items) - listing.max_items
-    more_html = f'<p class="sl-about">and {remaining:,} more</p>' if remaining > 0 else ""
-    heading_html = f'<h{level} class="sl-name">{escape(listing.title)} ({len(listing.items):,})</h{level}>'
-    return f'{heading_html}<ul class="sl-list">{items}</ul>{more_html}'
+    if remaining > 0:
+        html += f'<p class="sl-about">and {remaining:,} more</p>'
+    return html
 
 
 def _item(item: Item) -> str:
-    detail = f' <span class="sl-about">{_with_link(escape(item.detail), item.url)}</span>' if item.detail else ""
-    return f"<li>{_broken(item.text)}{detail}</li>"
-
-
-def _with_link(html: str, url: str) -> str:
-    """Return HTML as a link to a web address; unchanged for any other address."""
-    opening = link("", url)
-    return opening.replace("></a>", f">{html}</a>") if opening else html
+    html = _with_breaks(item.text)
+    if item.detail:
+        html += f' <span class="sl-about">{_with_link(escape(item.detail), item.url)}</span>'
+    return f"<li>{html}</li>"
 
 
 def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
-    if not table.max_rows and len(table.frame):
-        about = f"Table {table.name}: {table.counts} {row_count_text(table)}"
-        return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
+    footnote = _footnote(notes, table.excludes)
     if not len(table.frame):
         about = f"{table.title}: no rows. {table.counts}"
-        return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
+        return f'<p class="sl-about">{escape(about)}{footnote}</p>'
+    if not table.max_rows:
+        about = f"Table {table.name}: {table.counts} {row_count_text(table)}"
+        return f'<p class="sl-about">{escape(about)}{footnote}</p>'
 
     columns, rows = shown_rows(table)
-    below = {upper: lower for upper, lower in _BELOW.items() if {upper, lower} <= set(columns)}
-    columns = [column for column in columns if column not in below.values()]
-    numeric = {column for column in columns if any(is_number(row[column]) for row in rows)}
-    about = " ".join(part for part in (table.counts, row_count_text(table)) if part)
-    above = (
-        f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, excludes_note(table.excludes))}</h{level}>'
-        f'<p class="sl-above sl-about">{escape(about)}</p>'
-    )
-    titles = {
-        column: f"{heading(column)} and {heading(below[column])}" if column in below else heading(column)
-        for column in columns
-    }
-    head = "".join(
-        f'<th scope="col"{_alignment(column in numeric)}>{escape(titles[column])}</th>' for column in columns
-    )
-    body = "".join(
-        "<tr>" + "".join(_cell(table, row, column, below.get(column, "")) for column in columns) + "</tr>"
-        for row in rows
-    )
+    layout = _TableLayout.of(columns, rows)
+    head = "".join(layout.heading(column) for column in layout.columns)
+    body = ""
+    for row in rows:
+        cells = "".join(_cell(table, row, column, layout.below.get(column, "")) for column in layout.columns)
+        body += f"<tr>{cells}</tr>"
 
     # A part that scrolls sideways must be reachable by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
-    return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    about = " ".join(filter(None, (table.counts, row_count_text(table))))
+    return (
+        f'<h{level} class="sl-name">{escape(table.title)}{footnote}</h{level}>'
+        f'<p class="sl-above sl-about">{escape(about)}</p>'
+        f"{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TableLayout:
+    """The columns of a table on a page, those with numbers, and the columns below others (see `_BELOW`)."""
+
+    columns: list[str]
+    numeric: set[str]
+    below: dict[str, str]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> _TableLayout:
+        below = {upper: lower for upper, lower in _BELOW.items() if upper in columns and lower in columns}
+        upper_columns = [column for column in columns if column not in below.values()]
+        numeric = {column for column in upper_columns if any(is_number(row[column]) for row in rows)}
+        return cls(upper_columns, numeric, below)
+
+    def heading(self, column: str) -> str:
+        title = heading(column)
+        if column in self.below:
+            title += f" and {heading(self.below[column])}"
+        return f'<th scope="col"{_NUMBER_CLASS if column in self.numeric else ""}>{escape(title)}</th>'
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below: str) -> str:
@@ -183,29 +218,38 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below:
     if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
         text = escape_formula(text)
 
-    text = escape(text) if is_unbroken(value, column) else _broken(text)
-    url = table.link(column, row) if table.link is not None and text else ""
-    text_below = format_cell(row[column_below], column_below) if column_below else ""
-    below = f'<div class="sl-about">{_broken(escape_formula(text_below))}</div>' if text_below else ""
-    return f"<td{_class(value, column)}>{_with_link(text, url) if url else text}{below}</td>"
+    html = escape(text) if is_unbroken(value, column) else _with_breaks(text)
+    if table.link is not None and html:
+        html = _with_link(html, table.link(column, row))
+
+    if column_below:
+        text_below = escape_formula(format_cell(row[column_below], column_below))
+        html += _within("div", "sl-about", _with_breaks(text_below))
+
+    return f"<td{_class(value, column)}>{html}</td>"
 
 
-def _broken(text: str) -> str:
+def _with_link(html: str, url: str) -> str:
+    """Return HTML as a link to a web address; unchanged for any other address."""
+    opening = link("", url)
+    return opening.replace("></a>", f">{html}</a>") if opening else html
+
+
+def _with_breaks(text: str) -> str:
     """Return text that may be broken within long words: behind separators of paths and addresses."""
-    if len(text) <= _SHORT:
+    if len(text) <= _MAX_UNBROKEN:
         return escape(text)
     return "<wbr>".join(map(escape, _BREAKS.split(text)))
 
 
-def _alignment(number: bool) -> str:  # noqa: FBT001 - one of two ways to set a cell
-    return ' class="sl-n"' if number else ""
-
-
 def _class(value: object, column: str) -> str:
+    """Return the attribute of a cell that sets its width and alignment; the names are those of `style`."""
     if is_number(value):
-        return _alignment(number=True)
+        return _NUMBER_CLASS
     if is_unbroken(value, column):
         return ' class="sl-w"'
     if column in _CODE:
         return ' class="sl-c"'
-    return ' class="sl-p"' if column in _LONG and len(str(value)) > _SHORT else ""
+    if column in _LONG and len(str(value)) > _MAX_UNBROKEN:
+        return ' class="sl-p"'
+    return ""

@@ -45,6 +45,7 @@ background:var(--sl-back);color:var(--sl-text)}
 """
 
 _DARK = "--link:#8ab4f8;"
+"""Links on a dark ground: the color of `_SHARED` would be too dark."""
 
 _PAGE = """
 :root{color-scheme:light dark}
