@@ -34,19 +34,16 @@ from sourcelight.lab.reports.sections.change_data import (
     read_data,
     with_last_changes,
 )
-from sourcelight.lab.reports.sections.changelog import Change, merged_changes
-from sourcelight.lab.reports.sections.changes import (
+from sourcelight.lab.reports.sections.change_summary import (
     API_ORDER,
     Ends,
-    changelog,
-    files_section,
-    infos_of,
-    log_section,
     metrics,
     no_commits_text,
-    people_section,
     write_introduction,
 )
+from sourcelight.lab.reports.sections.changed_files import files_section
+from sourcelight.lab.reports.sections.changelog import Change, merged_changes
+from sourcelight.lab.reports.sections.changes import changelog, infos_of, log_section, people_section
 from sourcelight.lab.reports.text import date_text, links_of
 
 if TYPE_CHECKING:
