@@ -24,10 +24,10 @@ import xxhash
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Stopped, check_stopped, never
-from sourcelight.engines.storage.worker_pool import start_process, usable_cores
+from sourcelight.engines.storage.worker_pool import usable_cores
 from sourcelight.engines.structure import worker
 from sourcelight.engines.structure.pattern import PatternReading
-from sourcelight.repos.git.command import limit_process
+from sourcelight.engines.structure.process import AnswerQueue, StructureProcess
 
 MAX_TEXT_BYTES = 4 << 20
 """Bytes above which a text is not parsed: twice as many as an index reads of a file, unless its limit is raised."""
@@ -35,15 +35,23 @@ MAX_TEXT_BYTES = 4 << 20
 MAX_TEXT_S = 20.0
 """Seconds after which a process that is busy with one text is killed."""
 
-MAX_DATA_BYTES = 2 << 30
-"""Memory that a process may write to, where the system can limit it."""
-
 MAX_WORKERS = 8
-_ORDER_BYTES, _ORDER_TEXTS = 1 << 20, 64
-_REST_S = 30.0
-_SLICE_S = 0.05
+
+_MAX_REQUEST_BYTES, _MAX_REQUEST_TEXTS = 1 << 20, 64
+"""Size of one request to a process: small, so that all processes have work until a search ends."""
+
+_MAX_IDLE_S = 30.0
+"""Seconds after which an idle process is not used again, because it is about to end by itself."""
+
+_POLL_S = 0.05
+"""Seconds between two looks at whether a search was stopped."""
+
 _MAX_FAILURES = 1_000
+
 _NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
+
+_FailureKey: TypeAlias = tuple[str, str, int]
+"""A pattern, and a text by its language and the hash of its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,51 +79,6 @@ class StructureSpans:
     problem: str = ""
 
 
-_Event: TypeAlias = "tuple[_Process, bytes | None]"
-
-
-class _Process:
-    """A process, and the thread that reads its answers."""
-
-    def __init__(self) -> None:
-        self.events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self.heard_s = self.rests_since_s = time.monotonic()
-        self._process = start_process(worker.MODULE)
-        limit_process(self._process.pid, data_bytes=MAX_DATA_BYTES)
-
-        def listen() -> None:
-            output = self._process.stdout
-            with contextlib.suppress(OSError, ValueError):
-                while output is not None and (data := worker.read_message(output)) is not None:
-                    self.events.put((self, data))
-            self.events.put((self, None))
-
-        self._listener = threading.Thread(target=listen, name="structure answers", daemon=True)
-        self._listener.start()
-
-    def send(self, order: worker.ReadOrder | worker.FindOrder, events: queue.SimpleQueue[_Event]) -> None:
-        """Send an order, whose answers go to `events`; a process that died reports it there."""
-        self.events, self.heard_s = events, time.monotonic()
-        with contextlib.suppress(OSError, ValueError):
-            if self._process.stdin is not None:
-                worker.write_message(self._process.stdin, msgspec.msgpack.encode(order))
-        if self._process.poll() is not None:
-            events.put((self, None))
-
-    def end(self) -> None:
-        """Kill it."""
-        self.events = queue.SimpleQueue()
-        self._process.kill()
-        self._process.wait()
-        with contextlib.suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-
-        self._listener.join(1.0)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-
 class StructurePool:
     """Finds structures in texts; safe to share between threads.
 
@@ -123,14 +86,19 @@ class StructurePool:
     ----------
     workers
         Processes that may run at once.
+
+    Attributes
+    ----------
+    failures
+        Texts on which ast-grep failed or took too long, with the problem: no search tries them again.
     """
 
     def __init__(self, workers: int) -> None:
+        self.failures: LruCache[_FailureKey, str] = LruCache(_MAX_FAILURES)
         self._workers = workers
         self._lock = threading.Lock()
-        self._idle: list[_Process] = []
+        self._idle: list[StructureProcess] = []
         self._busy_count = 0
-        self._failures: LruCache[tuple[str, str, int], str] = LruCache(_MAX_FAILURES)
 
     def read(self, pattern: str, languages: Sequence[str], stopped: Stopped = never) -> dict[str, PatternReading]:
         """Return how each of `languages` reads a pattern; raises `ScanStopped` when `stopped` returns True."""
@@ -146,129 +114,83 @@ class StructurePool:
             return {languages[0]: PatternReading("ast-grep fails on it")}
 
         # One of them ended the process: parse each alone to find it.
-        return {
-            name: reading for language in languages for name, reading in self.read(pattern, [language], stopped).items()
-        }
+        readings_by_language: dict[str, PatternReading] = {}
+        for language in languages:
+            readings_by_language |= self.read(pattern, [language], stopped)
+        return readings_by_language
 
     def _read(self, pattern: str, languages: Sequence[str], stopped: Stopped) -> bytes | None:
-        process = self._wait(stopped)
-        events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        is_done = False
+        """Return the answer of a process, or None if it died or took too long."""
+        process = self.wait_for_process(stopped)
+        answers: AnswerQueue = queue.SimpleQueue()
+        data = None
         try:
-            process.send(worker.ReadOrder(pattern, list(languages)), events)
-            while time.monotonic() - process.heard_s < MAX_TEXT_S:
+            process.send(worker.ReadRequest(pattern, list(languages)), answers)
+            while time.monotonic() - process.last_answer_s < MAX_TEXT_S:
                 check_stopped(stopped)
                 with contextlib.suppress(queue.Empty):
-                    _, data = events.get(timeout=_SLICE_S)
-                    is_done = data is not None
+                    _, data = answers.get(timeout=_POLL_S)
                     return data
+
             return None
         finally:
-            self._release(process, reusable=is_done)
+            self.release(process, reusable=data is not None)
 
     def find(self, pattern: str, texts: Sequence[SourceText], stopped: Stopped = never) -> list[StructureSpans]:
         """Return the matches in each text; raises `ScanStopped` when `stopped` returns True."""
-        keys = [(pattern, text.language, xxhash.xxh3_64_intdigest(text.data)) for text in texts]
-        results = self._known_problems(keys, texts)
-        orders = deque(_orders([index for index in range(len(texts)) if index not in results], texts))
-        running: dict[_Process, deque[int]] = {}
-        events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        return _PoolSearch(self, pattern, texts, stopped).run()
 
-        def fail(process: _Process, problem: str) -> None:
-            """Abandon the text that a process is busy with; another one gets the rest of its order."""
-            failed, *remaining = running.pop(process)
-            self._release(process, reusable=False)
-            self._failures.put(keys[failed], problem)
-            results[failed] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
-            if remaining:
-                orders.appendleft(remaining)
-
-        try:
-            while orders or running:
-                check_stopped(stopped)
-                while orders:
-                    process = self._take() if running else self._wait(stopped)
-                    if process is None:
-                        break
-                    order = orders.popleft()
-                    running[process] = deque(order)
-                    language, data = texts[order[0]].language, [texts[index].data for index in order]
-                    process.send(worker.FindOrder(pattern, language, data), events)
-
-                for process in [item for item in running if time.monotonic() - item.heard_s > MAX_TEXT_S]:
-                    fail(process, "timed-out")
-
-                with contextlib.suppress(queue.Empty):
-                    process, data_or_end = events.get(timeout=_SLICE_S)
-                    if process not in running:
-                        continue
-                    if data_or_end is None:
-                        fail(process, "failed")
-                        continue
-
-                    process.heard_s = time.monotonic()
-                    results[running[process].popleft()] = _spans_of(data_or_end)
-                    if not running[process]:
-                        del running[process]
-                        self._release(process, reusable=True)
-        finally:
-            for process in running:
-                self._release(process, reusable=False)
-
-        return [results[index] for index in range(len(texts))]
-
-    def _known_problems(
-        self, keys: Sequence[tuple[str, str, int]], texts: Sequence[SourceText]
-    ) -> dict[int, StructureSpans]:
-        """Return the texts, by index, that are too large, or that failed before with the pattern."""
-        problems: dict[int, StructureSpans] = {}
-        for index, (key, text) in enumerate(zip(keys, texts, strict=True)):
-            problem = "too-large" if len(text.data) > MAX_TEXT_BYTES else self._failures.get(key)
-            if problem:
-                problems[index] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
-        return problems
-
-    def _wait(self, stopped: Stopped) -> _Process:
-        while (process := self._take()) is None:
+    def wait_for_process(self, stopped: Stopped) -> StructureProcess:
+        """Return a process as soon as one is free; raises `ScanStopped` when `stopped` returns True."""
+        process = self.take_process()
+        while process is None:
             check_stopped(stopped)
-            time.sleep(_SLICE_S)
+            time.sleep(_POLL_S)
+            process = self.take_process()
+
         return process
 
-    def _take(self) -> _Process | None:
-        """Return a process that rests, or a new one, or None if all are busy."""
+    def take_process(self) -> StructureProcess | None:
+        """Return an idle process, or a new one, or None if all are busy."""
         with self._lock:
             if self._busy_count >= self._workers:
                 return None
-            self._busy_count += 1
-            # A process that has been idle for long is about to end by itself.
-            since = time.monotonic() - _REST_S
-            stale = [item for item in self._idle if item.rests_since_s < since]
-            self._idle = [item for item in self._idle if item.rests_since_s >= since]
-            process = self._idle.pop() if self._idle else None
 
-        for item in stale:
-            item.end()
+            self._busy_count += 1
+            min_idle_since_s = time.monotonic() - _MAX_IDLE_S
+            stale = [process for process in self._idle if process.idle_since_s < min_idle_since_s]
+            self._idle = [process for process in self._idle if process.idle_since_s >= min_idle_since_s]
+            idle_process = self._idle.pop() if self._idle else None
+
+        for process in stale:
+            process.end()
+
+        if idle_process is not None:
+            return idle_process
 
         try:
-            return process or _Process()
+            return StructureProcess()
         except BaseException:
             with self._lock:
                 self._busy_count -= 1
             raise
 
-    def _release(self, process: _Process, *, reusable: bool) -> None:
+    def release(self, process: StructureProcess, *, reusable: bool) -> None:
+        """Give a process back, or end it if it is not `reusable`."""
         if not reusable:
             process.end()
+
         with self._lock:
             self._busy_count -= 1
             if reusable:
-                process.rests_since_s = time.monotonic()
+                process.idle_since_s = time.monotonic()
                 self._idle.append(process)
 
     def close(self) -> None:
-        """End the processes that rest; the pool starts others when it is used again."""
+        """End the idle processes; the pool starts others when it is used again."""
         with self._lock:
             idle, self._idle = self._idle, []
+
         for process in idle:
             process.end()
 
@@ -281,28 +203,125 @@ def shared_pool() -> StructurePool:
     return pool
 
 
-def _orders(indexes: Sequence[int], texts: Sequence[SourceText]) -> Iterator[list[int]]:
-    """Yield texts of one language that one process is given together: of bounded size, so that all have work."""
-    by_language: dict[str, list[int]] = {}
-    for index in indexes:
-        by_language.setdefault(texts[index].language, []).append(index)
+class _PoolSearch:
+    """One search of a pool: the texts that each process is busy with, those that wait, and the results so far.
 
-    for group in by_language.values():
-        order: list[int] = []
-        size = 0
-        for index in group:
-            if order and (size + len(texts[index].data) > _ORDER_BYTES or len(order) == _ORDER_TEXTS):
-                yield order
-                order, size = [], 0
-            order.append(index)
-            size += len(texts[index].data)
-        yield order
+    Texts are known by their index.
+    """
+
+    def __init__(self, pool: StructurePool, pattern: str, texts: Sequence[SourceText], stopped: Stopped) -> None:
+        self._pool = pool
+        self._pattern = pattern
+        self._texts = texts
+        self._stopped = stopped
+        self._keys = [(pattern, text.language, xxhash.xxh3_64_intdigest(text.data)) for text in texts]
+        self._results: dict[int, StructureSpans] = {}
+        self._pending: deque[list[int]] = deque()
+        self._running: dict[StructureProcess, deque[int]] = {}
+        self._answers: AnswerQueue = queue.SimpleQueue()
+
+    def run(self) -> list[StructureSpans]:
+        """Return the matches in each text."""
+        for index in range(len(self._texts)):
+            problem = self._known_problem(index)
+            if problem:
+                self._results[index] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
+
+        self._pending.extend(self._split_texts())
+        try:
+            while self._pending or self._running:
+                check_stopped(self._stopped)
+                self._start_requests()
+                self._end_slow_processes()
+                self._take_answer()
+        finally:
+            for process in self._running:
+                self._pool.release(process, reusable=False)
+
+        return [self._results[index] for index in range(len(self._texts))]
+
+    def _known_problem(self, index: int) -> str | None:
+        """Return the problem of a text that is too large, or that failed before with the pattern."""
+        if len(self._texts[index].data) > MAX_TEXT_BYTES:
+            return "too-large"
+        return self._pool.failures.get(self._keys[index])
+
+    def _split_texts(self) -> Iterator[list[int]]:
+        """Yield the texts of each request: of one language, and of bounded size."""
+        by_language: dict[str, list[int]] = {}
+        for index, text in enumerate(self._texts):
+            if index not in self._results:
+                by_language.setdefault(text.language, []).append(index)
+
+        for indexes in by_language.values():
+            request: list[int] = []
+            size = 0
+            for index in indexes:
+                text_size = len(self._texts[index].data)
+                is_full = size + text_size > _MAX_REQUEST_BYTES or len(request) == _MAX_REQUEST_TEXTS
+                if request and is_full:
+                    yield request
+                    request, size = [], 0
+
+                request.append(index)
+                size += text_size
+
+            yield request
+
+    def _start_requests(self) -> None:
+        """Give requests to processes that are free; without any running, wait for the first."""
+        while self._pending:
+            process = self._pool.take_process() if self._running else self._pool.wait_for_process(self._stopped)
+            if process is None:
+                return
+
+            indexes = self._pending.popleft()
+            self._running[process] = deque(indexes)
+            language = self._texts[indexes[0]].language
+            data = [self._texts[index].data for index in indexes]
+            process.send(worker.FindRequest(self._pattern, language, data), self._answers)
+
+    def _end_slow_processes(self) -> None:
+        now = time.monotonic()
+        for process in list(self._running):
+            if now - process.last_answer_s > MAX_TEXT_S:
+                self._fail(process, "timed-out")
+
+    def _take_answer(self) -> None:
+        """Wait a moment for an answer, which is about the first text that its process is busy with."""
+        try:
+            process, data = self._answers.get(timeout=_POLL_S)
+        except queue.Empty:
+            return
+
+        # A process that was ended may have answered before.
+        if process not in self._running:
+            return
+        if data is None:
+            self._fail(process, "failed")
+            return
+
+        process.last_answer_s = time.monotonic()
+        indexes = self._running[process]
+        self._results[indexes.popleft()] = _decode_spans(data)
+        if not indexes:
+            del self._running[process]
+            self._pool.release(process, reusable=True)
+
+    def _fail(self, process: StructureProcess, problem: str) -> None:
+        """Abandon the text that a process is busy with; another process gets the other texts of its request."""
+        failed, *others = self._running.pop(process)
+        self._pool.release(process, reusable=False)
+        self._pool.failures.put(self._keys[failed], problem)
+        self._results[failed] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
+        if others:
+            self._pending.appendleft(others)
 
 
-def _spans_of(data: bytes) -> StructureSpans:
-    finding = msgspec.msgpack.decode(data, type=worker.SpanAnswer)
+def _decode_spans(data: bytes) -> StructureSpans:
+    answer = msgspec.msgpack.decode(data, type=worker.SpanAnswer)
     return StructureSpans(
-        np.frombuffer(finding.starts, dtype=np.int64),
-        np.frombuffer(finding.ends, dtype=np.int64),
-        "failed" if finding.problem else "",
+        starts=np.frombuffer(answer.starts, dtype=np.int64),
+        ends=np.frombuffer(answer.ends, dtype=np.int64),
+        problem="failed" if answer.problem else "",
     )

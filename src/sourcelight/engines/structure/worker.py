@@ -1,7 +1,8 @@
 """The process that runs ast-grep, so that texts and patterns can crash only this process.
 
-A message is a length (4 bytes, big endian) and as many bytes of MessagePack. It answers a `ReadOrder` with one message,
-and a `FindOrder` with one for each text, as soon as that is done, so that the waiting side knows which text takes long.
+A message is a length (4 bytes, big endian) and as many bytes of MessagePack. The process answers a `ReadRequest` with
+one message, and a `FindRequest` with one for each text, as soon as that is done: so the waiting side knows which text
+takes long.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ _ANY_CASE = frozenset({"PHP"})
 _ENDS_STATEMENTS = frozenset(_CONTEXTS) - {"Go"}
 
 
-class ReadOrder(msgspec.Struct, tag="read"):
+class ReadRequest(msgspec.Struct, tag="read"):
     """Read a pattern in some languages."""
 
     pattern: str
     languages: list[str]
 
 
-class FindOrder(msgspec.Struct, tag="find"):
+class FindRequest(msgspec.Struct, tag="find"):
     """Find a pattern in texts of a language."""
 
     pattern: str
@@ -317,7 +318,7 @@ def _reason(error: BaseException) -> str:
 
 
 def main() -> None:
-    """Serve orders from standard input until it ends."""
+    """Serve requests from standard input until it ends."""
     threading.stack_size(STACK_BYTES)
     thread = threading.Thread(target=_serve, name="structure worker", daemon=True)
     thread.start()
@@ -328,7 +329,7 @@ def _serve() -> None:
     # Output of native code must not come between messages.
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    decoder = msgspec.msgpack.Decoder(ReadOrder | FindOrder)
+    decoder = msgspec.msgpack.Decoder(ReadRequest | FindRequest)
     while True:
         # The pool leaves a worker alone that has rested for nearly as long.
         timer = threading.Timer(_IDLE_S, os._exit, (0,))
@@ -341,15 +342,15 @@ def _serve() -> None:
         _answer(decoder.decode(data), output)
 
 
-def _answer(order: ReadOrder | FindOrder, output: IO[bytes]) -> None:
-    if isinstance(order, ReadOrder):
-        readings = {language: read_pattern(order.pattern, language) for language in order.languages}
+def _answer(request: ReadRequest | FindRequest, output: IO[bytes]) -> None:
+    if isinstance(request, ReadRequest):
+        readings = {language: read_pattern(request.pattern, language) for language in request.languages}
         write_message(output, msgspec.msgpack.encode(readings))
         return
 
-    for data in order.texts:
+    for data in request.texts:
         try:
-            starts, ends = find_spans(order.pattern, order.language, data)
+            starts, ends = find_spans(request.pattern, request.language, data)
             finding = SpanAnswer(starts.tobytes(), ends.tobytes())
         except BaseException as error:  # noqa: BLE001 - as above
             finding = SpanAnswer(problem=_reason(error))
