@@ -9,19 +9,28 @@ the public members of its internal base classes, because callers reach them thro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sourcelight.engines.interfaces.model import PublicSymbol, is_test
 from sourcelight.engines.interfaces.python import Module, is_public, is_public_path, module_of
 
 MAX_SYMBOLS = 50_000
-"""Symbols of a module that other modules define; more are generated or hostile."""
+"""Symbols of a module that other modules define; a module with more is generated or hostile."""
 
 MAX_CHAIN = 100
 """Modules between a name and its definition; longer chains are hostile."""
 
 _INIT = ("__init__.py", "__init__.pyi")
+"""Files that make a directory a package."""
+
+
+class SourceSymbol(NamedTuple):
+    """A symbol, and the file that defines it, which may be another one than the module that exports it."""
+
+    path: str
+    symbol: PublicSymbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +70,29 @@ class PythonExports:
         self._exported: dict[str, dict[str, int]] = {}
         self._definitions: dict[_Definition, _Definition | None] = {}
 
-    def public_symbols(self, path: str) -> list[tuple[str, PublicSymbol]]:
+    def public_symbols(self, path: str) -> list[SourceSymbol]:
         """Return the public names of a module, each with the file that defines it.
 
         A name that another public module defines is a symbol of both modules, with its members. Here `listed_in` marks
         them, also members of a public base class.
         """
         module = module_of(path)
-        symbols: list[tuple[str, PublicSymbol]] = []
-        exported: list[tuple[str, PublicSymbol]] = []
+        symbols: list[SourceSymbol] = []
+        exported: list[SourceSymbol] = []
         for name, line in self._exports_of(path).items():
-            definitions = self._declarations(path, name)
-            definition = None if definitions else self._follow_import(path, name)
-            if definitions:
-                symbols += [(path, item) for item in definitions if _is_public_member(item.name)]
-                exported += self._list_inherited(_Definition(path, name), name, module)
-                exported += self._alias_members(_Definition(path, name), name, module)
-            elif definition is None:
-                symbols.append((path, PublicSymbol(module, name, "variable", name, line, is_resolved=False)))
+            declarations = self._declarations(path, name)
+            if declarations:
+                here = _Definition(path, name)
+                symbols += [SourceSymbol(path, item) for item in declarations if _is_public_member(item.name)]
+                exported += self._list_inherited(here, name, module)
+                exported += self._alias_members(here, name, module)
             else:
-                exported += self._rename(definition, name, module)
+                definition = self._follow_import(path, name)
+                if definition is not None:
+                    exported += self._rename(definition, name, module)
+                else:
+                    symbol = PublicSymbol(module, name, "variable", name, line, is_resolved=False)
+                    symbols.append(SourceSymbol(path, symbol))
 
             if len(exported) > MAX_SYMBOLS:
                 self.limited.add(path)
@@ -92,18 +104,27 @@ class PythonExports:
         """Return the files that decide about the public names of a module: its own, and those it exports from."""
         files = {path} | {source for source, _ in self.public_symbols(path)}
         for source in tuple(files):
-            aliased = (self._follow_alias(source, name) for name in self._module(source).aliases)
-            files |= {definition.path for definition in aliased if definition is not None}
+            for name in self._module(source).aliases:
+                definition = self._follow_alias(source, name)
+                if definition is not None:
+                    files.add(definition.path)
 
+        # A module whose names come by a star counts even if it has none.
         pending = [path]
         while pending:
-            current = pending.pop()
-            starred = {
-                self._file_of(current, item.module) for item in self._module(current).imports if item.name == "*"
-            }
-            pending += [source for source in starred if source is not None and source not in files]
-            files |= {source for source in starred if source is not None}
+            starred = self._starred_modules(pending.pop())
+            pending += starred - files
+            files |= starred
 
+        return files
+
+    def _starred_modules(self, path: str) -> set[str]:
+        """Return the files of the modules from which a module imports all names."""
+        files = set()
+        for item in self._module(path).imports:
+            source = self._file_of(path, item.module) if item.name == "*" else None
+            if source is not None:
+                files.add(source)
         return files
 
     def _module(self, path: str) -> Module:
@@ -123,30 +144,33 @@ class PythonExports:
     def _declarations(self, path: str, name: str) -> list[PublicSymbol]:
         """Return definitions of a name with their members; an alias has the declarations of its target."""
         items = self._symbols_of(path).get(name, [])
-        definition = self._follow_alias(path, name)
-        if definition is None:
+        target = self._follow_alias(path, name)
+        if target is None:
             return items
 
-        return [
-            replace(items[0], kind=item.kind, signature=f"{name} = {item.signature}")
-            for item in self._symbols_of(definition.path)[definition.name]
-            if item.name == definition.name
-        ]
+        targets = [item for item in self._symbols_of(target.path)[target.name] if item.name == target.name]
+        return [replace(items[0], kind=item.kind, signature=f"{name} = {item.signature}") for item in targets]
 
     def _follow_alias(self, path: str, name: str) -> _Definition | None:
-        """Return the function or class that a name of a module is bound to by assignments, or None for other names."""
-        definition: _Definition | None = _Definition(path, name)
+        """Return the function or class that a name is bound to by assignments such as ``get = Client.get``.
+
+        None for other names, also for one that is defined several times.
+        """
+        start = _Definition(path, name)
+        definition: _Definition | None = start
         for _ in range(MAX_CHAIN):
             if definition is None:
                 return None
+
             items = self._symbols_of(definition.path).get(definition.name, [])
             target = self._module(definition.path).aliases.get(definition.name)
             if target is None or len(items) != 1:
-                is_alias = definition != _Definition(path, name)
-                if is_alias and items and items[0].kind in {"class", "function"}:
-                    return definition
+                is_found = definition != start and bool(items) and items[0].kind in {"class", "function"}
+                return definition if is_found else None
+            if target == definition.name:
                 return None
-            definition = self._resolve(definition.path, target) if target != definition.name else None
+
+            definition = self._resolve(definition.path, target)
 
         return None
 
@@ -155,7 +179,8 @@ class PythonExports:
         if path in self._exported:
             return self._exported[path]
 
-        self._exported[path] = {}  # what a module that imports itself in a circle sees of itself
+        # What a module that imports itself in a circle sees of itself.
+        self._exported[path] = {}
         if self._chain >= MAX_CHAIN:
             self.limited.add(path)
             return {}
@@ -174,15 +199,19 @@ class PythonExports:
             return dict(module.exports)
 
         names = {name: items[0].line for name, items in self._symbols_of(path).items() if is_public(name)}
+        # In a stub, a plain import is for its own use, in a package too.
+        is_package = path.endswith("__init__.py")
         for item in module.imports:
             source = self._file_of(path, item.module)
             if source is None:
                 continue
+
             if item.name == "*":
-                # Names of a list are bound here, but without a list a leading underscore makes them internal again.
-                names |= {name: item.line for name in self._exports_of(source) if is_public(name) and name not in names}
-            # In a stub, a plain import is for its own use, in a package too.
-            elif is_public(item.name) and (item.is_export or path.endswith("__init__.py")):
+                # Without a list, a leading underscore makes a name internal again, even if the other module lists it.
+                for name in self._exports_of(source):
+                    if is_public(name):
+                        names.setdefault(name, item.line)
+            elif is_public(item.name) and (item.is_export or is_package):
                 names.setdefault(item.name, item.line)
 
         return names
@@ -200,17 +229,29 @@ class PythonExports:
 
         self._chain += 1
         try:
-            candidates = (
-                self._resolve(source, name if item.name == "*" else item.target)
-                for item in reversed(self._module(path).imports)
-                if item.name in {name, "*"} and (source := self._file_of(path, item.module)) is not None
-                and (item.name != "*" or name in self._exports_of(source))
-            )  # fmt: skip
-            self._definitions[key] = next((definition for definition in candidates if definition is not None), None)
+            self._definitions[key] = self._find_imported(path, name)
         finally:
             self._chain -= 1
 
         return self._definitions[key]
+
+    def _find_imported(self, path: str, name: str) -> _Definition | None:
+        for item in reversed(self._module(path).imports):
+            source = self._file_of(path, item.module) if item.name in {name, "*"} else None
+            if source is None:
+                continue
+
+            if item.name == name:
+                definition = self._resolve(source, item.target)
+            elif name in self._exports_of(source):
+                definition = self._resolve(source, name)
+            else:
+                definition = None
+
+            if definition is not None:
+                return definition
+
+        return None
 
     def _resolve(self, path: str, name: str) -> _Definition | None:
         """Return the definition behind a name of a module."""
@@ -218,7 +259,7 @@ class PythonExports:
             return _Definition(path, name)
         return self._follow_import(path, name)
 
-    def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
+    def _rename(self, definition: _Definition, name: str, module: str) -> list[SourceSymbol]:
         """Return a definition and its members under the name that a module exports it by."""
         listed_in = self._listing_of(definition)
         symbols = self._take_symbols(definition, name, module)
@@ -228,8 +269,8 @@ class PythonExports:
 
     def _alias_members(
         self, alias: _Definition, name: str, module: str, *, with_public: bool = False
-    ) -> list[tuple[str, PublicSymbol]]:
-        """Yield the members of an internal class that an alias makes public; members of a public class are marked."""
+    ) -> list[SourceSymbol]:
+        """Return the members of an internal class that an alias makes public; members of a public class are marked."""
         definition = self._follow_alias(alias.path, alias.name)
         if definition is None:
             return []
@@ -244,24 +285,30 @@ class PythonExports:
 
     def _take_symbols(
         self, definition: _Definition, name: str, module: str, *, without: Collection[str] | None = None
-    ) -> list[tuple[str, PublicSymbol]]:
-        """Yield a definition's public symbols under another name; with members to leave out, only its members."""
-        return [
-            (definition.path, replace(item, module=module, name=f"{name}{item.name[len(definition.name) :]}"))
-            for item in self._declarations(definition.path, definition.name)
-            if _is_public_member(item.name)
-            and (without is None or ("." in item.name and item.name.split(".")[1] not in without))
-        ]
+    ) -> list[SourceSymbol]:
+        """Return a definition's public symbols under another name.
+
+        With members to leave out, which may be none, the result has only its members.
+        """
+        symbols = []
+        for item in self._declarations(definition.path, definition.name):
+            member = _member_of(item.name)
+            is_wanted = without is None or (bool(member) and member not in without)
+            if is_wanted and _is_public_member(item.name):
+                new_name = f"{name}{item.name[len(definition.name) :]}"
+                symbols.append(SourceSymbol(definition.path, replace(item, module=module, name=new_name)))
+        return symbols
 
     def _list_inherited(
         self, class_: _Definition, name: str, module: str, *, with_public: bool = False
-    ) -> list[tuple[str, PublicSymbol]]:
+    ) -> list[SourceSymbol]:
         """Return the public members that a class gets from internal classes of the repository, as its own.
 
         Members of public bases, if wanted, are marked: `listed_in` is the base.
         """
-        members_of_bases: list[tuple[str, PublicSymbol]] = []
+        members_of_bases: list[SourceSymbol] = []
         members = self._members(class_)
+        # Each class with the public base through which it was reached; empty for none.
         pending, visited = [(class_, "")], {class_}
         while pending and len(members_of_bases) <= MAX_SYMBOLS:
             current, listed_in = pending.pop(0)
@@ -284,45 +331,62 @@ class PythonExports:
         return members_of_bases
 
     def _members(self, class_: _Definition) -> set[str]:
-        return {item.name.split(".")[1] for item in self._symbols_of(class_.path)[class_.name] if "." in item.name}
+        return {_member_of(item.name) for item in self._symbols_of(class_.path)[class_.name]} - {""}
 
     def _listing_of(self, definition: _Definition) -> str:
         """Return module and name where a definition is public by itself and its members are listed; or empty."""
         path = definition.path
         is_listed = is_public_path(path) and not is_test(path) and definition.name in self._exports_of(path)
-        return f"{module_of(path)}.{definition.name}" if is_listed else ""
+        if not is_listed:
+            return ""
+        return f"{module_of(path)}.{definition.name}"
 
     def _file_of(self, path: str, module: str) -> str | None:
         """Return the file of a module as another one names it, or None for one that the tree doesn't have."""
         name = module.lstrip(".")
-        level = len(module) - len(name)
-        directories = path.split("/")[:-1]
-        if level:
-            roots = [directories[: len(directories) - level + 1]] if level <= len(directories) + 1 else []
-        else:
-            # Absolute names begin where packages end: `from json import …` in a package isn't its own `json.py`.
-            above = (directories[:count] for count in range(len(directories), -1, -1))
-            roots = [root for root in above if not self._paths & {"/".join([*root, init]) for init in _INIT}]
-
         parts = name.split(".") if name else []
-        endings = (".pyi", ".py") if path.endswith(".pyi") else (".py", ".pyi")
-        for root in roots:
-            stem = "/".join([*root, *parts])
-            candidates = [f"{stem}/__init__{ending}".lstrip("/") for ending in endings]
-            if parts:
-                candidates += [f"{stem}{ending}" for ending in endings]
-            for candidate in candidates:
+        for root in self._roots_of(path, level=len(module) - len(name)):
+            for candidate in _module_files([*root, *parts], is_package=not parts, from_stub=path.endswith(".pyi")):
                 if candidate in self._paths and candidate != path:
                     return candidate
 
         return None
 
+    def _roots_of(self, path: str, *, level: int) -> list[list[str]]:
+        """Return the directories in which a module looks for another one, which it names with `level` dots."""
+        directories = path.split("/")[:-1]
+        if level:
+            depth = len(directories) - level + 1
+            return [directories[:depth]] if depth >= 0 else []
 
-def _mark(symbols: list[tuple[str, PublicSymbol]], listed_in: str) -> list[tuple[str, PublicSymbol]]:
+        # Absolute names begin where packages end: `from json import …` in a package isn't its own `json.py`.
+        above = [directories[:depth] for depth in range(len(directories), -1, -1)]
+        return [root for root in above if not any("/".join([*root, init]) in self._paths for init in _INIT)]
+
+
+def _module_files(parts: list[str], *, is_package: bool, from_stub: bool) -> Iterator[str]:
+    """Yield the files that a module may have, the first choice first: a stub for a stub."""
+    endings = (".pyi", ".py") if from_stub else (".py", ".pyi")
+    stem = "/".join(parts)
+    for ending in endings:
+        yield f"{stem}/__init__{ending}".lstrip("/")
+
+    if not is_package:
+        for ending in endings:
+            yield f"{stem}{ending}"
+
+
+def _mark(symbols: list[SourceSymbol], listed_in: str) -> list[SourceSymbol]:
     """Return symbols with the module that lists them, unless they have one."""
-    return [(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in symbols]
+    return [SourceSymbol(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in symbols]
+
+
+def _member_of(name: str) -> str:
+    """Return the member that a qualified name goes through: ``get`` of ``Client.get``; empty for a name alone."""
+    return name.split(".")[1] if "." in name else ""
 
 
 def _is_public_member(name: str) -> bool:
     """Return whether the members that a qualified name goes through are public; its first part may have any name."""
-    return is_public(f"a.{name.partition('.')[2]}") if "." in name else True
+    _, _, members = name.partition(".")
+    return not members or is_public(f"a.{members}")
