@@ -1,9 +1,16 @@
-"""Resolve the lines of files from their lineage: the commit of each line."""
+"""Resolve the lines of files from their lineage: the commit of each line.
+
+A lineage has a *state* for each content that a file had, with the states that it came from, its *sources* (see
+`lineage`). Lines are computed from the oldest state on: those of a source, changed by the hunks of the diff.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +23,33 @@ from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW,
 from sourcelight.engines.history.history import History
 from sourcelight.repos import ObjectReader
 
-ResolvedLines: TypeAlias = tuple[NDArray[np.int32] | None, bool]
-
 _CHECK_EVERY = 100
+"""States between two looks at whether the caller was cancelled."""
 
 MAX_FILE_BYTES = 16 << 20
 """Bytes above which a file counts as none that has lines."""
 
 _DIFF_BLOCK_BYTES = 1024
 """Bytes: what two contents end with is cut off in blocks of this size by git's diff without context lines."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolvedLines:
+    """The lines of a state.
+
+    Attributes
+    ----------
+    commits
+        Number of the commit that brought each line; None if the lines are unknown.
+    is_proven
+        Whether these are the lines of ``git blame``.
+    """
+
+    commits: NDArray[np.int32] | None
+    is_proven: bool
+
+
+UNRESOLVED = ResolvedLines(None, is_proven=False)
 
 
 class LineResolver:
@@ -71,40 +96,27 @@ class LineResolver:
         cancellation: Cancellation | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[int, ResolvedLines]:
-        """Return for each requested state its lines (commit numbers; None if unknown) and whether they are proven."""
+        """Return the lines of each requested state."""
         sources = self._lineage.sources
         requested_set = set(requested)
-        remaining_uses: dict[int, int] = {}
-        stack = list(requested_set)
-        pending = set(requested_set)
-        reusable: dict[int, OwnedFile] = {}
-        while stack:
-            state = stack.pop()
-            # Content and last step together determine the lines (see `Lineage.step`), so an earlier result stays valid.
-            file = self._previous.get((self._lineage.blob[state], self._lineage.step(state)))
-            if file is not None:
-                reusable[state] = file
-                continue
-
-            for source in sources[state]:
-                remaining_uses[source] = remaining_uses.get(source, 0) + 1
-                if source not in pending:
-                    pending.add(source)
-                    stack.append(source)
+        needed = self._needed_states(requested_set)
 
         # A state has a higher number than its sources, so this order resolves sources first.
-        order = sorted(pending)
-        self._hunks = self._compare([state for state in order if state not in reusable], cancellation)
+        order = sorted(needed)
+        reusable = {state: file for state in order if (file := self._previous_file(state)) is not None}
+        replayed = [state for state in order if state not in reusable]
+        remaining_uses = Counter(chain.from_iterable(sources[state] for state in replayed))
+        self._hunks = self._compare(replayed, cancellation)
         resolved: dict[int, ResolvedLines] = {}
         for done, state in enumerate(order):
             if done % _CHECK_EVERY == 0:
                 if cancellation is not None:
                     cancellation.check()
                 if progress is not None:
-                    progress(done, len(pending))
+                    progress(done, len(order))
 
             if state in reusable:
-                resolved[state] = reusable[state].lines, reusable[state].exact
+                resolved[state] = ResolvedLines(reusable[state].lines, reusable[state].exact)
                 continue
 
             resolved[state] = self._lines_of_state(state, [resolved[source] for source in sources[state]])
@@ -116,64 +128,93 @@ class LineResolver:
 
         return resolved
 
+    def _needed_states(self, requested: set[int]) -> set[int]:
+        """Return requested states and those that they come from, as far back as lines must be replayed."""
+        needed = set(requested)
+        stack = list(requested)
+        while stack:
+            state = stack.pop()
+            if self._previous_file(state) is not None:
+                continue
+
+            for source in self._lineage.sources[state]:
+                if source not in needed:
+                    needed.add(source)
+                    stack.append(source)
+
+        return needed
+
+    def _previous_file(self, state: int) -> OwnedFile | None:
+        """Return the file of an earlier result with the same lines."""
+        if not self._previous:
+            return None
+
+        # Content and last step together determine the lines (see `Lineage.step`), so an earlier result stays valid.
+        return self._previous.get((self._lineage.blob[state], self._lineage.step(state)))
+
     def _compare(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
         """Compare contents of states with their sources by git, where stored hunks are not enough."""
         # Contents made of several sources have no stored hunks; edited ones have hunks with one line of context.
         kinds = {MIXED, EDITED} if self._exact else {MIXED}
-        pairs = [pair for state in states if self._lineage.kind[state] in kinds for pair in self._pairs(state)]
-        repository = self._reader.repository
-        try:
-            return read_hunks(repository, pairs, cancellation=cancellation)
-        except GitFailed:  # objects are missing, and git ends at the first one
-            pass
+        pairs: list[Pair] = []
+        for state in states:
+            if self._lineage.kind[state] in kinds:
+                pairs += self._pairs(state)
 
-        try:
-            existing = existing_blobs(repository, {blob for pair in pairs for blob in pair}, cancellation)
+        repository = self._reader.repository
+        # git ends at the first object that is missing.
+        with suppress(GitFailed):
+            return read_hunks(repository, pairs, cancellation=cancellation)
+
+        with suppress(GitFailed):
+            existing = existing_blobs(repository, set(chain.from_iterable(pairs)), cancellation)
             comparable = [pair for pair in pairs if existing.issuperset(pair)]
             return read_hunks(repository, comparable, cancellation=cancellation)
-        except GitFailed:
-            return {}
+
+        return {}
 
     def _pairs(self, state: int) -> list[Pair]:
+        """Return the contents of each source of a state, with its own."""
         blobs = self._lineage.blob
         return [(blobs[source], blobs[state]) for source in self._lineage.sources[state]]
 
-    def _lines_of_state(self, state: int, sources: list[ResolvedLines]) -> ResolvedLines:
+    def _lines_of_state(self, state: int, sources: Sequence[ResolvedLines]) -> ResolvedLines:
         lineage = self._lineage
-        kind, proven = lineage.kind[state], lineage.proven[state] and all(exact for _, exact in sources)
+        kind = lineage.kind[state]
+        is_proven = lineage.proven[state] and all(source.is_proven for source in sources)
         if kind == NEW:
-            return np.full(lineage.change[state], lineage.commit[state], np.int32), proven
+            line_total = lineage.change[state]
+            return ResolvedLines(np.full(line_total, lineage.commit[state], np.int32), is_proven)
         if kind == MIXED:
-            return self._merge_sources(state, sources, proven=proven)
-        if kind not in {EDITED, MOVED} or sources[0][0] is None:
-            return None, False
+            return self._merge_sources(state, sources, is_proven=is_proven)
 
-        lines = sources[0][0]
+        lines = sources[0].commits if kind in {EDITED, MOVED} else None
+        if lines is None:
+            return UNRESOLVED
         if kind == MOVED:
-            return lines, proven
+            return ResolvedLines(lines, is_proven)
 
         hunks = self._hunks.get(self._pairs(state)[0])
-        if hunks is None:
-            return self._apply_edit(lines, self._stored_hunks(state), state), proven and self._is_small(state)
+        if hunks is not None:
+            return ResolvedLines(self._apply_edit(lines, hunks[:, [0, 1, 3]], state), is_proven)
 
-        return self._apply_edit(lines, hunks[:, [0, 1, 3]], state), proven
+        edited = self._apply_edit(lines, self._stored_hunks(state), state)
+        return ResolvedLines(edited, is_proven and self._is_small(state))
 
     def _is_small(self, state: int) -> bool:
         """Return whether diffs with and without context lines must be equal, as neither cuts off a common end."""
-        return any(
-            (size := self._reader.size(blob)) is not None and size < _DIFF_BLOCK_BYTES for blob in self._pairs(state)[0]
-        )
+        sizes = [self._reader.size(blob) for blob in self._pairs(state)[0]]
+        return any(size is not None and size < _DIFF_BLOCK_BYTES for size in sizes)
 
     def _stored_hunks(self, state: int) -> Int64Array:
         """Return the stored hunks of an edited state, n x 3: first old line from 0, lines removed, lines added."""
         starts, blocks = self._history.changes.block_starts, self._history.blocks
         change = self._lineage.change[state]
-        blocks_of_change = slice(int(starts[change]), int(starts[change + 1]))
-        return np.stack(
-            (blocks.old[blocks_of_change] - 1, blocks.removed[blocks_of_change], blocks.added[blocks_of_change]), axis=1
-        )
+        of_change = slice(int(starts[change]), int(starts[change + 1]))
+        return np.stack((blocks.old[of_change] - 1, blocks.removed[of_change], blocks.added[of_change]), axis=1)
 
     def _apply_edit(self, lines: NDArray[np.int32], hunks: Int64Array, state: int) -> NDArray[np.int32]:
+        """Replace removed lines of a source by added ones, which are of the state's commit."""
         if not len(hunks):
             return lines
 
@@ -191,43 +232,44 @@ class LineResolver:
         runs.append(lines[position:])
         return np.concatenate(runs)
 
-    def _merge_sources(self, state: int, sources: list[ResolvedLines], *, proven: bool) -> ResolvedLines:
+    def _merge_sources(self, state: int, sources: Sequence[ResolvedLines], *, is_proven: bool) -> ResolvedLines:
         """Assign each line to the first source whose diff keeps it, else to the commit."""
         lineage = self._lineage
         lines: NDArray[np.int32] | None = None
         pending = np.zeros(0, np.bool_)
         seen: set[Pair] = set()
-        for pair, (source_lines, _) in zip(self._pairs(state), sources, strict=True):
+        for pair, source in zip(self._pairs(state), sources, strict=True):
             # Two parents with the same content give the same diff; the first one has taken its lines already.
             if pair in seen:
                 continue
 
             seen.add(pair)
             hunks = self._hunks.get(pair)
-            if source_lines is None or hunks is None:
-                proven = False
+            if source.commits is None or hunks is None:
+                is_proven = False
                 continue
 
-            old_positions = unchanged_lines(hunks, len(source_lines))
+            old_positions = unchanged_lines(hunks, len(source.commits))
             if lines is None:
                 lines = np.full(len(old_positions), lineage.commit[state], np.int32)
                 pending = np.ones(len(old_positions), np.bool_)
 
             inherited = np.flatnonzero(pending & (old_positions >= 0))
-            lines[inherited] = source_lines[old_positions[inherited]]
+            lines[inherited] = source.commits[old_positions[inherited]]
             pending[inherited] = False
 
             # Parents are visited in order, as in blame: later parents get only the remaining lines.
             if not pending.any():
                 break
 
-        if lines is None:
-            data = self._reader.read(lineage.blob[state], MAX_FILE_BYTES)
-            if data is None or is_binary_text(data):
-                return None, False
-            return np.full(line_count(data), lineage.commit[state], np.int32), False
+        if lines is not None:
+            return ResolvedLines(lines, is_proven)
 
-        return lines, proven
+        # No source could be compared: all lines count for the commit, unproven.
+        data = self._reader.read(lineage.blob[state], MAX_FILE_BYTES)
+        if data is None or is_binary_text(data):
+            return UNRESOLVED
+        return ResolvedLines(np.full(line_count(data), lineage.commit[state], np.int32), is_proven=False)
 
 
 def is_binary_text(data: bytes) -> bool:
@@ -238,7 +280,8 @@ def is_binary_text(data: bytes) -> bool:
 
 def line_count(data: bytes) -> int:
     """Count the lines of a content, a last one without a newline included."""
-    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    has_open_line = bool(data) and not data.endswith(b"\n")
+    return data.count(b"\n") + has_open_line
 
 
 def unchanged_lines(hunks: Hunks, old_count: int) -> Int64Array:

@@ -19,7 +19,13 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.history.blame.line_origins import MAX_FILE_BYTES, LineResolver, is_binary_text, line_count
+from sourcelight.engines.history.blame.line_origins import (
+    MAX_FILE_BYTES,
+    UNRESOLVED,
+    LineResolver,
+    is_binary_text,
+    line_count,
+)
 from sourcelight.engines.history.blame.lineage import MIXED, Lineage, OwnedFile, Ownership, trace
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.store.folder import OWNERSHIP
@@ -48,7 +54,9 @@ def load_ownership(history: History, commit: str) -> Ownership | None:
     Commits keep their numbers as long as segments are only added, and segments are never changed.
     """
     path = _path(history, commit)
-    return None if path is None else _read(history, path, commit)
+    if path is None:
+        return None
+    return _read(history, path, commit)
 
 
 def newest_ownership(history: History) -> Ownership | None:
@@ -203,25 +211,42 @@ def line_ownership(
 
     key = repository.key, commit
     cached = _cache.get(key)
-    ownership = cached if cached is not None else load_ownership(history, commit)
+    ownership = load_ownership(history, commit) if cached is None else cached
     if ownership is None or (exact and not ownership.thorough):
+        previous = None
         # A shallow clone may be deepened, which moves its edge: lines of an earlier replay would keep old, wrong
         # owners.
-        previous = None if history.shallow else ownership or newest_ownership(history)
-        known_origins = previous.origins if previous is not None else None
-        lineage = trace(history, repository, commit, cancellation, progress, origins=known_origins)
-        with ObjectReader(repository) as reader:
-            files = previous.files.values() if previous is not None else ()
-            lines_of = LineResolver(lineage, history, reader, files, exact=exact)
-            ownership = _resolve_files(lines_of, lineage, history, reader, commit, cancellation, progress)
+        if not history.shallow:
+            previous = ownership or newest_ownership(history)
 
-        ownership = replace(ownership, thorough=exact, origins=lineage.origins)
+        ownership = _replay(history, repository, commit, previous, cancellation, progress, exact=exact)
         # Contents that a clone lacks may be there another time.
         if not repository.incomplete:
             save_ownership(history, ownership)
 
     _cache.put(key, ownership)
     return ownership
+
+
+def _replay(
+    history: History,
+    repository: Repository,
+    commit: CommitId,
+    previous: Ownership | None,
+    cancellation: Cancellation | None,
+    progress: Callable[[int, int], None] | None,
+    *,
+    exact: bool,
+) -> Ownership:
+    """Compute the ownership of a commit; files that are unchanged since `previous` keep its lines."""
+    known_origins = None if previous is None else previous.origins
+    known_files = () if previous is None else previous.files.values()
+    lineage = trace(history, repository, commit, cancellation, progress, origins=known_origins)
+    with ObjectReader(repository) as reader:
+        resolver = LineResolver(lineage, history, reader, known_files, exact=exact)
+        ownership = _resolve_files(resolver, lineage, history, reader, commit, cancellation, progress)
+
+    return replace(ownership, thorough=exact, origins=lineage.origins)
 
 
 def _resolve_files(
@@ -235,13 +260,15 @@ def _resolve_files(
 ) -> Ownership:
     """Return the files of the commit; files whose contents or lines don't add up are not exact."""
     tree = reader.tree(commit)
-    blobs = [tree.blob_ids[offset : offset + 20] for offset in range(0, len(tree) * 20, 20)]
+    blobs = [tree.blob_id(index) for index in range(len(tree))]
     states: list[int | None] = []
     for path, blob in zip(tree.paths, blobs, strict=True):
         number = lineage.numbers.get(path)
         state = None if number is None else lineage.final_states.get(number)
         # The blob must be the commit's: this detects a replay that lost track of a file.
-        states.append(None if state is None or lineage.blob[state] != blob else state)
+        if state is not None and lineage.blob[state] != blob:
+            state = None
+        states.append(state)
 
     requested = [state for state in states if state is not None]
     lines_of = resolver.run(requested, cancellation, progress)
@@ -249,12 +276,13 @@ def _resolve_files(
     commit_number = history.position(commit) or 0
     files: dict[bytes, OwnedFile] = {}
     for path, blob, state in zip(tree.paths, blobs, states, strict=True):
-        lines, exact = (None, False) if state is None else lines_of[state]
-        if state is not None and lines is not None:
+        resolved = UNRESOLVED if state is None else lines_of[state]
+        if state is not None and resolved.commits is not None:
             if lineage.kind[state] == MIXED and is_binary_text(reader.read(blob) or b""):
                 continue
-            exact = exact and not (is_edge is not None and is_edge[lines].any())
-            files[path] = OwnedFile(blob, lines, exact, lineage.step(state))
+
+            has_edge = is_edge is not None and bool(is_edge[resolved.commits].any())
+            files[path] = OwnedFile(blob, resolved.commits, resolved.is_proven and not has_edge, lineage.step(state))
             continue
 
         data = reader.read(blob, MAX_FILE_BYTES)
