@@ -1,10 +1,15 @@
-"""Changelogs: kinds of changes by their titles, and the changes that merges bring."""
+"""Changelogs: kinds of changes by their titles, and the changes that merges bring.
+
+A change is what a reader of a changelog wants on one line: a pull request with its commits, or a commit outside of any.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 KINDS = {
     "breaking": "Breaking changes",
@@ -23,58 +28,76 @@ RULE = (
 )
 
 _CONVENTIONAL = re.compile(r"^(?P<type>[A-Za-z]{2,20})(?:\((?P<scope>[^()]{1,60})\))?(?P<mark>!)?:\s+\S")
-_MAX_TITLE = 300  # the first words tell, and nobody's title makes the patterns slow
+"""A title as Conventional Commits has it: ``feat(api)!: drop the old route``."""
+
 _FOOTER = re.compile(r"^BREAKING[ -]CHANGE:", re.MULTILINE)
+
+_MAX_TITLE = 300
+"""Characters of a title that decide: the first words tell, and no title makes the patterns slow."""
+
 _TYPES = {
     "feat": "features", "feature": "features", "fix": "fixes", "bugfix": "fixes", "hotfix": "fixes",
     "doc": "docs", "docs": "docs", "test": "tests", "tests": "tests",
     "deps": "dependencies", "dep": "dependencies",
 }  # fmt: skip
+"""Kinds by the type of a conventional commit, or by a label."""
+
 _OTHER_TYPES = frozenset({"build", "chore", "ci", "perf", "refactor", "revert", "style", "release", "misc"})
+"""Types of conventional commits without a kind of their own."""
+
 _DEPENDENCIES = re.compile(r"deps|dependenc", re.IGNORECASE)
+"""A scope that makes one of `_OTHER_TYPES` an update of dependencies: ``build(deps): …``."""
+
 _LABEL = re.compile(r"^(?:\[(?P<label>[^\]]{1,40})\]\s*|[\w./-]{1,40}:\s+)")
-# In this order: the first that fits counts.
+"""What may stand before the first words: ``[docs] …``, or a module as in ``net/http: …``."""
+
 _WORDS = {
-    kind: re.compile("|".join(patterns), re.IGNORECASE)
-    for kind, patterns in {
-        "breaking": (r"(?:drop|remove|end)(?:s|d|ed|ped)? (?:\S+ ){0,3}?support\b", r"breaking\b"),
-        "dependencies": (
-            r"(?:bump|upgrade)(?:s|d|ed)? (?!version)(?:\S+ ){0,6}?(?:from|to) ",
-            r"bump(?:s|ed)? (?!version)\S+",
-            r"(?:update|upgrade|pin|unpin)(?:s|d|ed|ned)? (?:\S+ ){0,3}?(?:dependenc|requirements|deps\b)",
-            r"(?:update|upgrade|pin|unpin)(?:s|d|ed|ned)? (?:\S+ ){0,3}?(?:lock ?file|pre-commit|submodule)",
-            r"pre-commit autoupdate",
-            r"build\(deps",
-        ),
-        "docs": (
-            r"docs?\b|document(?:s|ed|ation|ing)?\b|readme|changelog|typos?\b",
-            r"(?:\S+ ){1,4}?(?:typos?|docs?|documentation|docstrings?|readme|changelog)(?:[.,/]\S*)?(?:\s|$)",
-        ),
-        "tests": (
-            r"tests?\b",
-            r"(?:add|fix|improve|update|remove)(?:s|d|ed|ing)? (?:\S+ ){0,4}?(?:\w{1,20}-)?tests?\b",
-        ),
-        # A version that the project is tested with.
-        "other": (r"(?:add|use|test)(?:s|ed|ing)? \S+ v?\d[\w.]* (?:to|in|on) (?:the )?(?:ci|workflows?)\b",),
-        "fixes": (
-            r"(?:hot)?fix(?:es|ed|ing)?\b|bug ?fix|correct(?:s|ed)?\b|repair(?:s|ed)?\b|resolve[sd]?\b",
-            r"prevent(?:s|ed)?\b|avoid(?:s|ed)?\b|handle[sd]?\b|don'?t\b|do not\b|close[sd]? #",
-        ),
-        "features": (
-            r"add(?:s|ed|ing)?\b|introduc(?:e|es|ed|ing)\b|implement(?:s|ed)?\b|support(?:s|ed)?\b",
-            r"allow(?:s|ed)?\b|enable[sd]?\b|expose[sd]?\b|new\b|feature\b|provide[sd]?\b",
-        ),
-    }.items()
+    "breaking": (
+        r"(?:drop|remove|end)(?:s|d|ed|ped)? (?:\S+ ){0,3}?support\b",  # drop support of Python 3.8
+        r"breaking\b",
+    ),
+    "dependencies": (
+        r"(?:bump|upgrade)(?:s|d|ed)? (?!version)(?:\S+ ){0,6}?(?:from|to) ",  # bump idna from 3.6 to 3.7
+        r"bump(?:s|ed)? (?!version)\S+",  # but not: bump version
+        r"(?:update|upgrade|pin|unpin)(?:s|d|ed|ned)? (?:\S+ ){0,3}?(?:dependenc|requirements|deps\b)",
+        r"(?:update|upgrade|pin|unpin)(?:s|d|ed|ned)? (?:\S+ ){0,3}?(?:lock ?file|pre-commit|submodule)",
+        r"pre-commit autoupdate",
+        r"build\(deps",
+    ),
+    "docs": (
+        r"docs?\b|document(?:s|ed|ation|ing)?\b|readme|changelog|typos?\b",
+        r"(?:\S+ ){1,4}?(?:typos?|docs?|documentation|docstrings?|readme|changelog)(?:[.,/]\S*)?(?:\s|$)",  # fix a typo
+    ),
+    "tests": (
+        r"tests?\b",
+        r"(?:add|fix|improve|update|remove)(?:s|d|ed|ing)? (?:\S+ ){0,4}?(?:\w{1,20}-)?tests?\b",  # add some unit tests
+    ),
+    "other": (
+        # A version that the project is tested with: add Python 3.13 to the CI.
+        r"(?:add|use|test)(?:s|ed|ing)? \S+ v?\d[\w.]* (?:to|in|on) (?:the )?(?:ci|workflows?)\b",
+    ),
+    "fixes": (
+        r"(?:hot)?fix(?:es|ed|ing)?\b|bug ?fix|correct(?:s|ed)?\b|repair(?:s|ed)?\b|resolve[sd]?\b",
+        r"prevent(?:s|ed)?\b|avoid(?:s|ed)?\b|handle[sd]?\b|don'?t\b|do not\b|close[sd]? #",
+    ),
+    "features": (
+        r"add(?:s|ed|ing)?\b|introduc(?:e|es|ed|ing)\b|implement(?:s|ed)?\b|support(?:s|ed)?\b",
+        r"allow(?:s|ed)?\b|enable[sd]?\b|expose[sd]?\b|new\b|feature\b|provide[sd]?\b",
+    ),
 }
-"""In this order: the first that fits counts."""
+"""First words of titles by kind, in this order: the first that fits counts."""
+
+_TITLE_PATTERNS = {kind: re.compile("|".join(patterns), re.IGNORECASE) for kind, patterns in _WORDS.items()}
 
 # What hosts write into the commits of merges and squashes. Sources: their documentation on merge commit messages.
 _MERGED = re.compile(r"^Merge pull request (?:'(?P<title>.*)' \(#(?P<gitea>\d{1,9})\)|#(?P<number>\d{1,9})) from ")
-
 _BITBUCKET = re.compile(r"^Merged in .{1,300} \(pull request #(?P<number>\d{1,9})\)$")
 _SQUASHED = re.compile(r"^(?P<title>.*\S)\s+\(#(?P<number>\d{1,9})\)$")
 _GITLAB = re.compile(r"^See merge request (?:[\w./+-]{1,300})?!(?P<number>\d{1,9})$", re.MULTILINE)
-_MAX_SUBJECT = 1000  # beyond that, what looks for the end of a title would take long
+
+_MAX_SUBJECT = 1000
+"""Characters of a subject in which the end of a title is looked for, which takes long in a longer one."""
+
 _BRANCH = re.compile(r"^Merge (?:remote-tracking )?branch ")
 
 
@@ -89,8 +112,18 @@ def kind_of(title: str, message: str = "") -> str:
         return typed
 
     label = _LABEL.match(title)
-    texts = (title, title[label.end() :]) if label is not None else (title,)
-    return next((kind for text in texts for kind, words in _WORDS.items() if words.match(text)), "other")
+    kind = _by_first_words(title)
+    if not kind and label is not None:
+        kind = _by_first_words(title[label.end() :])
+    return kind or "other"
+
+
+def _by_first_words(text: str) -> str:
+    """Return the kind by the first words of a title; empty if they say none."""
+    for kind, pattern in _TITLE_PATTERNS.items():
+        if pattern.match(text):
+            return kind
+    return ""
 
 
 def _by_type(title: str) -> str:
@@ -148,29 +181,38 @@ class Change:
     request: int | None = None
 
 
-def request_of(commit: CommitInfo) -> tuple[int | None, str]:
-    """Return number and title of the pull request that a commit names; None and the subject if it names none."""
+class MergeRequest(NamedTuple):
+    """A pull or merge request that a commit names: its number, None for no request, and the title of the change."""
+
+    number: int | None
+    title: str
+
+
+def request_of(commit: CommitInfo) -> MergeRequest:
+    """Return the request that a commit names, with its title if the message has it; else the subject."""
     subject = commit.subject
-    lines = commit.message.split("\n")
-    body = [line.strip() for line in lines[1:] if line.strip()]
+    body = [line.strip() for line in commit.message.split("\n")[1:] if line.strip()]
+    first_line = body[0] if body else subject
     if len(commit.parents) > 1:
         merged = _MERGED.match(subject)
         if merged is not None:
-            return int(merged["gitea"] or merged["number"]), merged["title"] or (body[0] if body else subject)
+            return MergeRequest(int(merged["gitea"] or merged["number"]), merged["title"] or first_line)
+
         bitbucket = _BITBUCKET.match(subject)
         if bitbucket is not None:
-            return int(bitbucket["number"]), body[0] if body else subject
+            return MergeRequest(int(bitbucket["number"]), first_line)
 
     gitlab = _GITLAB.search(commit.message)
     if gitlab is not None:
-        title = body[0] if _BRANCH.match(subject) and body and not _GITLAB.match(body[0]) else subject
-        return int(gitlab["number"]), title
+        # Under ``Merge branch 'x' into 'main'`` comes the title, unless the message has only the reference.
+        has_title = _BRANCH.match(subject) is not None and _GITLAB.match(first_line) is None
+        return MergeRequest(int(gitlab["number"]), first_line if has_title else subject)
 
     squashed = _SQUASHED.match(subject) if len(subject) <= _MAX_SUBJECT else None
     if squashed is not None:
-        return int(squashed["number"]), squashed["title"]
+        return MergeRequest(int(squashed["number"]), squashed["title"])
 
-    return None, subject
+    return MergeRequest(None, subject)
 
 
 def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[Change]:
@@ -187,65 +229,73 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
         The commits where to begin: those that no other one of `commits` has as a parent are added.
     """
     by_id = {commit.commit: commit for commit in commits}
-    parents = {parent for commit in commits for parent in commit.parents}
-
-    # Heads first, then every commit without a child in the list: a filtered list may have lost the connection.
-    tips = [
-        *(head for head in heads if head in by_id),
-        *(commit.commit for commit in commits if commit.commit not in parents),
-    ]
-    seen: set[str] = set()
+    visited: set[str] = set()
     changes: list[Change] = []
-    for tip in dict.fromkeys(tips):
+    for tip in _tips(commits, heads, by_id):
         # Branches within branches: each is finished before the branch that merged it continues.
-        open_lines: list[Iterator[CommitInfo]] = [_line(tip, by_id, seen)]
-        while open_lines:
-            commit = next(open_lines[-1], None)
+        branches: list[Iterator[CommitInfo]] = [_first_parents(tip, by_id, visited)]
+        while branches:
+            commit = next(branches[-1], None)
             if commit is None:
-                open_lines.pop()
+                branches.pop()
                 continue
 
-            number, title = request_of(commit)
-            if len(commit.parents) < 2:
-                changes.append(
-                    Change(
-                        title=title,
-                        message=commit.message,
-                        commit=commit.commit,
-                        members=(commit.commit,),
-                        request=number,
-                    )
+            request = request_of(commit)
+            is_merge = len(commit.parents) > 1
+            if is_merge and request.number is None:
+                branches += [_first_parents(parent, by_id, visited) for parent in reversed(commit.parents[1:])]
+                continue
+
+            members: tuple[str, ...] = (commit.commit,)
+            if is_merge:
+                members = _commits_behind(commit.parents[1:], by_id, visited)
+            changes.append(
+                Change(
+                    title=request.title,
+                    message=commit.message,
+                    commit=commit.commit,
+                    members=members,
+                    request=request.number,
                 )
-            elif number is None:
-                open_lines += [_line(parent, by_id, seen) for parent in reversed(commit.parents[1:])]
-            else:
-                members = _behind(commit.parents[1:], by_id, seen)
-                changes.append(Change(title, commit.message, commit.commit, members, number))
+            )
 
     return changes
 
 
-def _line(tip: str, by_id: Mapping[str, CommitInfo], visited: set[str]) -> Iterator[CommitInfo]:
-    """Return the commits from one back along first parents, as far as no release has them yet; the oldest first."""
-    line: list[CommitInfo] = []
+def _tips(commits: Sequence[CommitInfo], heads: Sequence[str], by_id: Mapping[str, CommitInfo]) -> list[str]:
+    """Return heads, then every commit without a child in the list: a filtered list may have lost the connection."""
+    parents = set(chain.from_iterable(commit.parents for commit in commits))
+    tips = [head for head in heads if head in by_id]
+    tips += [commit.commit for commit in commits if commit.commit not in parents]
+    return list(dict.fromkeys(tips))
+
+
+def _first_parents(tip: str, by_id: Mapping[str, CommitInfo], visited: set[str]) -> Iterator[CommitInfo]:
+    """Return the commits from one back along first parents, the oldest first, and mark them as visited.
+
+    The line ends at a visited commit, and at one that isn't among the commits of the changelog.
+    """
+    branch: list[CommitInfo] = []
     while tip in by_id and tip not in visited:
         visited.add(tip)
-        line.append(by_id[tip])
-        tip = by_id[tip].parents[0] if by_id[tip].parents else ""
-    return iter(line[::-1])
+        commit = by_id[tip]
+        branch.append(commit)
+        tip = commit.parents[0] if commit.parents else ""
+    return reversed(branch)
 
 
-def _behind(tips: Sequence[str], commits_by_id: Mapping[str, CommitInfo], visited: set[str]) -> tuple[str, ...]:
-    """Return the commits behind some that no release has yet, merges left out."""
+def _commits_behind(tips: Sequence[str], by_id: Mapping[str, CommitInfo], visited: set[str]) -> tuple[str, ...]:
+    """Return all commits behind some that aren't visited, without merges, and mark them as visited."""
     commits: list[str] = []
-    queue = list(tips)
-    while queue:
-        commit = queue.pop()
-        if commit in visited or commit not in commits_by_id:
+    pending = list(tips)
+    while pending:
+        commit = pending.pop()
+        if commit in visited or commit not in by_id:
             continue
+
         visited.add(commit)
-        queue += commits_by_id[commit].parents
-        if len(commits_by_id[commit].parents) < 2:
+        pending += by_id[commit].parents
+        if len(by_id[commit].parents) < 2:
             commits.append(commit)
 
     return tuple(commits)
