@@ -8,7 +8,7 @@ files into, found by equal contents on both sides of the merge.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from sourcelight.engines.history.history import History
 from sourcelight.repos import ObjectReader, Repository
 
 _CHECK_EVERY = 5_000
+"""Commits between two looks at whether the caller was cancelled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,53 +105,84 @@ def _prefixes(
 ) -> dict[int, bytes]:
     """Return the directory of each commit that has one, with a slash at its end."""
     reached = np.flatnonzero(history.reachable(commit)).tolist()
-    commits = history.commits
-    starts, flat = commits.parent_starts.tolist(), commits.parents.tolist()
-    parents = {
-        number: [position for position in flat[starts[number] : starts[number + 1]] if position >= 0]
-        for number in reached
-    }
-    roots = [number for number in reached if not parents[number]]
+    parents_of = _stored_parents(history, reached)
+    roots = [number for number in reached if not parents_of[number]]
 
     # Only a second root can have been merged as a subtree.
     if len(roots) < 2:
         return {}
 
-    first = reached[-1] if history.position(commit) is None else history.position(commit)
-    while first is not None and parents[first]:
-        first = parents[first][0]
-
-    main_line: set[int] = set()
-    merges: list[tuple[int, int]] = []
-    for done, number in enumerate(reached):
-        if cancellation is not None and done % _CHECK_EVERY == 0:
-            cancellation.check()
-        if number == first or any(parent in main_line for parent in parents[number]):
-            main_line.add(number)
-            merges += [(number, parent) for parent in parents[number] if parent not in main_line]
-
+    # Parents have lower numbers than their children, so the last one is the commit itself.
+    main_root = _first_root(reached[-1], parents_of)
     prefixes: dict[int, bytes] = {}
     visited: set[int] = set()
     with ObjectReader(repository) as reader:
         # The oldest merge first: a commit belongs where it was put when it came.
-        for merge, parent in merges:
+        for merge, parent in _foreign_merges(reached, parents_of, main_root, cancellation):
             if cancellation is not None:
                 cancellation.check()
 
-            prefix = None
-            pending = [parent]
-            while pending:
-                number = pending.pop()
-                if number in visited:
-                    continue
-                visited.add(number)
-                if prefix is None:
-                    prefix = _directory(reader, history.oid(merge), history.oid(parent))
-                if prefix:
-                    prefixes[number] = prefix
-                pending += parents[number]
+            # One comparison of trees places all commits of the branch, and branches that were placed before need none.
+            branch = _unvisited_ancestors(parent, parents_of, visited)
+            prefix = _directory(reader, history.oid(merge), history.oid(parent)) if branch else b""
+            if prefix:
+                prefixes.update(dict.fromkeys(branch, prefix))
 
     return prefixes
+
+
+def _stored_parents(history: History, numbers: Sequence[int]) -> dict[int, list[int]]:
+    """Return the parents of commits, without those that a shallow clone lacks."""
+    commits = history.commits
+    starts, flat = commits.parent_starts.tolist(), commits.parents.tolist()
+    parents_of: dict[int, list[int]] = {}
+    for number in numbers:
+        parents = flat[starts[number] : starts[number + 1]]
+        parents_of[number] = [parent for parent in parents if parent >= 0]
+    return parents_of
+
+
+def _first_root(number: int, parents_of: Mapping[int, Sequence[int]]) -> int:
+    """Return the commit at which the line of first parents begins: that of the repository itself."""
+    while parents_of[number]:
+        number = parents_of[number][0]
+    return number
+
+
+def _foreign_merges(
+    reached: Sequence[int],
+    parents_of: Mapping[int, Sequence[int]],
+    main_root: int,
+    cancellation: Cancellation | None,
+) -> list[tuple[int, int]]:
+    """Return each merge of another history with the parent that it brought, oldest first."""
+    # Commits with the root of the repository among their ancestors. Parents have lower numbers, so one pass is enough.
+    main_history: set[int] = set()
+    merges: list[tuple[int, int]] = []
+    for done, number in enumerate(reached):
+        if cancellation is not None and done % _CHECK_EVERY == 0:
+            cancellation.check()
+
+        parents = parents_of[number]
+        if number == main_root or not main_history.isdisjoint(parents):
+            main_history.add(number)
+            merges += [(number, parent) for parent in parents if parent not in main_history]
+
+    return merges
+
+
+def _unvisited_ancestors(number: int, parents_of: Mapping[int, Sequence[int]], visited: set[int]) -> list[int]:
+    """Return a commit and its ancestors, as far as they aren't visited, and mark them as visited."""
+    ancestors: list[int] = []
+    pending = [number]
+    while pending:
+        current = pending.pop()
+        if current not in visited:
+            visited.add(current)
+            ancestors.append(current)
+            pending += parents_of[current]
+
+    return ancestors
 
 
 def _directory(reader: ObjectReader, merge: CommitId, parent: CommitId) -> bytes:
@@ -164,10 +196,12 @@ def _directory(reader: ObjectReader, merge: CommitId, parent: CommitId) -> bytes
     for index, path in enumerate(parent_tree.paths):
         paths_by_blob[parent_tree.blob_id(index)].append(path)
 
+    # Each file of the parent that the merge has below a directory votes for it.
     votes: Counter[bytes] = Counter()
     for index, path in enumerate(merge_tree.paths):
         for parent_path in paths_by_blob.get(merge_tree.blob_id(index), ()):
             if path == parent_path or path.endswith(b"/" + parent_path):
-                votes[path[: len(path) - len(parent_path)]] += 1
+                votes[path.removesuffix(parent_path)] += 1
 
+    # Of equally many votes the shortest directory, and of these the first by name.
     return min(votes, key=lambda prefix: (-votes[prefix], len(prefix), prefix), default=b"")

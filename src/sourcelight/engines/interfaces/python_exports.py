@@ -82,10 +82,10 @@ class PythonExports:
         for name, line in self._exports_of(path).items():
             declarations = self._declarations(path, name)
             if declarations:
-                here = _Definition(path, name)
+                own_definition = _Definition(path, name)
                 symbols += [SourceSymbol(path, item) for item in declarations if _is_public_member(item.name)]
-                exported += self._list_inherited(here, name, module)
-                exported += self._alias_members(here, name, module)
+                exported += self._list_inherited(own_definition, name, module)
+                exported += self._alias_members(own_definition, name, module)
             else:
                 definition = self._follow_import(path, name)
                 if definition is not None:

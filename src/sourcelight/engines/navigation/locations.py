@@ -1,4 +1,4 @@
-"""Where a name is: its line and columns in the file, and its cell in a notebook.
+"""Locations of names: line and columns in the file, and the cell in a notebook.
 
 The navigation core reads the text of a document, and finds names at byte offsets of it. The text of a notebook is the
 code of its cells, so its lines are not those of the file. Answers have the lines of the file.

@@ -37,11 +37,11 @@ def definition_rows(
     Parameters
     ----------
     symbol
-        The name that was asked for.
+        The name in the query.
     definitions
         Where it is defined, the most likely place first.
     revisions
-        The revision that was asked for, by the key of the project; empty for one that isn't there.
+        The revision in the query, by the key of the project; a project that isn't there has an empty one.
     """
     rows = []
     for rank, definition in enumerate(definitions, 1):

@@ -176,7 +176,7 @@ class StructurePool:
             raise
 
     def release(self, process: StructureProcess, *, reusable: bool) -> None:
-        """Give a process back, or end it if it is not `reusable`."""
+        """Return a process to the pool, or end it if it is not `reusable`."""
         if not reusable:
             process.end()
 
@@ -269,7 +269,7 @@ class _PoolSearch:
             yield request
 
     def _start_requests(self) -> None:
-        """Give requests to processes that are free; without any running, wait for the first."""
+        """Send requests to processes that are free; without any running, wait for the first."""
         while self._pending:
             process = self._pool.take_process() if self._running else self._pool.wait_for_process(self._stopped)
             if process is None:
@@ -310,12 +310,12 @@ class _PoolSearch:
 
     def _fail(self, process: StructureProcess, problem: str) -> None:
         """Abandon the text that a process is busy with; another process gets the other texts of its request."""
-        failed, *others = self._running.pop(process)
+        failed, *remaining = self._running.pop(process)
         self._pool.release(process, reusable=False)
         self._pool.failures.put(self._keys[failed], problem)
         self._results[failed] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
-        if others:
-            self._pending.appendleft(others)
+        if remaining:
+            self._pending.appendleft(remaining)
 
 
 def _decode_spans(data: bytes) -> StructureSpans:

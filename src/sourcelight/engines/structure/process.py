@@ -51,6 +51,7 @@ class StructureProcess:
             while output is not None and (data := worker.read_message(output)) is not None:
                 self._answers.put((self, data))
 
+        # The output ends when the process does, for whatever reason: a search must not wait for it any longer.
         self._answers.put((self, None))
 
     def send(self, request: worker.ReadRequest | worker.FindRequest, answers: AnswerQueue) -> None:
@@ -66,6 +67,7 @@ class StructureProcess:
 
     def end(self) -> None:
         """Kill the process; its search gets no further answer."""
+        # The listener may still read an answer; nobody takes it from this queue.
         self._answers = queue.SimpleQueue()
         self._process.kill()
         self._process.wait()

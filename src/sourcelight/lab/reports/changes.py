@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import ToolError
@@ -11,17 +12,8 @@ from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.answers import call_if_supported, limited_notices, notices_of, without_rules
 from sourcelight.lab.reports.files import OtherFiles, PathFilter, PathPatterns, check_other_files
-from sourcelight.lab.reports.history import (
-    PERIODS,
-    Span,
-    activity,
-    change_sizes,
-    clock,
-    commits_frame,
-    empty_metrics,
-    fitting_period,
-)
-from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
+from sourcelight.lab.reports.history import PERIODS, commits_frame, empty_metrics, fitting_period
+from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.people import keys_of, unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
@@ -34,27 +26,23 @@ from sourcelight.lab.reports.sections.change_data import (
     read_data,
     with_last_changes,
 )
-from sourcelight.lab.reports.sections.change_summary import (
-    API_ORDER,
-    Ends,
-    metrics,
-    no_commits_text,
-    write_introduction,
-)
+from sourcelight.lab.reports.sections.change_summary import Ends, metrics, no_commits_text, write_introduction
 from sourcelight.lab.reports.sections.changed_files import files_section
 from sourcelight.lab.reports.sections.changelog import Change, merged_changes
-from sourcelight.lab.reports.sections.changes import changelog, infos_of, log_section, people_section
+from sourcelight.lab.reports.sections.changes import (
+    changelog,
+    infos_of,
+    log_section,
+    people_section,
+    symbols_section,
+    time_section,
+)
 from sourcelight.lab.reports.text import date_text, links_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-_API_EXCLUDES = "tests, examples, internal modules, and languages other than Go, Java, Python and TypeScript."
-
 _STAGES = ("files", "commits", "earlier people", "last commits of files", "public symbols")
-
-_WITHOUT_CLASSES = frozenset({"C", "Go", "Rust"})
-"""Languages whose named types, such as a Go function type, are of the kind ``class`` in tables of symbols."""
 
 
 @refuses_former_parameters
@@ -123,52 +111,58 @@ def changes(
         return _make(client, stages, request, period, title)
 
 
-def _make(code: Client, stages: ReportProgress, request: ChangeRequest, by: str, title: str) -> Report:
+def _make(code: Client, stages: ReportProgress, request: ChangeRequest, requested_period: str, title: str) -> Report:
+    """Ask for the data of a report, and write its sections; without a `requested_period`, bars fit the time."""
     data = read_data(code, stages, request)
     parameters = (
         ("repository", request.repo),
-        ("base", _end(request.base, data.base_commit, data.base_date)),
-        ("head", _end(request.head, data.head_commit, data.head_date)),
+        ("base", _revision_text(request.base, data.base_commit, data.base_date)),
+        ("head", _revision_text(request.head, data.head_commit, data.head_date)),
         *request.paths.parameters,
     )
     title = title or f"Changes in {request.repo} from {request.base} to {request.head}"
     if not len(data.commits) and not len(data.diffs):
-        return _empty_report(request, data, by, title, parameters)
+        return _empty_report(request, data, requested_period, title, parameters)
 
-    period = by or fitting_period(data.commits)
+    missing_parts: list[str] = []
+    period = requested_period or fitting_period(data.commits)
     commits = unify_names(commits_frame(data.commits, period), None, join_addresses=True)
-    links = links_of(code, {request.repo: data.head_commit})
     earlier = earlier_people(code, stages, request)
     before = commits_before(code, stages, request, data)
-    people, people_part = people_section(commits, keys_of(earlier), links.of_people(request.repo))
-    log, draft = changelog(_merged_changes(request, data, commits), data.between, commits, links)
-    missing_parts: list[str] = []
     files = call_if_supported(
         lambda: with_last_changes(code, stages, request, data.diffs), "last commits of files", missing_parts
     )
     api = call_if_supported(lambda: api_changes(code, stages, request), "public symbols", missing_parts)
-    sections = [
-        draft,
-        *([] if api is None else [_api_section(api, links.of_symbols(request.repo, data.base_commit))]),
-        files_section(
-            code, request.repo, request.head, data.diffs if files is None else files, links.of_files(request.repo)
-        ),
-        people_part,
-        log_section(commits, links.of_commits()),
-        *([_time_section(commits, period, data.base_date)] if len(commits) else []),
-    ]
+
+    links = links_of(code, {request.repo: data.head_commit})
+    log, changelog_part = changelog(_merged_changes(request, data, commits), data.between, commits, links)
+    people, people_part = people_section(commits, keys_of(earlier), links.of_people(request.repo))
+    sections = [changelog_part]
+    if api is not None:
+        sections.append(symbols_section(api, links.of_symbols(request.repo, data.base_commit)))
+
+    shown_files = data.diffs if files is None else files
+    sections.append(files_section(code, request.repo, request.head, shown_files, links.of_files(request.repo)))
+    sections += [people_part, log_section(commits, links.of_commits())]
+    if len(commits):
+        sections.append(time_section(commits, period, data.base_date))
+
+    sources = {"commits": commits, "changes": data.diffs}
+    if before is not None:
+        sources["before"] = before
 
     # The table of public symbols has its own rule.
     answers = [*data.answers, None if api is None else without_rules(api, "languages")]
+    ends = _ends(request, data)
     return Report(
         title=title,
         parameters=parameters,
         metrics=tuple(metrics(data.diffs, commits, people, log, before)),
         sections=tuple(section for section in sections if section.tables or section.figures or section.lists),
-        sources={"commits": commits, "changes": data.diffs} | ({} if before is None else {"before": before}),
+        sources=sources,
         notices=_unique([*missing_parts, *_rules(request, data), *notices_of([*answers, before])]),
         limits=_unique([*missing_parts, *limited_notices([*answers, earlier, before])]),
-        lead=tuple(write_introduction(_ends(request, data), data.diffs, commits, people, log, api, before)),
+        lead=tuple(write_introduction(ends, data.diffs, commits, people, log, api, before)),
     )
 
 
@@ -193,11 +187,11 @@ def _rules(request: ChangeRequest, data: ChangeData) -> list[str]:
     """Return how this report counts, where that depends on its revisions and arguments."""
     rules = []
     if data.undone:
-        are, their = ("is", "its") if data.undone == 1 else ("are", "their")
-        rules.append(
-            f"{count_of(data.undone, 'commit')} {are} reachable from {request.base} but not from {request.head}; "
-            f"{their} changes show as undone."
-        )
+        only_base = f"reachable from {request.base} but not from {request.head}"
+        if data.undone == 1:
+            rules.append(f"1 commit is {only_base}; its changes show as undone.")
+        else:
+            rules.append(f"{count_of(data.undone, 'commit')} are {only_base}; their changes show as undone.")
 
     if request.other_files == "without":
         rules.append("Vendored, generated and lock files are left out, but no commits.")
@@ -208,18 +202,11 @@ def _rules(request: ChangeRequest, data: ChangeData) -> list[str]:
 def _merged_changes(request: ChangeRequest, data: ChangeData, commits: Frame) -> list[Change]:
     """Return the merged changes that have a commit of the report."""
     merged = merged_changes(infos_of(data.between), [data.head_commit])
+    if not request.paths:
+        return merged
+
     counted_ids = set(commits["commit"])
-    return [change for change in merged if not request.paths or counted_ids & set(change.members)]
-
-
-def _time_section(commits: Frame, period: str, base_date: Any) -> Section:
-    """Return the section of activity and of hours."""
-    table, figure = activity(commits, period, _span(commits, base_date))
-    hours, clock_figure = clock(commits)
-    figures = (figure, clock_figure, change_sizes(commits))
-    return Section(
-        title="Time", text="Commits over time, and by weekday and hour.", tables=(table, hours), figures=figures
-    )
+    return [change for change in merged if not counted_ids.isdisjoint(change.members)]
 
 
 def _unique(notices: list[str]) -> tuple[str, ...]:
@@ -230,9 +217,10 @@ def _ends(request: ChangeRequest, data: ChangeData) -> Ends:
     return Ends(request.base, request.head, data.base_date, data.undone)
 
 
-def _end(revision: str, commit: str, date: Any) -> str:
-    """Return a revision with its commit and the day of it."""
-    return f"{revision} ({', '.join(filter(None, (commit[:12], date_text(date))))})"
+def _revision_text(revision: str, commit: str, date: datetime | None) -> str:
+    """Return a revision with its commit and the day of it: ``v2.0 (1f2e3d4c5b6a, 2026-03-01)``."""
+    details = filter(None, (commit[:12], date_text(date)))
+    return f"{revision} ({', '.join(details)})"
 
 
 def _reason(request: ChangeRequest, data: ChangeData) -> str:
@@ -244,34 +232,3 @@ def _reason(request: ChangeRequest, data: ChangeData) -> str:
     if data.undone:
         return no_commits_text(_ends(request, data))
     return f"Nothing differs between {request.base} and {request.head}."
-
-
-def _span(commits: Frame, started: Any) -> Span:
-    """Return the time between the two revisions; commits of branches may be older than base."""
-    oldest, newest = commits["commit_date"].min(), commits["commit_date"].max()
-    return Span(min(oldest, started) if started is not None else None, newest)
-
-
-def _api_section(api: Frame, link: LinkOf) -> Section:
-    """Make the section of public symbols that differ; what breaks callers comes first."""
-    if not len(api):
-        return Section("Public symbols", "")
-
-    columns = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",
-               "old_line_number", "language"]  # fmt: skip
-    is_type = (api["kind"].astype("str") == "class") & api["language"].astype("str").isin(_WITHOUT_CLASSES)
-    api = api.assign(kind=api["kind"].astype("str").mask(is_type, "type"))
-    order = api["status"].astype("str").map({name: index for index, name in enumerate(API_ORDER)})
-    rows = api.assign(_order=order).sort_values(["_order", "module", "symbol"], kind="stable")[columns]
-    counts = api["status"].astype("str").value_counts()
-    text = join_words([f"{int(counts[name]):,} {name}" for name in API_ORDER if name in counts])
-
-    # The table is wide, and a language that is the same in all rows says nothing.
-    hidden = ("language",) if api["language"].nunique() <= 1 else ()
-    table = ReportTable(
-        "api", "Public symbols that differ", rows.reset_index(drop=True),
-        "Public definitions that base and head declare differently, by the rules of each language; signatures are "
-        "compared as texts.",
-        _API_EXCLUDES, "", ("module", "symbol", "status"), max_rows=40, hidden=hidden, link=link,
-    )  # fmt: skip
-    return Section("Public symbols", f"{text[:1].upper()}{text[1:]}.", (table,))

@@ -132,6 +132,7 @@ class Span:
 
 def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTable, Figure]:
     """Return commits by period, and who wrote them; a period that `span` does not hold as a whole is marked."""
+    # Bots become null, which `nunique` doesn't count.
     humans = commits["person"].where(~commits["bot"])
     frame = (
         commits.assign(_human=humans)
@@ -194,6 +195,7 @@ def _activity_figure(commits: Frame, period: str, span: Span) -> Figure:
 def _drawn_period(dates: Frame, period: str) -> str:
     """Return the period of the bars: the given one, or the next longer one of which few enough fit the dates."""
     days = (dates.max() - dates.min()).days if dates.notna().any() else 0
+    # A history of ten years has 3,650 days: such bars would be thinner than a pixel.
     names = list(PERIODS)
     for name in names[names.index(period) :]:
         if days / _DAYS[name] <= _MAX_BARS:
@@ -204,6 +206,7 @@ def _drawn_period(dates: Frame, period: str) -> str:
 def _names_of_busiest(commits: Frame) -> dict[str, str]:
     """Return the names, for a figure, of the people with the most commits, by person; the busiest first."""
     people = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
+    # Stable: people with equally many commits stay in the order of their names, so that a figure never changes.
     busiest = people.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
     return dict(zip(busiest["person"], distinct_names(busiest), strict=True))
 

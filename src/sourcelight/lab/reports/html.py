@@ -202,6 +202,7 @@ class _TableLayout:
     def of(cls, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> _TableLayout:
         below = {upper: lower for upper, lower in _BELOW.items() if upper in columns and lower in columns}
         upper_columns = [column for column in columns if column not in below.values()]
+        # A column of numbers may have empty cells, so one number decides how its heading is aligned.
         numeric = {column for column in upper_columns if any(is_number(row[column]) for row in rows)}
         return cls(upper_columns, numeric, below)
 
@@ -218,6 +219,7 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below:
     if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
         text = escape_formula(text)
 
+    # Dates and short values look broken with a line break in them.
     html = escape(text) if is_unbroken(value, column) else _with_breaks(text)
     if table.link is not None and html:
         html = _with_link(html, table.link(column, row))
@@ -231,6 +233,8 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below:
 
 def _with_link(html: str, url: str) -> str:
     """Return HTML as a link to a web address; unchanged for any other address."""
+    # `link` knows which addresses are safe, and escapes its text. This text is HTML already, so it comes in
+    # afterwards.
     opening = link("", url)
     return opening.replace("></a>", f">{html}</a>") if opening else html
 

@@ -12,7 +12,7 @@ from sourcelight.engines.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search.find import DiffMatches
 from sourcelight.engines.history.search.lines import removed_rows
-from sourcelight.engines.history.search.order import OrderedRows, newest_first, rank_commits
+from sourcelight.engines.history.search.order import DiffRows, newest_first, rank_commits
 from sourcelight.engines.history.search.query import Side, Tree
 
 
@@ -31,7 +31,7 @@ def select_rows(
     rows, row_changes = RowNumbers(matches.rows[mask]), ChangeNumbers(matches.row_changes[mask])
     kept_changes = ChangeNumbers(np.unique(row_changes)) if changes is None else changes
     commits = CommitNumbers(matches.commits[np.isin(matches.commits, history.changes.commit[kept_changes])])
-    ordered = OrderedRows(kept_changes, rows, row_changes)
+    ordered = DiffRows(kept_changes, rows, row_changes)
     return DiffMatches(commits, matches.patterns, lambda: ordered, matches.spans)
 
 
@@ -72,7 +72,7 @@ def unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatche
     rank = rank_commits(history, commits)
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     all_changes = ChangeNumbers(np.unique(np.concatenate([matches.changes for matches in merged_batches])))
-    ordered = OrderedRows(all_changes, RowNumbers(rows[order]), ChangeNumbers(changes[order]))
+    ordered = DiffRows(all_changes, RowNumbers(rows[order]), ChangeNumbers(changes[order]))
     return DiffMatches(
         commits=commits,
         patterns=patterns,

@@ -17,9 +17,9 @@ from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import CELL_FILTERS, current_time
 from sourcelight.core.query.languages import find_language, path_regex
 from sourcelight.engines.execution.structures import structure_pattern, structures_of
-from sourcelight.engines.history.search.cells import CellDiffQuery
 from sourcelight.engines.history.search.query import (
     AnyPattern,
+    CellDiffQuery,
     ChangedFileFilter,
     CommitFilter,
     CommitQuery,

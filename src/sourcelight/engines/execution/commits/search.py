@@ -27,14 +27,14 @@ from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers
 from sourcelight.engines.history.search.cell_matches import cell_diff_matches
-from sourcelight.engines.history.search.cells import CellDiffMatches, CellDiffQuery, CellDiffSearch
+from sourcelight.engines.history.search.cells import CellDiffMatches, CellDiffSearch
 from sourcelight.engines.history.search.filters import filter_changes
 from sourcelight.engines.history.search.find import DiffMatches, find_commits, find_diffs
 from sourcelight.engines.history.search.line_cells import LineCells
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
 from sourcelight.engines.history.search.order import newest_first
 from sourcelight.engines.history.search.previews import DiffPreviews
-from sourcelight.engines.history.search.query import CommitQuery, DiffQuery
+from sourcelight.engines.history.search.query import CellDiffQuery, CommitQuery, DiffQuery
 from sourcelight.engines.history.search.structures import StructureQuery, StructureSearch
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve

@@ -99,12 +99,14 @@ class LineResolver:
         """Return the lines of each requested state."""
         sources = self._lineage.sources
         requested_set = set(requested)
-        needed = self._needed_states(requested_set)
+        states = self._needed_states(requested_set)
 
         # A state has a higher number than its sources, so this order resolves sources first.
-        order = sorted(needed)
+        order = sorted(states)
+        # The lines of earlier results are taken as they are, and nothing behind them is replayed.
         reusable = {state: file for state in order if (file := self._previous_file(state)) is not None}
         replayed = [state for state in order if state not in reusable]
+        # How many states still need the lines of each.
         remaining_uses = Counter(chain.from_iterable(sources[state] for state in replayed))
         self._hunks = self._compare(replayed, cancellation)
         resolved: dict[int, ResolvedLines] = {}
@@ -130,7 +132,7 @@ class LineResolver:
 
     def _needed_states(self, requested: set[int]) -> set[int]:
         """Return requested states and those that they come from, as far back as lines must be replayed."""
-        needed = set(requested)
+        states = set(requested)
         stack = list(requested)
         while stack:
             state = stack.pop()
@@ -138,11 +140,11 @@ class LineResolver:
                 continue
 
             for source in self._lineage.sources[state]:
-                if source not in needed:
-                    needed.add(source)
+                if source not in states:
+                    states.add(source)
                     stack.append(source)
 
-        return needed
+        return states
 
     def _previous_file(self, state: int) -> OwnedFile | None:
         """Return the file of an earlier result with the same lines."""

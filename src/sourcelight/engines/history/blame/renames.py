@@ -7,15 +7,16 @@ time, so two files can come from one removed file, and a file from another one t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.blame.hunks import SyntheticTrees
-from sourcelight.engines.history.history import Changes, History
+from sourcelight.engines.history.history import History
 from sourcelight.repos import Repository
 
 _MAX_COMPARED = 20_000
@@ -38,33 +39,45 @@ def find_unsure(history: History, commit_mask: BoolArray) -> frozenset[int]:
     Gives numbers of changes.
     """
     changes = history.changes
-    letters = {letter: changes.status == ord(letter) for letter in "ADR"}
-    count = {letter: np.bincount(changes.commit[mask], minlength=len(commit_mask)) for letter, mask in letters.items()}
-    new_counts, removed_counts = count["A"] + count["R"], count["D"] + count["R"]
+    commit_of_change = changes.commit
+    is_added, is_deleted, is_renamed = (changes.status == ord(letter) for letter in "ADR")
+
+    def count_by_commit(mask: BoolArray) -> Int64Array:
+        return np.bincount(commit_of_change[mask], minlength=len(commit_mask))
+
+    # A renamed file is both: a new one, and one that is no longer there under its old name.
+    renamed_counts = count_by_commit(is_renamed)
+    new_counts = count_by_commit(is_added) + renamed_counts
+    removed_counts = count_by_commit(is_deleted) + renamed_counts
 
     # git skips the comparison of contents when (new files x removed files) exceeds the square of diff.renameLimit.
     is_compared = new_counts * removed_counts <= _RENAME_LIMIT**2
-    commit_of_change = changes.commit
 
     # An added file is unsure when blame could still pair it: another file of the commit was renamed (and may have used
     # up its source), or git compared nothing.
-    added = (
-        letters["A"]
-        & (removed_counts[commit_of_change] > 0)
-        & ((count["R"][commit_of_change] > 0) | ~is_compared[commit_of_change])
-    )
-    renamed = letters["R"] & (new_counts[commit_of_change] > 1)
-    unsure = []
-    for change in np.flatnonzero((added | renamed) & commit_mask[commit_of_change]).tolist():
-        # An exact rename is sure when one removed file alone had that content: blame has no other to choose.
-        if letters["R"][change] and changes.score[change] == 100:
-            start, end = history.commits.change_starts[commit_of_change[change] : commit_of_change[change] + 2].tolist()
-            is_same = (changes.old_blob[start:end] == changes.old_blob[change]).all(axis=1)
-            if int((is_same & (letters["D"] | letters["R"])[start:end]).sum()) == 1:
-                continue
-        unsure.append(change)
-
+    may_pair_added = (removed_counts > 0) & ((renamed_counts > 0) | ~is_compared)
+    # A renamed file is unsure when another new file may have taken the source that blame would choose.
+    may_pair_renamed = new_counts > 1
+    candidates = (is_added & may_pair_added[commit_of_change]) | (is_renamed & may_pair_renamed[commit_of_change])
+    candidates &= commit_mask[commit_of_change]
+    unsure = [
+        change for change in np.flatnonzero(candidates).tolist() if not _has_single_source(history, change, is_renamed)
+    ]
     return frozenset(unsure)
+
+
+def _has_single_source(history: History, change: int, is_renamed: BoolArray) -> bool:
+    """Return whether a file was taken whole from a content that one removed file alone had."""
+    changes = history.changes
+    if not is_renamed[change] or changes.score[change] != 100:
+        return False
+
+    # Blame has no other file to choose if no other removed file of the commit had the content.
+    commit = changes.commit[change]
+    start, end = history.commits.change_starts[commit : commit + 2].tolist()
+    has_content = (changes.old_blob[start:end] == changes.old_blob[change]).all(axis=1)
+    is_removed = is_renamed[start:end] | (changes.status[start:end] == ord("D"))
+    return int((has_content & is_removed).sum()) == 1
 
 
 def ask_origins(
@@ -101,8 +114,8 @@ def ask_origins(
 
             old = trees.write(
                 # One folder for each keeps git's order, and base names, which git looks at.
-                (_FOLDER, b"%010d" % change, trees.write([(mode, _base_name(path), blob)]))
-                for change, (path, mode, blob, _) in enumerate(removed)
+                (_FOLDER, b"%010d" % index, trees.write([(file.mode, _base_name(file.path), file.blob)]))
+                for index, file in enumerate(removed)
             )
             for change in of_commit:
                 entry = (
@@ -112,7 +125,7 @@ def ask_origins(
                 )
                 # One new file a tree, as blame looks at one file at a time, in a directory without a removed file.
                 tree_pairs.append((old, trees.write([(_FOLDER, _NEW_FOLDER, trees.write([entry]))])))
-                requests.append((change, [request_index for *_, request_index in removed]))
+                requests.append((change, [file.path_number for file in removed]))
 
         try:
             output = b"".join(trees.compare(tree_pairs, ("--raw", "-M"), cancellation))
@@ -126,24 +139,33 @@ def ask_origins(
             request_index += 1
             origins[requests[request_index][0]] = None
         else:
-            change, numbers = requests[request_index]
-            origins[change] = numbers[int(line[2])]
+            # The folder of the removed file is its index.
+            change, path_numbers = requests[request_index]
+            origins[change] = path_numbers[int(line[2])]
 
     return origins
 
 
-def _removed_files(history: History, commit: int) -> list[tuple[bytes, int, bytes, int]]:
-    """Return path, mode, content and path number of each file that a commit removed, in git's order."""
+class _RemovedFile(NamedTuple):
+    """A file that a commit removed or renamed; sorted by path, as git sorts them."""
+
+    path: bytes
+    mode: int
+    blob: bytes
+    path_number: int
+
+
+def _removed_files(history: History, commit: int) -> list[_RemovedFile]:
+    """Return the files that a commit removed, in git's order."""
     changes = history.changes
     start, end = history.commits.change_starts[commit : commit + 2].tolist()
-    rows = [change for change in range(start, end) if changes.status[change] in b"DR"]
-    return sorted(_old_side(history, changes, rows))
-
-
-def _old_side(history: History, changes: Changes, rows: Iterable[int]) -> Iterable[tuple[bytes, int, bytes, int]]:
-    for change in rows:
-        number = int(changes.old_path[change])
-        yield history.paths[number], int(changes.old_mode[change]), changes.old_blob[change].tobytes(), number
+    removed = []
+    for change in range(start, end):
+        if changes.status[change] in b"DR":
+            number = int(changes.old_path[change])
+            mode, blob = int(changes.old_mode[change]), changes.old_blob[change].tobytes()
+            removed.append(_RemovedFile(history.paths[number], mode, blob, number))
+    return sorted(removed)
 
 
 def _path(history: History, change: int) -> bytes:

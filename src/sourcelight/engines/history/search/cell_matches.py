@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from sourcelight.core.batches import RepositoryInfo, arrow_type
 from sourcelight.core.code_points import spans_in_text
+from sourcelight.core.query.fields import OUTPUT
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.cells import CellDiffMatches, ChangedCellLine, unite_changed_lines
+from sourcelight.engines.history.search.cells import CellDiffMatches, ChangedCellLine
 from sourcelight.engines.history.search.commit_columns import batch_sizes, commit_columns
 from sourcelight.engines.history.search.order import newest_first
 from sourcelight.engines.history.search.tables import Batch
@@ -125,3 +126,35 @@ def _line_values(history: History, row: ChangedCellLine | None) -> dict[str, Any
         "cell_kind": line.kind,
         "cell_line": line.cell_line,
     }
+
+
+def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLine]:
+    """Return each line once, with what matches in it for any of several terms.
+
+    By change and then as a diff of the cells has them: a cell after another, and in it what was removed first.
+    """
+    # A term's matches in a line are one entry, so a line may come once for each term.
+    spans_by_line: dict[ChangedCellLine, set[tuple[int, int]]] = {}
+    for changed in lines:
+        spans_by_line.setdefault(_with_spans(changed, ()), set()).update(changed.line.spans)
+
+    united = [_with_spans(changed, _disjoint(spans)) for changed, spans in spans_by_line.items()]
+    return sorted(united, key=_place_in_diff)
+
+
+def _with_spans(changed: ChangedCellLine, spans: tuple[tuple[int, int], ...]) -> ChangedCellLine:
+    return changed._replace(line=changed.line._replace(spans=spans))
+
+
+def _place_in_diff(changed: ChangedCellLine) -> tuple[int, int, bool, bool, int]:
+    line = changed.line
+    return changed.change, line.cell, line.kind == OUTPUT, changed.side == "added", line.cell_line
+
+
+def _disjoint(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Drop spans that overlap an earlier span; of spans with the same start, keep the longest."""
+    result: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if end > start and (not result or start >= result[-1][1]):
+            result.append((start, end))
+    return tuple(result)

@@ -7,7 +7,7 @@ reverse. So renumbered cells, rewritten files and moved cells aren't changes, an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -36,7 +36,12 @@ from sourcelight.engines.history.model import NO_BLOB, RowNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.lines import changes_with, matching_texts, removed_rows
 from sourcelight.engines.history.search.order import slices_newest_first
-from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, PatternTerm, Side, Tree
+from sourcelight.engines.history.search.query import (
+    CellDiffQuery,
+    PatternTerm,
+    Side,
+    Tree,
+)
 from sourcelight.repos import ObjectReader, Repository
 
 _SLICE_CHANGES = 200
@@ -47,35 +52,6 @@ _CACHE_BYTES = 64 * 1024 * 1024
 
 _LINE_BYTES = 200
 """Bytes that a line takes in memory beside its text, about."""
-
-LanguageRule: TypeAlias = tuple[str, bool]
-"""A language, and whether its texts are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class CellDiffQuery:
-    """Changed lines in the cells of notebooks.
-
-    Attributes
-    ----------
-    commits, files
-        The commits and their changed files to search. Filters of languages are in `languages`, not in `files`.
-    tree
-        A condition on the lines that a change adds to cells or removes from them. None: every line.
-    kinds
-        Kinds of cells to search; the outputs of a cell are a kind.
-    languages
-        Required and excluded languages of a cell, or of its file by the path.
-    sides
-        Whether to search added lines, removed lines or both.
-    """
-
-    commits: CommitFilter
-    files: ChangedFileFilter
-    tree: Tree | None
-    kinds: frozenset[str]
-    languages: tuple[LanguageRule, ...] = ()
-    sides: tuple[Side, ...] = ("added", "removed")
 
 
 class MatchedCellLine(NamedTuple):
@@ -130,7 +106,7 @@ _CellLines: TypeAlias = dict[_LineKey, tuple[MatchedCellLine, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Difference:
+class _LineDifference:
     """Lines that a change adds to cells, and lines that it removes."""
 
     added: Sequence[MatchedCellLine]
@@ -214,6 +190,7 @@ class CellDiffSearch:
         if differences is None or not self._holds(differences):
             return None
 
+        # Lines that match below a NOT make a change match, or not, and have nothing to show.
         visible = set() if self.query.tree is None else set(leaves(self.query.tree, positive=True))
         lines: list[ChangedCellLine] = []
         for side in self.query.sides:
@@ -224,7 +201,7 @@ class CellDiffSearch:
 
         return lines
 
-    def _compare(self, reader: ObjectReader, change: int) -> dict[_LineKey, _Difference] | None:
+    def _compare(self, reader: ObjectReader, change: int) -> dict[_LineKey, _LineDifference] | None:
         """Compare the cells of a file before and after a change; None if one of the two can't be read."""
         columns = self.history.changes
         new_blob, old_blob = columns.new_blob[change].tobytes(), columns.old_blob[change].tobytes()
@@ -238,15 +215,15 @@ class CellDiffSearch:
             return None
 
         changed_rows = _ChangedRows(self.history, change)
-        differences: dict[_LineKey, _Difference] = {}
+        differences: dict[_LineKey, _LineDifference] = {}
         for key in self._keys:
-            differences[key] = _Difference(
+            differences[key] = _LineDifference(
                 added=_surplus(after[key], before[key], "added", changed_rows),
                 removed=_surplus(before[key], after[key], "removed", changed_rows),
             )
         return differences
 
-    def _holds(self, differences: dict[_LineKey, _Difference]) -> bool:
+    def _holds(self, differences: dict[_LineKey, _LineDifference]) -> bool:
         """Return whether the condition of the query holds for a change."""
 
         def has_line(key: _LineKey) -> bool:
@@ -264,6 +241,7 @@ class CellDiffSearch:
         if blob == NO_BLOB or not may_have_cells(name):
             return self._no_lines()
         # A copy of a content may have another ending, and be read in another way.
+        # A content is read twice in a row: after one commit, and before the next that changes the file.
         return self._cache.get_or_make((blob, format_of(name)), lambda: self._read(reader, blob, name))
 
     def _no_lines(self) -> _CellLines:
@@ -297,7 +275,8 @@ class CellDiffSearch:
         return {key: tuple(key_lines) for key, key_lines in lines.items()}
 
     def _rules_out(self, name: str, data: bytes) -> bool:
-        """Return whether a Jupyter notebook can't match, by its text without the places of lines, which is cheap."""
+        """Return whether a Jupyter notebook can't match, by its text alone."""
+        # All lines at once and without their places: most notebooks have no match.
         if None in self._keys or not is_jupyter(name):
             return False
 
@@ -332,37 +311,6 @@ def _cell_line(cell: CellText, number: int, line: bytes, spans: tuple[tuple[int,
     return MatchedCellLine(
         cell=cell.cell, kind=cell.kind, cell_line=number + 1, file_line=cell.file_lines[number], text=line, spans=spans
     )
-
-
-def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLine]:
-    """Return each line once, with what matches in it for any of several terms.
-
-    By change and then as a diff of the cells has them: a cell after another, and in it what was removed first.
-    """
-    spans_by_line: dict[ChangedCellLine, set[tuple[int, int]]] = {}
-    for changed in lines:
-        spans_by_line.setdefault(_with_spans(changed, ()), set()).update(changed.line.spans)
-
-    united = [_with_spans(changed, _disjoint(spans)) for changed, spans in spans_by_line.items()]
-    return sorted(united, key=_place_in_diff)
-
-
-def _with_spans(changed: ChangedCellLine, spans: tuple[tuple[int, int], ...]) -> ChangedCellLine:
-    return changed._replace(line=changed.line._replace(spans=spans))
-
-
-def _place_in_diff(changed: ChangedCellLine) -> tuple[int, int, bool, bool, int]:
-    line = changed.line
-    return changed.change, line.cell, line.kind == OUTPUT, changed.side == "added", line.cell_line
-
-
-def _disjoint(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Drop spans that overlap an earlier span; of spans with the same start, keep the longest."""
-    result: list[tuple[int, int]] = []
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if end > start and (not result or start >= result[-1][1]):
-            result.append((start, end))
-    return tuple(result)
 
 
 def _holds_without_lines(tree: Tree | None) -> bool:

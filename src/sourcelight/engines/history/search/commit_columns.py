@@ -76,6 +76,7 @@ def commit_columns(
     # Texts are made once a commit, and taken for each of its rows.
     rows = pa.array(commit_of_row)
 
+    # Dictionary-encoded: a commit with a thousand changed lines has one copy of its message.
     def dictionary(values: Column) -> Column:
         return values.dictionary_encode().take(rows)
 

@@ -1,8 +1,7 @@
 """Filters of a history: masks of the commits, people and changed files that pass.
 
 A search applies these before it looks at changed lines, because each is a pass over arrays of commits, paths or
-people, which are few compared with lines. Each text is matched once: a pattern for people is matched with the distinct
-identities of a history, and the result is spread over commits by the number of their author.
+people, which are few compared with lines. Each distinct text is matched once.
 """
 
 from __future__ import annotations
@@ -41,6 +40,7 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
     if commit_filter.before is not None:
         mask = mask & (commits.commit_time < commit_filter.before)
 
+    # The mask of people is spread over commits by the number of their author.
     whole_person = commit_filter.whole_person
     for any_pattern in commit_filter.authors:
         people = filter_people(history, any_pattern, whole_person=whole_person, stopped=stopped)
@@ -57,16 +57,14 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
 
 
 def _filter_reachable(history: History, commit_filter: CommitFilter) -> BoolArray:
-    """Return a mask of the commits that are reachable from a revision and from no excluded one.
-
-    The history caches the mask of a revision and may return it as it is, so the result must not be written to.
-    """
+    """Return a mask of the commits that are reachable from a revision and from no excluded one."""
     mask: BoolArray = np.ones(len(history.commits), np.bool_)
     if commit_filter.revisions:
-        first, *others = (history.reachable(oid) for oid in commit_filter.revisions)
-        mask = first
-        for reachable in others:
-            mask = mask | reachable
+        # The history caches these masks, so they are combined into new arrays and never written to.
+        first, *other_revisions = commit_filter.revisions
+        mask = history.reachable(first)
+        for oid in other_revisions:
+            mask = mask | history.reachable(oid)
 
     for oid in commit_filter.excluded:
         mask = mask & ~history.reachable(oid)
@@ -84,6 +82,7 @@ def filter_people(
     whole_person
         Whether to match ``Name <address>`` alone, as git does, and not the name and the address, too.
     """
+    # Patterns are matched against distinct identities, of which a history has far fewer than commits.
     columns = history.remember(f"people {whole_person}", lambda: _people_texts(history, whole_person=whole_person))
     matched: BoolArray = np.zeros(len(history.identities), np.bool_)
     for raw, starts in columns:
@@ -147,6 +146,7 @@ def _match_moved_paths(layout: Layout, patterns: Sequence[CompiledPattern], stop
     matched: BoolArray = np.zeros(len(layout.moved), np.bool_)
     moved = np.flatnonzero(layout.moved)
     for numbers in (layout.path[moved], layout.old_path[moved]):
+        # Each path is matched once, however many changes it has.
         distinct, index_of_change = np.unique(numbers, return_inverse=True)
         raw, starts = join_texts(layout.names[number] for number in distinct.tolist())
         matched[moved] |= texts_matching_any(patterns, raw, starts, stopped)[index_of_change]

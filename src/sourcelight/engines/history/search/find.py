@@ -21,7 +21,7 @@ from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowN
 from sourcelight.engines.history.search import lines
 from sourcelight.engines.history.search.filters import filter_changes, filter_commits, match_messages
 from sourcelight.engines.history.search.lines import LineSelection
-from sourcelight.engines.history.search.order import OrderedRows, newest_first, order_rows
+from sourcelight.engines.history.search.order import DiffRows, newest_first, order_rows
 from sourcelight.engines.history.search.query import (
     CommitQuery,
     DiffQuery,
@@ -81,6 +81,7 @@ def _match_changes(history: History, query: CommitQuery, stopped: Stopped, layou
         if in_files is not None:
             has_match &= in_files
 
+        # A condition of several patterns is met by any of them, in one mask over changes.
         # Two conditions may be met by two files of a commit, so they are combined as masks of commits.
         passing &= _commits_with(history, has_match) != any_pattern.negated
 
@@ -112,7 +113,7 @@ class DiffMatches:
 
     commits: CommitNumbers
     patterns: tuple[CompiledPattern, ...]
-    find_rows: Callable[[], OrderedRows] = field(repr=False)
+    find_rows: Callable[[], DiffRows] = field(repr=False)
     spans: Mapping[int, Sequence[tuple[int, int]]] | None = field(default=None, repr=False)
 
     @property
@@ -131,7 +132,7 @@ class DiffMatches:
         return self._ordered.row_changes
 
     @cached_property
-    def _ordered(self) -> OrderedRows:
+    def _ordered(self) -> DiffRows:
         return self.find_rows()
 
 
@@ -145,6 +146,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
     ScanStopped
         Once `stopped` returns True.
     """
+    # Filters of commits become masks of changes: each change asks for its commit.
     passing = filter_commits(history, query.commits, stopped)[history.changes.commit]
     in_files = filter_changes(history, query.files, stopped)
     selections: list[LineSelection] = []
@@ -159,7 +161,9 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
     patterns = visible_patterns(query.tree)
     commits = newest_first(history, CommitNumbers(np.flatnonzero(_commits_with(history, passing))))
 
-    def find_rows() -> OrderedRows:
+    # Rows are found on first use, because ordering millions of them takes longer than all masks together, and a search
+    # that counts commits never asks for them.
+    def find_rows() -> DiffRows:
         if patterns:
             rows = lines.rows_of(selections, query.sides)
         elif query.with_rows:
@@ -211,6 +215,7 @@ def _fold_masks(tree: Tree, size: int, mask_of: Callable[[PatternTerm], BoolArra
     """Return the mask of a tree from the masks of its terms, which have `size` values each."""
 
     def all_of(masks: Iterable[BoolArray]) -> BoolArray:
+        # In place: a history may have millions of changes.
         result: BoolArray = np.ones(size, np.bool_)
         for mask in masks:
             result &= mask

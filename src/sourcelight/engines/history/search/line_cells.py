@@ -68,29 +68,29 @@ class LineCells:
         if not any(map(has_cells, names.values())):
             return {}
 
-        places: list[CellPlace | None] = []
+        positions: list[CellPlace | None] = []
         languages: list[str | None] = []
         with ObjectReader(repository) as reader:
             for row, path in enumerate(paths.tolist()):
-                place = None
+                position = None
                 if has_cells(names[path]):
                     blobs = columns.old_blob if rows.removed[row] else columns.new_blob
                     blob = blobs[rows.changes[row]].tobytes()
-                    place = self._find_place(
+                    position = self._find_place(
                         reader, blob, names[path], int(rows.numbers[row]), partial(first_byte, row)
                     )
 
-                places.append(place)
-                languages.append(None if place is None else language_of(names[path]))
+                positions.append(position)
+                languages.append(None if position is None else language_of(names[path]))
 
-        if not any(places):
+        if not any(positions):
             return {}
 
         return {
             "language": pa.array(languages, arrow_type("dict32")),
-            "cell": pa.array([place and place.cell for place in places], arrow_type("int32")),
-            "cell_kind": pa.array([place and place.kind for place in places], arrow_type("dict8")),
-            "cell_line": pa.array([place and place.line for place in places], arrow_type("int32")),
+            "cell": pa.array([position and position.cell for position in positions], arrow_type("int32")),
+            "cell_kind": pa.array([position and position.kind for position in positions], arrow_type("dict8")),
+            "cell_line": pa.array([position and position.line for position in positions], arrow_type("int32")),
         }
 
     def _find_place(

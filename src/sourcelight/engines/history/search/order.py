@@ -60,7 +60,7 @@ def slices_newest_first(
     if among is not None:
         passing &= among
 
-    # A stable sort: the changes of a commit stay in the order of the history.
+    # By commit, the newest first. A stable sort: the changes of a commit stay in the order of the history.
     changes = np.flatnonzero(passing)
     commit_numbers = CommitNumbers(np.unique(history.changes.commit[changes]).astype(np.int64))
     rank = rank_commits(history, newest_first(history, commit_numbers))
@@ -78,7 +78,7 @@ def slices_newest_first(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OrderedRows:
+class DiffRows:
     """Changes in the order of their commits, some of their rows in this order, and the change of each row."""
 
     changes: ChangeNumbers
@@ -86,7 +86,7 @@ class OrderedRows:
     row_changes: ChangeNumbers
 
 
-def order_rows(history: History, commits: CommitNumbers, passing: BoolArray, rows: RowNumbers) -> OrderedRows:
+def order_rows(history: History, commits: CommitNumbers, passing: BoolArray, rows: RowNumbers) -> DiffRows:
     """Order changes and rows as their commits are in `commits`.
 
     Parameters
@@ -96,6 +96,7 @@ def order_rows(history: History, commits: CommitNumbers, passing: BoolArray, row
     rows
         Rows in any order, also repeated ones. Rows of other changes are dropped.
     """
+    # Commits outside of `commits` are never looked up, as `passing` excludes them.
     rank = rank_commits(history, commits)
     changes = np.flatnonzero(passing)
     by_commit = np.argsort(rank[history.changes.commit[changes]], kind="stable")
@@ -107,6 +108,6 @@ def order_rows(history: History, commits: CommitNumbers, passing: BoolArray, row
     keys = rank[history.changes.commit[change_of_row[is_kept]]] << _ROW_BITS | rows[is_kept]
     keys.sort()
     ordered_rows = RowNumbers(drop_repeats(keys) & ((1 << _ROW_BITS) - 1))
-    return OrderedRows(
+    return DiffRows(
         changes=ChangeNumbers(changes[by_commit]), rows=ordered_rows, row_changes=changes_of(history, ordered_rows)
     )

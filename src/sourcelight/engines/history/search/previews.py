@@ -84,6 +84,7 @@ class DiffPreviews:
         """
         texts: list[str | None] = [None] * len(commits)
         lines: list[int | None] = [None] * len(rows.changes)
+        # Rows are sorted by commit, so those of a commit are one range.
         row_ranges = np.searchsorted(commit_of_row, np.arange(len(commits) + 1)).tolist()
         for index, commit in enumerate(commits.tolist()):
             if self._handle is None or stopped():

@@ -153,3 +153,33 @@ def _fits(node: Node) -> bool:
     if isinstance(node, Alternate):
         return any(map(_fits, node.parts))
     return node.low == 0 or _fits(node.part) if isinstance(node, Repeat) else True
+
+
+LanguageRule: TypeAlias = tuple[str, bool]
+"""A language, and whether its texts are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellDiffQuery:
+    """Changed lines in the cells of notebooks.
+
+    Attributes
+    ----------
+    commits, files
+        The commits and their changed files to search. Filters of languages are in `languages`, not in `files`.
+    tree
+        A condition on the lines that a change adds to cells or removes from them. None: every line.
+    kinds
+        Kinds of cells to search; the outputs of a cell are a kind.
+    languages
+        Required and excluded languages of a cell, or of its file by the path.
+    sides
+        Whether to search added lines, removed lines or both.
+    """
+
+    commits: CommitFilter
+    files: ChangedFileFilter
+    tree: Tree | None
+    kinds: frozenset[str]
+    languages: tuple[LanguageRule, ...] = ()
+    sides: tuple[Side, ...] = ("added", "removed")

@@ -23,7 +23,7 @@ from sourcelight.engines.history.model import NO_BLOB, ChangeNumbers, CommitNumb
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import DiffMatches
 from sourcelight.engines.history.search.lines import removed_rows
-from sourcelight.engines.history.search.order import OrderedRows, slices_newest_first
+from sourcelight.engines.history.search.order import DiffRows, slices_newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, Side
 from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.engines.structure.pool import MAX_TEXT_BYTES, SourceText, shared_pool
@@ -76,7 +76,7 @@ class _Span:
         return start, end
 
 
-class _Content(NamedTuple):
+class _ChangedContent(NamedTuple):
     """The content of a file on one side of a change, by its blob, and the language of its path."""
 
     blob: bytes
@@ -84,7 +84,7 @@ class _Content(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Difference:
+class _SpanDifference:
     """The matches of a pattern that a change adds, and those that it removes."""
 
     added: Sequence[_Span]
@@ -113,7 +113,9 @@ class StructureSearch:
     query: StructureQuery
     stopped: Stopped
     unread: set[int] = field(default_factory=set)
-    _spans_of_content: dict[tuple[StructurePattern, _Content], tuple[_Span, ...] | None] = field(default_factory=dict)
+    _spans_of_content: dict[tuple[StructurePattern, _ChangedContent], tuple[_Span, ...] | None] = field(
+        default_factory=dict
+    )
     _languages: dict[int, str] = field(default_factory=dict)
 
     def matches(self) -> Iterator[DiffMatches]:
@@ -149,7 +151,7 @@ class StructureSearch:
         if len(self._spans_of_content) > _MAX_CACHED:
             self._spans_of_content.clear()
 
-        contents: set[_Content] = set()
+        contents: set[_ChangedContent] = set()
         for change in changes:
             contents |= {self._content_of(change, "added"), self._content_of(change, "removed")}
 
@@ -157,9 +159,9 @@ class StructureSearch:
         for pattern in patterns:
             self._find_spans(reader, pattern, ordered_contents)
 
-    def _find_spans(self, reader: ObjectReader, pattern: StructurePattern, contents: Sequence[_Content]) -> None:
+    def _find_spans(self, reader: ObjectReader, pattern: StructurePattern, contents: Sequence[_ChangedContent]) -> None:
         """Find a pattern in the contents that were not searched yet."""
-        pending: list[_Content] = []
+        pending: list[_ChangedContent] = []
         texts: list[SourceText] = []
         for content in contents:
             check_stopped(self.stopped)
@@ -168,7 +170,8 @@ class StructureSearch:
             if key in self._spans_of_content or language not in pattern.languages:
                 continue
 
-            # The reader returns None for a missing content, and for one above the limit, of which it reads nothing.
+            # Bounded before it is read: the reader returns None for a content above the limit, and for a missing one.
+            # Their commits stay unread.
             data = reader.read(content.blob, MAX_TEXT_BYTES)
             if data is None:
                 self._spans_of_content[key] = None
@@ -179,6 +182,7 @@ class StructureSearch:
                 pending.append(content)
                 texts.append(SourceText(language, data))
 
+        # One call for all texts, so that every process of the pool has work.
         results = shared_pool().find(pattern.text, texts, self.stopped)
         for content, text, result in zip(pending, texts, results, strict=True):
             spans = None
@@ -186,7 +190,7 @@ class StructureSearch:
                 spans = tuple(_spans(text.data, result.starts, result.ends))
             self._spans_of_content[pattern, content] = spans
 
-    def _difference(self, change: int, pattern: StructurePattern) -> _Difference:
+    def _difference(self, change: int, pattern: StructurePattern) -> _SpanDifference:
         """Compare the matches of a pattern before and after a change."""
         spans_after = self._spans_of_content.get((pattern, self._content_of(change, "added")), ())
         spans_before = self._spans_of_content.get((pattern, self._content_of(change, "removed")), ())
@@ -195,9 +199,9 @@ class StructureSearch:
             self.unread.add(int(self.history.changes.commit[change]))
 
         after, before = spans_after or (), spans_before or ()
-        return _Difference(added=_surplus(after, before), removed=_surplus(before, after))
+        return _SpanDifference(added=_surplus(after, before), removed=_surplus(before, after))
 
-    def _content_of(self, change: int, side: Side) -> _Content:
+    def _content_of(self, change: int, side: Side) -> _ChangedContent:
         """Return the content of a file after a change (``added``) or before it."""
         columns = self.history.changes
         if side == "added":
@@ -207,9 +211,9 @@ class StructureSearch:
 
         if path not in self._languages:
             self._languages[path] = language_of(self.history.paths.text(path))
-        return _Content(blob.tobytes(), self._languages[path])
+        return _ChangedContent(blob.tobytes(), self._languages[path])
 
-    def _holds(self, differences: Mapping[StructurePattern, _Difference]) -> bool:
+    def _holds(self, differences: Mapping[StructurePattern, _SpanDifference]) -> bool:
         """Return whether the condition of the query holds for a change."""
 
         def is_changed(pattern: StructurePattern) -> bool:
@@ -217,7 +221,7 @@ class StructureSearch:
 
         return fold(self.query.tree, is_changed, all_of=all, any_of=any, negate=lambda value: not value)
 
-    def _row_spans(self, change: int, differences: Sequence[_Difference]) -> RowSpans:
+    def _row_spans(self, change: int, differences: Sequence[_SpanDifference]) -> RowSpans:
         """Return the changed lines of a change that matches touch, with the part of each line that is in a match."""
         starts = self.history.changes.row_starts
         rows = RowNumbers(np.arange(int(starts[change]), int(starts[change + 1])))
@@ -246,6 +250,7 @@ class StructureSearch:
 
     def _to_matches(self, changes: Sequence[int], spans: RowSpans) -> DiffMatches:
         """Return matches of some changes, which are given newest first, and of the rows with spans."""
+        # Changes are given newest first, so their rows need the same order.
         matching = ChangeNumbers(np.array(changes, dtype=np.int64))
         rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
         row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
@@ -253,7 +258,7 @@ class StructureSearch:
         # A stable sort: the rows of a change stay in the order of its lines.
         position_of = {change: position for position, change in enumerate(changes)}
         order = np.argsort([position_of[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
-        ordered = OrderedRows(matching, RowNumbers(rows[order]), ChangeNumbers(row_changes[order]))
+        ordered = DiffRows(matching, RowNumbers(rows[order]), ChangeNumbers(row_changes[order]))
 
         distinct_commits = dict.fromkeys(self.history.changes.commit[matching].tolist())
         commits = CommitNumbers(np.array(list(distinct_commits), dtype=np.int64))

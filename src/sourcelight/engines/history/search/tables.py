@@ -333,22 +333,22 @@ def as_text(raw: Column) -> Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Spans:
+class _TextSpans:
     """Matches in texts: of each the number of its text, and its start and end in it."""
 
     row: Int64Array
     starts: Int64Array
     ends: Int64Array
 
-    def take(self, order: Int64Array) -> _Spans:
-        return _Spans(self.row[order], self.starts[order], self.ends[order])
+    def take(self, order: Int64Array) -> _TextSpans:
+        return _TextSpans(self.row[order], self.starts[order], self.ends[order])
 
 
 def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stopped = never) -> tuple[Column, Column]:
     """Return code point offsets of matches in lines (bytes with newlines), sorted and without overlaps."""
     raw, line_starts = _line_buffer(lines)
     spans_by_pattern = [
-        _Spans(*pattern.spans(raw, line_starts[:-1], line_starts[1:] - 1, stopped)) for pattern in patterns
+        _TextSpans(*pattern.spans(raw, line_starts[:-1], line_starts[1:] - 1, stopped)) for pattern in patterns
     ]
     if not spans_by_pattern:
         empty = _list_column(np.zeros(len(lines), np.int64), np.zeros(0, np.int64))
@@ -363,15 +363,15 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
     return _list_column(counts, starts), _list_column(counts, ends)
 
 
-def _concat_spans(parts: Sequence[_Spans]) -> _Spans:
-    return _Spans(
+def _concat_spans(parts: Sequence[_TextSpans]) -> _TextSpans:
+    return _TextSpans(
         row=np.concatenate([part.row for part in parts]),
         starts=np.concatenate([part.starts for part in parts]),
         ends=np.concatenate([part.ends for part in parts]),
     )
 
 
-def _drop_overlaps(spans: _Spans) -> _Spans:
+def _drop_overlaps(spans: _TextSpans) -> _TextSpans:
     """Sort spans by row and start, and drop those that overlap an earlier one; of one start the longest stays."""
     # The last key of lexsort is the main one.
     ordered = spans.take(np.lexsort((-spans.ends, spans.starts, spans.row)))
@@ -392,7 +392,7 @@ def spans_to_columns(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) 
     line_sizes = line_starts[1:] - 1 - line_starts[:-1]
     row = np.repeat(np.arange(len(spans)), [len(row_spans) for row_spans in spans])
     offsets = np.array(list(chain.from_iterable(spans)), dtype=np.int64).reshape(-1, 2)
-    byte_spans = _Spans(row, offsets[:, 0], np.minimum(offsets[:, 1], line_sizes[row]))
+    byte_spans = _TextSpans(row, offsets[:, 0], np.minimum(offsets[:, 1], line_sizes[row]))
 
     # A match may contain empty lines, in which it has no text.
     byte_spans = byte_spans.take(np.flatnonzero(byte_spans.starts < byte_spans.ends))
@@ -408,7 +408,7 @@ def _line_buffer(lines: Column) -> tuple[memoryview, Int64Array]:
     if not len(lines):
         return memoryview(b""), starts
 
-    # A column may be a slice of another one, whose bytes it shares.
+    # Arrow's offsets are positions in the whole buffer. A column may be a slice of another one, whose bytes it shares.
     first, last = int(starts[0]), int(starts[-1])
     return memoryview(data or b"")[first:last], starts - first
 

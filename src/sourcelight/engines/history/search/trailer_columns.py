@@ -85,6 +85,7 @@ def _read_agents(history: History) -> CommitAgents:
 
 def _commits_by_agents(history: History) -> list[int]:
     """Return commits whose author is the account of an assistant, which leaves no trace in messages."""
+    # Identities, not commits, are compared with the names of assistants: a history has far fewer of them.
     agents = _agent_identities(history, range(len(history.identities)))
     commits: list[int] = np.flatnonzero(np.isin(history.commits.author, agents)).tolist()
     return commits
@@ -112,6 +113,7 @@ def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> C
     by_agents = np.isin(authors, _agent_identities(history, np.unique(authors).tolist()))
     candidates = pc.match_substring_regex(messages, CANDIDATE_PATTERN, ignore_case=True)
 
+    # Few messages have a trace, so only candidates are parsed.
     texts = [""] * len(commits)
     for index in np.flatnonzero(by_agents | candidates.to_numpy(zero_copy_only=False)).tolist():
         texts[index] = agents_text(_traces_of_commit(history, int(commits[index])))

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
+from sourcelight.core.markup import join_words
 from sourcelight.lab.reports.answers import limit_to_changes, without_rules
 from sourcelight.lab.reports.files import (
     AUTHORED,
@@ -24,6 +25,10 @@ from sourcelight.lab.reports.progress import ReportProgress
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
+
+
+API_ORDER = ("removed", "changed", "moved", "added")
+"""States of public symbols; what breaks callers comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +216,9 @@ def api_changes(code: Client, stages: ReportProgress, request: ChangeRequest) ->
     # A removed symbol has its old path only.
     either_path = api["path"].astype("object").fillna(api["old_path"].astype("object"))
     return _with_attrs(api[either_path.map(request.paths).astype("bool")].reset_index(drop=True), api)
+
+
+def count_symbols(api: Frame) -> str:
+    """Return how many public symbols are in each state: ``2 removed and 5 added``."""
+    counts = api["status"].astype("str").value_counts()
+    return join_words([f"{int(counts[state]):,} {state}" for state in API_ORDER if state in counts])

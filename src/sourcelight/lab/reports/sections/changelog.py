@@ -49,7 +49,7 @@ _DEPENDENCIES = re.compile(r"deps|dependenc", re.IGNORECASE)
 """A scope that makes one of `_OTHER_TYPES` an update of dependencies: ``build(deps): …``."""
 
 _LABEL = re.compile(r"^(?:\[(?P<label>[^\]]{1,40})\]\s*|[\w./-]{1,40}:\s+)")
-"""What may stand before the first words: ``[docs] …``, or a module as in ``net/http: …``."""
+"""A label before the first words: ``[docs] …``, or a module as in ``net/http: …``."""
 
 _WORDS = {
     "breaking": (
@@ -204,7 +204,8 @@ def request_of(commit: CommitInfo) -> MergeRequest:
 
     gitlab = _GITLAB.search(commit.message)
     if gitlab is not None:
-        # Under ``Merge branch 'x' into 'main'`` comes the title, unless the message has only the reference.
+        # GitLab's template: under ``Merge branch 'x' into 'main'`` comes the title, unless the message has only the
+        # reference.
         has_title = _BRANCH.match(subject) is not None and _GITLAB.match(first_line) is None
         return MergeRequest(int(gitlab["number"]), first_line if has_title else subject)
 
@@ -263,7 +264,8 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
 
 
 def _tips(commits: Sequence[CommitInfo], heads: Sequence[str], by_id: Mapping[str, CommitInfo]) -> list[str]:
-    """Return heads, then every commit without a child in the list: a filtered list may have lost the connection."""
+    """Return heads, then every commit without a child in the list."""
+    # A filtered list may have lost the commits between a head and the others.
     parents = set(chain.from_iterable(commit.parents for commit in commits))
     tips = [head for head in heads if head in by_id]
     tips += [commit.commit for commit in commits if commit.commit not in parents]
