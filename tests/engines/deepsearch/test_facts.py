@@ -44,6 +44,9 @@ class Tree:
     def is_folder(self, text: str) -> bool:
         return text.strip("/") in {"docs", "vault"}
 
+    def find_named(self, name: str) -> PathScope | None:
+        return self.find(name) if name.startswith("src/") else None
+
     def find_past(self, text: str) -> PathScope | None:
         return past_scope(text, text, was_there=True) if text == "lib/old" else None
 

@@ -256,7 +256,7 @@ KOTLIN = """
 (function_declaration name: (identifier) @name) @function
 (property_declaration (modifiers (property_modifier "const")) (variable_declaration (identifier) @name)) @constant
 (property_declaration (variable_declaration (identifier) @name)) @variable
-(class_parameter ["val" "var"] (identifier) @name) @property
+(class_parameter ["val" "var"] . (identifier) @name) @property
 (type_alias type: (identifier) @name) @class
 (lambda_literal) @local
 (anonymous_function) @local

@@ -206,7 +206,7 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     fact.sentences = [f"In total: {count_of(len(rows), 'definition')}."]
 
 
-_MANY_CUSTOMS = frozenset({"C", "C++", "F#"})
+_MANY_CUSTOMS = frozenset({"C", "C++", "F#", "Haskell", "OCaml", "Scala"})
 """Languages whose test frameworks have macros or functions of their own."""
 
 
@@ -310,7 +310,7 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
 
         if language == "Swift":
             # An attribute on a separate line marks the function below as a test.
-            above = {(row["path"], row["line_number"] + 1) for row in rows if "func" not in (row["line"] or "")}
+            above = {(row["path"], row["line_number"] + 1) for row in rows if _is_attribute_of_swift(row)}
             rows = [row for row in rows if (row["path"], row["line_number"]) not in above]
 
         if rows:
@@ -322,15 +322,23 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
     return tests
 
 
+def _is_attribute_of_swift(row: dict[str, Any]) -> bool:
+    """Return whether a line has only the attribute of a test, whose function is on the line below."""
+    line = row["line"] or ""
+    return "@Test" in line and "func" not in line
+
+
 _OWN_MACRO = re.compile(r"(?P<name>TEST_(?!(?:[FP]|CASE\w*|SUITE\w*|GROUP\w*|MAIN)\s*\()\w+)\s*\(")
 """A macro that is named like those of test frameworks for C++, at the beginning of a line."""
 _OWN_WRAPPER = re.compile(r"[ \t]{0,40}(?P<name>(?:test|it)[A-Z]\w*)\s*\(\s*[\"'`]")
 """A function that is named like those of test frameworks for JavaScript, called with the name of a test."""
+_OWN_DART = re.compile(r"[ \t]{0,40}(?P<name>test(?!Widgets\b)[A-Z]\w*)\s*\(")
 _OWN_ECMASCRIPT = (r"/^[ \t]*(?:test|it)[A-Z]\w*\s*\(/", _OWN_WRAPPER)
 _OWN_FORMS = (
     ("C++", r"/^TEST_\w+\s*\(/", _OWN_MACRO),
     ("JavaScript", *_OWN_ECMASCRIPT),
     ("TypeScript", *_OWN_ECMASCRIPT),
+    ("Dart", r"/^[ \t]*test[A-Z]\w*\s*\(/", _OWN_DART),
 )
 """For each language, a search for lines with forms of a project's own, and the form in a line."""
 

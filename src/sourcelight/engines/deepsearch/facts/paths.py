@@ -193,6 +193,14 @@ class PathNames:
         path = text.strip("/")
         return bool(path) and (path in self.folders or any(folder.endswith(f"/{path}") for folder in self.folders))
 
+    def find_named(self, name: str) -> PathScope | None:
+        """Return the only file of code that is called as a name, such as a class, apart from its ending."""
+        start = f"{name}."
+        bases = ((path, path.rpartition("/")[2]) for path in self._files)
+        paths = [path for path, base in bases if base.startswith(start) and "." not in base[len(start) :]]
+        paths = [path for path in paths if kind_of(path) in {"code", "test"}]
+        return self.find(paths[0]) if len(paths) == 1 else None
+
     def find_past(self, text: str) -> PathScope | None:
         """Return the changed files or directories in history that a path means."""
         path = text.strip("/").removeprefix("./")

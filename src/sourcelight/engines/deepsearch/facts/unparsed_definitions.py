@@ -39,9 +39,14 @@ _JAVA_WORDS = (
     r"(?:(?:@[\w.]+(?:\([^()]*\))?|public|private|protected|internal|static|final|abstract|sealed|non-sealed|strictfp|partial"
     r"|readonly|ref|unsafe|file|new|case|implicit|lazy|override|inline)\s+)*"
 )
+_GROOVY_WORDS = r"(?:(?:@[\w.]+(?:\([^()]*\))?|public|private|protected|static|final|abstract|synchronized)\s+)*"
 _RUST_WORDS = r"(?:(?:pub(?:\([^)]*\))?|const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*"
 _CRYSTAL_WORDS = r"(?:(?:private|protected|abstract)\s+)*"
 _NO_TYPE = r"(?:return|await|new|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch)"
+_FIELD_WITH_VALUE = (
+    rf"\s*{_JAVA_WORDS}(?:const\s+)?(?!{_NO_TYPE}\b)[A-Za-z][\w.]*(?:<[^=;()]*>)?"
+    r"(?:\[\])?\s+{name}\s*(?P<kind>=)(?!=)"
+)
 # `{name}` is replaced by the name, and the group `kind` is the keyword that `_KINDS` translates.
 _FORMS: Mapping[str, Sequence[str]] = {
     "Shell": (r"\s*(?P<kind>function)\s+{name}(?![\w-])", r"\s*{name}\s*\(\s*\)"),
@@ -93,6 +98,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?P<kind>type|module)\s+(?:.*\s)?{name}\s*=",
         r"\s*(?P<kind>exception)\s+{name}\b",
         r"\s*(?P<kind>\|)\s*{name}\s+of\b",
+        r"\s*(?P<kind>val|external)\s+{name}\s*:",
     ),
     "F#": (
         r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+|mutable\s+|private\s+|internal\s+)*{name}\b",
@@ -103,17 +109,43 @@ _FORMS: Mapping[str, Sequence[str]] = {
         # A macro of the project's own defines it, at the top of a file: `(defelem button`.
         r"\((?P<kind>def(?!ault|er\b|in)[\w-]*)\s+(?:\^\S+\s+)*{name}(?=[\s)]|$)",
     ),
-    "Nim": (r"\s*(?P<kind>proc|func|method|template|macro|iterator|const|let|var)\s+{name}\b",),
+    "Nim": (
+        r"\s*(?P<kind>proc|func|method|template|macro|iterator|converter|const|let|var)\s+{name}\b",
+        # Exported, so that it is no assignment: a type, or a constant or variable of a block.
+        (
+            r"\s+{name}\*\s*(?:\[[^\[\]]*\]\s*)?(?:\{{\.[^{{}}]*\.\}}\s*)?=\s*(?:ref |ptr )?"
+            r"(?P<kind>object|enum|distinct|tuple|concept)\b"
+        ),
+        r"\s+{name}\*\s*(?:\{{\.[^{{}}]*\.\}}\s*)?(?::\s*[\w\[\], .]+)?(?P<kind>=)(?!=)",
+    ),
     "Crystal": (
         rf"\s*{_CRYSTAL_WORDS}(?P<kind>def|macro|fun|class|struct|module|enum|annotation|alias|lib)\s+(?:self\.|\w+::)*{{name}}(?![\w?!])",
         rf"\s*{_CRYSTAL_WORDS}(?:class_)?(?P<kind>getter|property|setter)[?!]?\s+{{name}}(?![\w?!])",
         r"\s*record\s+(?P<kind>){name}\s*(?:,|$)",
         r"\s*(?P<kind>)(?=[A-Z]){name}\s*=(?![=~>])",
     ),
-    "Groovy": (r"\s*(?:\w+\s+)*(?P<kind>def|class|interface|enum|trait)\s+{name}\b",),
+    "Groovy": (
+        rf"\s*{_GROOVY_WORDS}(?P<kind>class|interface|enum|trait|def)\s+{{name}}\b",
+        # A method or a constructor opens its body on the line; a call with a closure has no type before its name.
+        rf"\s*{_GROOVY_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+(?P<kind>{{name}})\s*\([^;]*\{{{{\s*$",
+        rf"\s*{_GROOVY_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+{{name}}\s*(?P<kind>=)(?![=~])",
+    ),
     "Objective-C": (
         r"\s*[-+]\s*\([^)]*\)\s*(?P<kind>{name})\b",
-        r"\s*@(?P<kind>interface|implementation|protocol)\s+{name}\b",
+        # With a semicolon or a comma behind the name, it declares what another line defines; a category adds to it.
+        r"\s*@(?P<kind>interface|implementation|protocol)\s+{name}\b(?!\s*[;,(])",
+        r"\s*(?:(?:static|extern|const|FOUNDATION_EXPORT)\s+)*(?!return\b)[A-Z]\w*\s*\*?\s*(?P<kind>const)\s+{name}\s*=(?!=)",
+        r"\s*(?:(?:static|extern)\s+)*(?P<kind>const)\s+\w+\s*\*?\s*{name}\s*=(?!=)",
+        r"\s*#\s*(?P<kind>define)\s+{name}\b",
+        r"\s*(?P<kind>typedef)\s[^;()]*\(\^\s*{name}\)",
+        r"\s*typedef\s+(?P<kind>NS_ENUM|NS_OPTIONS)\(\s*\w+\s*,\s*{name}\s*\)",
+    ),
+    "Elm": (
+        r"(?P<kind>type)\s+(?:alias\s+)?{name}(?![\w.])",
+        r"(?P<kind>port)\s+{name}\s*:(?!:)",
+        r"(?P<kind>module)\s+(?:[A-Z]\w*\.)*{name}\s+exposing\b",
+        r"{name}\s*:(?!:)",
+        r"\s+(?P<kind>[=|])\s*(?=[A-Z]){name}(?![\w.])",
     ),
     "PowerShell": (r"\s*(?i:(?P<kind>function|filter|class|enum))\s+{name}(?![\w-])",),
     "Vim Script": (
@@ -143,11 +175,12 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Kotlin": (
         rf"\s*{_KOTLIN_WORDS}(?P<kind>class|interface|object|typealias)\s+{{name}}\b",
         rf"\s*{_KOTLIN_WORDS}(?P<kind>fun)\s+(?:<[^()]*>\s*)?(?:[\w.]+(?:<[^()]*>)?\??\.)?{{name}}\s*\(",
+        rf"\s*{_KOTLIN_WORDS}(?P<kind>val|var)\s+{{name}}\s*(?::[^=]*)?=(?!=)",
     ),
-    "Java": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record)\s+{{name}}\b",),
-    "C#": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record|struct)\s+{{name}}\b",),
+    "Java": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record)\s+{{name}}\b", _FIELD_WITH_VALUE),
+    "C#": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record|struct)\s+{{name}}\b", _FIELD_WITH_VALUE),
     "Rust": (rf"\s*{_RUST_WORDS}(?P<kind>fn|struct|enum|trait|const|static)\s+{{name}}\b",),
-    "Scala": (rf"\s*{_JAVA_WORDS}(?P<kind>class|object|trait|enum|def)\s+{{name}}\b",),
+    "Scala": (rf"\s*{_JAVA_WORDS}(?P<kind>class|object|trait|enum|def|val|var)\s+{{name}}\b",),
     "PHP": (r"\s*(?:\w+\s+)*(?P<kind>function|class|interface|trait|enum)\s+{name}\b",),
 }
 _SAME_FORMS = {"Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Terraform": "HCL", "TypeScript": "JavaScript"}
@@ -164,7 +197,8 @@ _KINDS = {
     "package": "module", "case": "enummember", "data": "type", "newtype": "type", "type": "type", "typealias": "type",
     "associatedtype": "type", "typedef": "type", "get": "property", "getter": "property", "setter": "property",
     "property": "property", "annotation": "class", "alias": "type", "lib": "module",
-    "|": "constant", "=": "constant", "exception": "type", "abstract type": "type",
+    "|": "constant", "=": "constant", "exception": "type", "abstract type": "type", "NS_ENUM": "enum",
+    "NS_OPTIONS": "enum",
 }  # fmt: skip
 """Kinds of definitions by their keywords; any other keyword defines a function."""
 UNPARSED_LANGUAGES = {
@@ -203,11 +237,22 @@ _NO_CODE_FILES = re.compile(
 def language_at(texts: FileTexts, target: Target, path: str) -> str:
     """Return the language of a file: by its path, else by the program that its first line names; empty for none."""
     language = language_of(path)
+    if path.endswith(".h") and _is_of_objective_c(texts.lines(target, path)):
+        return "Objective-C"
     if language or "." in path.rpartition("/")[2].lstrip("."):
         return language
     first = next(iter(texts.lines(target, path)), "")
     match = _SHEBANG.match(first[:200])
     return "" if match is None else _PROGRAMS.get(match["program"], "Shell")
+
+
+_OBJECTIVE_C = re.compile(r"\s*(?:@(?:interface|protocol|class|import|end|property)\b|#\s*import\b)")
+_MAX_HEADER_LINES = 400
+
+
+def _is_of_objective_c(lines: Sequence[str]) -> bool:
+    """Return whether a header, whose name is one of C, has declarations that only Objective-C has."""
+    return any(_OBJECTIVE_C.match(line) is not None for line in lines[:_MAX_HEADER_LINES])
 
 
 def is_parsed(texts: FileTexts, target: Target, path: str) -> bool:
@@ -216,7 +261,8 @@ def is_parsed(texts: FileTexts, target: Target, path: str) -> bool:
     A notebook has those of its cells, in the languages of their own; one without any may be in an unknown language.
     """
     in_cells = is_jupyter(path)
-    if language_of(path) not in LANGUAGES and not in_cells:
+    is_of_grammar = language_of(path) in LANGUAGES and language_at(texts, target, path) in LANGUAGES
+    if not is_of_grammar and not in_cells:
         return False
     definitions = texts.engine.store.definitions_of(target, path)
     return definitions is not None and not definitions.incomplete and bool(len(definitions) or not in_cells)
@@ -402,6 +448,10 @@ def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     return read
 
 
+_ASSIGNED = frozenset({"C#", "Groovy", "Java", "Nim"})
+"""Languages in which a sign of equality behind a name and a type makes it a variable, or a constant."""
+
+
 def _kind_of(  # noqa: PLR0911 - one for each language of its own
     language: str, keyword: str, line: str
 ) -> str:
@@ -415,6 +465,10 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
     if keyword in {"let", "con", "cons"} and language == "Vim Script":
         return "variable"
     if language in {"Python", "Lua"} and not keyword:
+        return "variable"
+    if (language in _ASSIGNED and keyword == "=") or (language in {"Kotlin", "Scala"} and keyword in {"val", "var"}):
+        return "variable"
+    if language == "Groovy" and keyword == "def" and "(" not in line:
         return "variable"
     if language in {"OCaml", "F#"} and keyword in {"let", "and"}:
         return "function"

@@ -96,7 +96,7 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
         return None
 
     value = value_of(lines, definition.name, definition.line, location.path)
-    if location.path.endswith(".hs"):
+    if location.path.endswith((".hs", ".elm")):
         value = haskell_value(lines, definition.name, definition.line)
     elif location.path.endswith((".clj", ".cljs", ".cljc", ".el", ".lisp")):
         value = lisp_value(lines, definition.name, definition.line)

@@ -27,7 +27,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_paths,
     take_range,
 )
-from sourcelight.engines.deepsearch.question.request import FactRequest, QuestionPaths, endings_within
+from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, QuestionPaths, endings_within
 from sourcelight.engines.deepsearch.question.vocabulary import (
     NOUN,
     is_path,
@@ -188,8 +188,30 @@ def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionP
         else:
             fields.setdefault(name, value)
 
+    if fields["kind"] in _IN_CLASS and not fields.get("paths") and not fields.get("relation"):
+        fields["paths"] = _take_class(marked_text, paths)
+
     fields["paths"] = endings_within(fields.get("paths", ()))
     return FactRequest(**fields, ignored=ignored_words(marked_text))
+
+
+_IN_CLASS = frozenset({"tests", "lines", "definitions"})
+"""Things that a class has, so that the file called as it tells where to count them."""
+_OF_CLASS = re.compile(
+    r"\b(?:in|of|within|inside|does|do)\s+(?:the\s+)?(?:(?:test\s+)?(?:class|suite|module|file|spec|type|object)\s+)?"
+    r"(?P<name>⟨N\d+⟩)"
+)
+
+
+def _take_class(marked_text: MarkedText, paths: QuestionPaths) -> tuple[PathScope, ...]:
+    """Take the file of a class: "how many tests does QueueTest have" counts those of ``QueueTest.kt``."""
+    match = _OF_CLASS.search(marked_text.text)
+    scope = None if match is None else paths.find_named(marked_text.get_mark(match["name"]).text)
+    if match is None or scope is None:
+        return ()
+
+    marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
+    return (scope,)
 
 
 def ignored_words(marked_text: MarkedText) -> tuple[str, ...]:

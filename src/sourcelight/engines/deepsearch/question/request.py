@@ -102,6 +102,9 @@ class QuestionPaths(Protocol):
     def find(self, text: str) -> PathScope | None:
         """Return the files of a path, or of the end of one."""
 
+    def find_named(self, name: str) -> PathScope | None:
+        """Return the only file that is called as a name, such as a class, apart from its ending."""
+
     def is_folder(self, text: str) -> bool:
         """Return whether a directory has this path or name."""
 

@@ -97,6 +97,17 @@ _CPP_TEST = (
     r"^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST(?:_P)?|(?:TEMPLATE_)?TEST_CASE(?:_METHOD|_FIXTURE)?|SCENARIO"
     r"|BOOST_(?:AUTO|FIXTURE|DATA)_TEST_CASE)[ \t]*\("
 )
+_SPOCK_TEST = r"^[ \t]*(?:@\w+[ \t]+)*(?:def|void)[ \t]+[\"'][^\"']"
+_HASKELL_TEST = r"^[ \t]*(?:[\[,][ \t]*)?(?:[fx]?(?:it|specify|prop)|test(?:Case(?:Steps)?|Property|Prop))[ \t]+\""
+_ELM_TEST = r"^[ \t]*(?:[\[,][ \t]*)?(?:Test\.)?(?:test[ \t]+\"|fuzz(?:With|2|3)?(?:[ \t]+[^ \t:=]|$))"
+_OBJECTIVE_C_TEST = r"^[ \t]*(?:-[ \t]*\(void\)[ \t]*test\w*[ \t]*(?:\{|$)|[fx]?it\(@\")"
+_SCALA_TEST = (
+    r"^[ \t]*(?:@(?:\w+\.)*Test\b|(?:test|property)\(|it\(\""
+    # The sentence of a specification ends with `in` and its body; `should {` is a group of them.
+    r"|(?:(?:it|they|\"[^\"]*\")[ \t]+(?:should|must|can)[ \t]+)?\"[^\"]*\"[ \t]+in(?:[ \t]*\{|[ \t]*$))"
+)
+_KOTEST = r"^[ \t]*[fx]?(?:test|it|should|expect|scenario)\(\""
+_NIM_TEST = r"^[ \t]*(?:test|[a-z]+Test)[ \t]+\""
 _RUBY_TEST = r"^[ \t]*(?:it|specify|test)\s+[\"']|^[ \t]*def\s+test_"
 _ECMASCRIPT_TEST = r"^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\("
 
@@ -128,7 +139,18 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
     Custom("Java", f"{_ON_LINE} /{_JUNIT}/", "lines with the annotation", _ANNOTATION),
     Custom("Kotlin", f"{_ON_LINE} /{_JUNIT}/", "lines with the annotation", _ANNOTATION),
     Custom(
-        "Scala", r"type:file case:yes /^[ \t]*(?:@(?:\w+\.)*Test\b|test\()/", "lines that begin with @Test or test("
+        "Kotlin",
+        f"{_ON_LINE} file:(Test|Tests|Spec)\\.kt$ /{_KOTEST}/",
+        "lines that begin with",
+        re.compile(r"^[ \t]*(\w+\()"),
+    ),
+    Custom("Groovy", f"{_ON_LINE} /{_JUNIT}/", "lines with the annotation", _ANNOTATION),
+    Custom("Groovy", f"{_ON_LINE} /{_SPOCK_TEST}/", "methods whose name is a text"),
+    Custom(
+        "Scala",
+        f"{_ON_LINE} /{_SCALA_TEST}/",
+        "lines with",
+        re.compile(r"^[ \t]*(?:@(?:\w+\.)*(Test)\b|(\w+\()|.*\"[ \t]+(in)\b)"),
     ),
     Custom(
         "Rust",
@@ -150,6 +172,27 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
         r"type:file case:yes /^[ \t]*(?:@Test\b|(?:@\w+[ \t]+|\w+[ \t]+)*func[ \t]+test\w*[ \t]*\()/",
         "lines with @Test or func test…",
     ),
+    Custom("Swift", f'{_ON_LINE} /^[ \\t]*[fx]?it\\(\\"/', "lines that begin with it("),
+    Custom(
+        "Objective-C",
+        f"{_ON_LINE} /{_OBJECTIVE_C_TEST}/",
+        "lines with",
+        re.compile(r"^[ \t]*(?:-[ \t]*\(void\)[ \t]*(test)|([fx]?it\())"),
+    ),
+    Custom("Haskell", f"{_ON_LINE} /{_HASKELL_TEST}/", "lines with", re.compile(r"^[ \t]*(?:[\[,][ \t]*)?(\w+)")),
+    Custom(
+        "Elm",
+        f"{_ON_LINE} file:(^|/)tests?/ /{_ELM_TEST}/",
+        "lines with",
+        re.compile(r"^[ \t]*(?:[\[,][ \t]*)?(?:Test\.)?(\w+)"),
+    ),
+    Custom(
+        "OCaml",
+        f"{_ON_LINE} /^[ \\t]*let%(?:expect_)?test(?:_unit)?\\b/",
+        "lines that begin with",
+        re.compile(r"^[ \t]*(let%\w+)"),
+    ),
+    Custom("OCaml", f'{_ON_LINE} /\\btest_case[ \\t]+\\"/', "lines with test_case and a text"),
     Custom(
         "C#",
         f"{_ON_LINE} /{_CSHARP_TEST}/",
@@ -188,7 +231,7 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
     Custom("Emacs Lisp", r"type:file case:yes /^[ \t]*\(ert-deftest[ \t]/", "lines that begin with (ert-deftest"),
     Custom("R", r"type:file case:yes /^[ \t]*(?:testthat::)?test_that\(/", "lines that begin with test_that("),
     Custom("Julia", r"type:file case:yes /^[ \t]*@testset\b/", "lines that begin with @testset"),
-    Custom("Nim", r"type:file case:yes /^[ \t]*test[ \t]+\"/", "lines that begin with test"),
+    Custom("Nim", f"{_ON_LINE} /{_NIM_TEST}/", "lines that begin with", re.compile(r"^[ \t]*(\w+)")),
     Custom("Erlang", r"type:file case:yes /^\w+_test_?\(\)[ \t]*->/", "functions named …_test or …_test_"),
     Custom(
         "Dart", r"type:file case:yes file:_test\.dart$ /^[ \t]*(?:test|testWidgets)\(/", "lines that begin with test("
@@ -205,7 +248,7 @@ _ATTRIBUTES = re.compile(
     r"|(?:@[\w.]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?[ \t]*)+)"
 )
 """A line that has only attributes, so that the test is on a line below, where it may have further ones."""
-_WITH_ATTRIBUTES = frozenset({"C#", "F#", "Java", "Kotlin", "Rust"})
+_WITH_ATTRIBUTES = frozenset({"C#", "F#", "Groovy", "Java", "Kotlin", "Rust"})
 """Languages in which an attribute or an annotation marks the function below it as a test."""
 
 

@@ -378,14 +378,19 @@ def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tupl
 
 def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None:
     """Return what the equation below a signature gives a name; None for a function, or a value of several lines."""
-    equation = re.compile(rf"{re.escape(name)}\s*=\s*(?P<value>\S.*?)\s*(?:--\s.*)?$")
+    equation = re.compile(rf"{re.escape(name)}\s*=\s*(?P<value>\S.*?)?\s*(?:--\s.*)?$")
     for number in range(line, min(line + 3, len(lines) + 1)):
         match = equation.match(lines[number - 1])
-        following = lines[number] if number < len(lines) else ""
-        if match is not None:
-            return (
-                None if following[:1].isspace() and following.strip() else SourceValue(match["value"], number, number)
-            )
+        if match is None:
+            continue
+
+        # The style of Elm has the value alone on the line below.
+        value_line = number if match["value"] else number + 1
+        value = match["value"] or (lines[value_line - 1].strip() if value_line <= len(lines) else "")
+        following = lines[value_line] if value_line < len(lines) else ""
+        goes_on = following[:1].isspace() and bool(following.strip())
+        is_whole = value and not goes_on and not value.startswith(("\\", "let", "case", "if ", "do"))
+        return SourceValue(value, number, value_line) if is_whole else None
 
     return None
 

@@ -120,5 +120,8 @@ def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:
     if definition.kind in {"struct", "class", "union"} and definition.begin_line == definition.end_line:
         return re.fullmatch(r"\s*(?:struct|class)\s+\w+\s*;\s*", lines[definition.line - 1]) is not None
 
+    if language_of(location.path) == "OCaml" and re.match(r"\s*val\s", lines[definition.line - 1]) is not None:
+        return True
+
     above = "".join(lines[max(0, definition.begin_line - 1) : definition.line])
     return "overload" in above and "@" in above

@@ -45,6 +45,8 @@ from sourcelight.engines.symbols.definition_parser import Definition
 
 _MAX_LINE = 500
 """Characters of a line that may define something."""
+_OF_HEADERS = frozenset({"C", "C++"})
+"""Languages by whose names headers of Objective-C go."""
 _SEPARATOR = re.compile(r"\.|::|->|#")
 """Signs between a container and its member: `Client.get`, `std::vector`, `self->size`, `Array#each`."""
 
@@ -82,7 +84,9 @@ def find_definitions(
             continue
 
         definition = definition_at(texts, target, path, simple, line)
-        if definition is not None:
+        # The grammar of C reads `@protocol Name;` of a header as a variable.
+        is_misread = language_of(path) in _OF_HEADERS and (row["line"] or "").lstrip().startswith("@")
+        if definition is not None and not is_misread:
             location_set.add(target, path, definition)
 
     if unparsed and container:

@@ -64,6 +64,8 @@ _ASKS_FOR_THING = re.compile(
     re.IGNORECASE,
 )
 """A question for a number or a thing, which neither "true" nor "false" answers."""
+_TYPED_OPTION = re.compile(r"(?<![\w-])--[A-Za-z]")
+"""An option as a command line has it."""
 _ENDS_WITH_TIME = re.compile(
     r"(?<!at a )\btime(?=\s*(?:$|[?.,]|(?:of|for|in|by|before|between|after|until|per|to)\b))", re.IGNORECASE
 )
@@ -125,7 +127,8 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
         documented = find_stated(work, texts, question, queries, notes)
         if documented and _may_answer(question, documented[0], matches, work.inquiry.question):
             return state_values(work, documented, documented[0].subject, queries, notes, verb="is")
-        is_stated = is_stated and bool(question.names)
+        # A variable of the name may be nothing until the option that is typed, such as `--colors`, sets it.
+        is_stated = is_stated and bool(question.names) and _TYPED_OPTION.search(work.inquiry.question) is None
 
     if not is_stated:
         return find_measured_default(work, texts, question, queries, notes)

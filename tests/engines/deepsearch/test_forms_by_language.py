@@ -1,0 +1,225 @@
+"""What a line defines, counts or sets, in languages whose forms no grammar or no other test covers."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from engines.deepsearch.asking import lead_of
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, reader_of
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+ELM = """module Sluice exposing (Gate(..), gateLimit, openGate)
+
+
+type Gate
+    = Raised Int
+    | Lowered
+
+
+gateLimit : Int
+gateLimit =
+    255
+
+
+openGate : Int -> Gate
+openGate height =
+    Raised (clampGate height)
+
+
+clampGate : Int -> Int
+clampGate height =
+    min gateLimit height
+"""
+ELM_TESTS = """module SluiceTests exposing (all)
+
+all =
+    describe "gates"
+        [ test "opens" <|
+            \\_ -> Expect.pass
+        , fuzz int "closes" <|
+            \\_ -> Expect.pass
+        , describe "test of nothing" []
+        ]
+"""
+HEADER = """#import <Foundation/Foundation.h>
+@protocol WeirDelegate;
+@class WeirPool;
+
+@interface Weir : NSObject
+typedef void (^WeirBlock)(NSInteger level);
+@end
+"""
+DELEGATE = """#import <Foundation/Foundation.h>
+
+@protocol WeirDelegate <NSObject>
+@end
+"""
+WEIR = """#import "Weir.h"
+static NSString * const WeirNameKey = @"weir.name";
+
+@implementation Weir
+@end
+
+@implementation Weir (Level)
+@end
+"""
+WEIR_TESTS = """- (void)testLevel;
+- (void)testLevel {
+}
+- (void)testFlow
+{
+}
+- (void)tested:(id)x {
+}
+it(@"flows", ^{
+});
+"""
+NIM = """const
+  LeatLimit* = 65536'u32
+  leatDepth = 3
+
+type
+  LeatState* {.pure.} = enum
+    dry, wet
+
+proc flow*(x: int) =
+  x.depth* = 2
+"""
+GROOVY = """class Penstock {
+    String penstockName = "main"
+    private def fillPenstock(int level) {
+        return level
+    }
+}
+"""
+SPOCK = """class PenstockSpec extends Specification {
+    def "fills"() {
+        expect: 1
+    }
+    @Test
+    void drains() {}
+    def helper() {}
+}
+"""
+HASKELL = """main = hspec $ do
+  describe "it flows" $ do
+    it "flows" $ 1
+    prop "flows always" $ \\x -> x
+-- it "is a comment"
+"""
+SCALA = """class LockSpec extends AnyFlatSpec {
+  it should "fill" in { 1 }
+  "A lock" should "drain" in {
+    2
+  }
+  "A lock" should {
+    "open" in {
+      3
+    }
+  }
+}
+"""
+# The grammar of Kotlin loses its way in the first lines.
+KOTLIN = """class Head(
+  private val width: String = HEAD_WIDTH,
+) {
+"""
+KOTLIN_CONSTANT = """fun broken( { ]] (
+internal const val HEAD_WIDTH = "  "
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    folder = tmp_path_factory.mktemp("forms")
+    files = {
+        "src/Sluice.elm": ELM,
+        "tests/SluiceTests.elm": ELM_TESTS,
+        "Weir/Weir.h": HEADER,
+        "Weir/WeirDelegate.h": DELEGATE,
+        "Weir/Weir.m": WEIR,
+        "WeirTests/WeirTests.m": WEIR_TESTS,
+        "leat.nim": NIM,
+        "src/main/groovy/Penstock.groovy": GROOVY,
+        "src/test/groovy/PenstockSpec.groovy": SPOCK,
+        "test/FlowSpec.hs": HASKELL,
+        "src/test/scala/LockSpec.scala": SCALA,
+        "src/Head.kt": KOTLIN,
+        "src/Widths.kt": KOTLIN_CONSTANT,
+    }
+    repository = RepositoryBuilder(folder / "canal")
+    repository.commit(files, "Add a canal")
+    return open_engine([repository.path], index=folder / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Where is openGate defined?", "`openGate` is defined in `src/Sluice.elm`, line 14"),
+        ("Where is Gate defined?", "`Gate` is defined in `src/Sluice.elm`, line 4"),
+        ("What is gateLimit?", "`gateLimit` is set to `255`, in `src/Sluice.elm`"),
+        ("What calls clampGate?", "in `openGate` (line 16 of `src/Sluice.elm`)"),
+        # A forward declaration defines nothing, and a category adds to what is defined elsewhere.
+        ("Where is WeirDelegate declared?", "`WeirDelegate` is defined in `Weir/WeirDelegate.h`, line 3"),
+        ("Where is WeirBlock defined?", "`WeirBlock` is defined in `Weir/Weir.h`, line 6"),
+        ("What is WeirNameKey?", '`WeirNameKey` is set to `@"weir.name"`, in `Weir/Weir.m`, line 2'),
+        ("What is LeatLimit?", "`LeatLimit` is set to `65536'u32`, in `leat.nim`, line 2"),
+        ("Where is LeatState defined?", "`LeatState` is defined in `leat.nim`, line 6"),
+        ("What is penstockName set to?", '`penstockName` is set to `"main"`'),
+        ("Where is fillPenstock defined?", "`fillPenstock` is defined in `src/main/groovy/Penstock.groovy`, line 3"),
+        # The default of a parameter is another name, which the constructor doesn't define.
+        ("What is HEAD_WIDTH?", '`HEAD_WIDTH` is set to `"␣␣"`, in `src/Widths.kt`, line 2'),
+        ("How many tests are in SluiceTests.elm?", "**2** tests"),
+        ("How many tests are in WeirTests.m?", "**3** tests"),
+        # A class is in the file that is called as it.
+        ("How many tests does PenstockSpec have?", "**2** tests are defined in `src/test/groovy/PenstockSpec.groovy`"),
+        ("How many tests are in the class LockSpec?", "**3** tests are defined in `src/test/scala/LockSpec.scala`"),
+        ("How many tests are in FlowSpec.hs?", "**2** tests"),
+    ],
+)
+def test_a_form_of_the_language_answers(engine: LocalEngine, question: str, sentence: str) -> None:
+    assert sentence in lead_of(engine, question)
+
+
+def test_a_category_is_no_definition(engine: LocalEngine) -> None:
+    lead = lead_of(engine, "Where is Weir defined?")
+    assert "`Weir/Weir.m`, line 4" in lead
+    assert "line 7" not in lead
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("Elm", "    name : Int"),
+        ("Elm", "name ::rest"),
+        ("Objective-C", "@protocol name, Other;"),
+        ("Groovy", "    return name(a) {"),
+        ("Groovy", "    other.name(a) {"),
+        ("Groovy", "    assert name == 3"),
+        ("Java", "    name = 3;"),
+        ("Java", "    return name == 3;"),
+        ("C#", "    call(int name = 3);"),
+        ("Nim", "  name = 3"),
+    ],
+)
+def test_a_line_that_only_uses_a_name_defines_nothing(language: str, line: str) -> None:
+    define = reader_of(language, "name")
+    assert define is not None
+    assert define(line) is None
+
+
+def test_forms_read_hostile_lines_in_time() -> None:
+    starts = ["public ", "@a ", " ", "a<", "@a(", "val ", "a.", "static const ", "[ ", "name : ", "name* {."]
+    lines = [(start * 500)[:500] for start in starts]
+    readers = [define for language in PROGRAMMING_LANGUAGES if (define := reader_of(language, "name")) is not None]
+
+    began = time.perf_counter()
+    for define in readers:
+        for line in lines:
+            define(line)
+
+    assert time.perf_counter() - began < 2
