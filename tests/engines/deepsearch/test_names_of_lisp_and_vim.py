@@ -91,10 +91,11 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Where is s:Mill._turnBack defined?", "`s:Mill._turnBack` is defined in `plugin/mill.vim`, line 4"),
         ("What calls _turn?", "`_turn` is called by name in `s:Mill._turnBack` (line 5 of `plugin/mill.vim`)"),
         ("What's the default of MillStones?", "The default of `MillStones` is `2`, in `plugin/mill.vim`, line 1"),
+        ("What is *grain-size* by default?", "`*grain-size*` is set to `12`, in `src/mill/core.clj`, line 3"),
         ("What is g:MillStones set to?", "`g:MillStones` is set to `get(g:, 'MillStones', 2)`"),
         (
             "What calls Get-MillStone?",
-            "`Get-MillStone` is called by name in line 7 and line 8 of `src/Mill.ps1`",
+            "`Get-MillStone` is called by name in `Start-Mill` (line 7 and line 8 of `src/Mill.ps1`)",
         ),
     ],
 )

@@ -105,9 +105,9 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?P<kind>type|module)\s+(?:private\s+|internal\s+)?(?:\w+\.)*{name}\b",
     ),
     "Clojure": (
-        r"\s*\((?P<kind>defn-?|def|defonce|defmacro|defmulti|defprotocol|defrecord|deftype)\s+(?:\^\S+\s+)*{name}(?=[\s)]|$)",
+        r"\s*\((?P<kind>defn-?|def|defonce|defmacro|defmulti|defprotocol|defrecord|deftype)\s+(?:\^(?:\{{[^{{}}]*\}}|[^\s{{]\S*)\s+)*{name}(?=[\s)]|$)",
         # A macro of the project's own defines it, at the top of a file: `(defelem button`.
-        r"\((?P<kind>def(?!ault|er\b|in)[\w-]*)\s+(?:\^\S+\s+)*{name}(?=[\s)]|$)",
+        r"\((?P<kind>def(?!ault|er\b|in)[\w-]*)\s+(?:\^(?:\{{[^{{}}]*\}}|[^\s{{]\S*)\s+)*{name}(?=[\s)]|$)",
     ),
     "Nim": (
         r"\s*(?P<kind>proc|func|method|template|macro|iterator|converter|const|let|var)\s+{name}\b",

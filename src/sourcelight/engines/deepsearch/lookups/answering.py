@@ -20,7 +20,7 @@ from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, fin
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key
-from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions
+from sourcelight.engines.deepsearch.lookups.builds.workflows import find_action, find_tested_versions
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
@@ -168,10 +168,16 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         return setting
 
     common_default = find_any_default(work, lookup.name, queries, notes) or setting
-    if common_default is not None or re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
+    if common_default is not None or re.fullmatch(r"[A-Za-z_$*][\w$.*-]*", lookup.name) is None:
         return common_default
 
     definitions = find_definitions(work, lookup.name, notes, queries)
+    unparsed = [] if definitions else find_definitions(work, lookup.name, notes, queries, unparsed=True)
+    if unparsed:
+        # What replaces an absent value says more than an assignment: `let g:size = get(g:, 'size', 2)`.
+        replaced = find_prose_value(work, "", "", lookup.name)
+        return replaced or find_value(work, unparsed, lookup.name, queries, notes)
+
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         return find_value(work, definitions, lookup.name, queries, notes)
     if not definitions and not _PLAIN_WORD.fullmatch(lookup.name):
@@ -196,6 +202,10 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
     """Return what manifests say about a package; about the repository itself, its version."""
     if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
         return find_field(work, "version", "", "", "", notes)
+    action = find_action(work, lookup.name, notes)
+    if action is not None:
+        return action
+
     owner = lookup.owner or _package_named(work)
     question = PackageQuestion(lookup.name, owner, lookup.group, lookup.asks)
     finding = find_dependency(work, question, notes)

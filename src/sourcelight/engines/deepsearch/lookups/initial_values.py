@@ -128,6 +128,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
     pattern = (
         rf"(?:\.|->){name}\s*=|\b{name}\s*=\s*[\w$@.?]*{name}\b|^\s*[\"']?{name}[\"']?\s*(?::|=>?)|\[[\w.]*{name}\s*="
+        rf"|^\s*{_OPTIONS_CALL}\s+[\"':]?{name}[\"']?\s*(?::|=>)"
     )
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
@@ -340,6 +341,22 @@ def _is_merged(lines: Sequence[str], index: int) -> bool:
             depth += (letter in ")]}") - (letter in "([{")
             if depth < 0:
                 return _MERGED.search(text) is not None or spreads(lines, index)
+
+    return _is_of_options_call(lines, index)
+
+
+_OPTIONS_CALL = r"(?:define_\w{0,20}options?|(?:set_)?defaults?(?:_options?)?)"
+"""A call of Ruby that declares options with their defaults: ``define_options pretty: false``."""
+BEGINS_OPTIONS = re.compile(rf"\s*{_OPTIONS_CALL}\s+[\"':]?\w+[\"']?\s*(?::|=>)")
+
+
+def _is_of_options_call(lines: Sequence[str], index: int) -> bool:
+    """Return whether a line (from 0) has an argument of a call without brackets that declares options."""
+    for number in range(index, max(-1, index - _LITERAL_LINES), -1):
+        if BEGINS_OPTIONS.match(lines[number][:200]) is not None:
+            return True
+        if number == 0 or not lines[number - 1].rstrip().endswith(","):
+            return False
 
     return False
 

@@ -213,6 +213,8 @@ _AND_WHEN = re.compile(
     r"(?<!\s)(?:\s*+,)?\s++and\s+(?:when|who|by\s+whom|in\s+(?:which|what)\s+commit)$", re.IGNORECASE
 )
 """Endings that ask for more than a person, which an answer about a line has anyway."""
+_ON_COMMAND_LINE = re.compile(r"\s+(?:on|from|at|in)\s+the\s+(?:command[ -]line|cli|terminal|shell)$", re.IGNORECASE)
+"""An ending that says which program has an option: the one whose file is called so."""
 _LIST_OF_MANIFEST = re.compile(r"\b(dev|peer|optional)[_-]?dependencies\b", re.IGNORECASE)
 FORM_WORDS = (
     "default", "defaults", "defined", "declared", "implemented", "definition", "implementation", "difference",
@@ -230,6 +232,7 @@ def expand_wording(text: str) -> str:
     if _OF_LINE.search(text) is not None:
         text = _AND_WHEN.sub("", text)
 
+    text = _ON_COMMAND_LINE.sub(" in cli", text)
     text = _LIST_OF_MANIFEST.sub(r"\1 dependencies", text)
     text = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1].lower()], text)
     for pattern, full_form in _CLIPPED:

@@ -13,7 +13,10 @@ from collections.abc import Mapping, Sequence
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 from sourcelight.engines.symbols.definition_parser import Definition
 
-_LISP_HEAD = re.compile(r"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+(?:\^\S+\s+)*\(?(?P<name>[^\s()\"]+)")
+_LISP_HEAD = re.compile(
+    r"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+(?:\^(?:\{[^{}]*\}|[^\s{]\S*)\s+)*"
+    r"\(?(?P<name>[^\s()\"]+)"
+)
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _ELIXIR_HEAD = re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)")
 _C_HEAD = re.compile(
@@ -309,6 +312,7 @@ _INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
         r"(?:get\s+|set\s+)?(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
     ),
     "Erlang": re.compile(r"(?P<name>[a-z][\w@]*)\("),
+    "PowerShell": re.compile(r"(?i:\s*(?:function|filter)\s+(?:\w+:)?(?P<name>[\w-]+))"),
     "Shell": re.compile(r"\s*(?:function\s+)?(?P<name>[\w:-]+)\s*\(\s*\)|\s*function\s+(?P<named>[\w:-]+)\s*\{?\s*$"),
 }
 """Heads of functions, in languages whose bodies are indented."""

@@ -396,7 +396,8 @@ def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | N
 
 
 _LISP_DEFINITION = (
-    r"\((?:def|defonce|(?P<first>defvar|defvar-local|defcustom|defconst|defparameter))\s+(?:\^\S+\s+)*{name}(?=\s|$)"
+    r"\((?:def|defonce|(?P<first>defvar|defvar-local|defcustom|defconst|defparameter))\s+"
+    r"(?:\^(?:\{{[^{{}}]*\}}|[^\s{{]\S*)\s+)*{name}(?=\s|$)"
 )
 """The beginning of a definition; of the second group, the value comes first and documentation behind it."""
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)

@@ -216,6 +216,10 @@ def _license_name(lines: Sequence[str]) -> str:
     return next((name for name, phrases in _LICENSE_PHRASES if all(phrase in text for phrase in phrases)), "")
 
 
+_FILES_OF_RUNTIMES = {"powershell": r"\.psd1$", "emacs": r"^[^/]+\.el$"}
+"""Files of code whose head is a manifest for one language: in Emacs Lisp, those at the top."""
+
+
 def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Finding | None:
     """Return the version of a language that manifests require; None if the project's own one requires none."""
     texts = FileTexts(work.context)
@@ -223,7 +227,8 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
     if runtime == "dotnet" and re.search(r"\bsdk\b", work.inquiry.question, re.IGNORECASE) is not None:
         return _find_sdk(work, texts, notes)
 
-    every = own_first(work, list(list_manifests(work, texts, notes, queries, PARTLY_READ)))
+    further_files = "|".join(filter(None, (PARTLY_READ, _FILES_OF_RUNTIMES.get(runtime))))
+    every = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
     selected = select_manifests(work, [manifest for manifest in every if can_require(manifest.path, runtime)], owner)
     many_repositories = len(work.inquiry.pins) > 1
     statements: list[Statement] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -30,6 +30,44 @@ class _MatrixValue:
     key: str
     value: str
     line: int
+
+
+_USES = r"\s*(?:-\s+)?uses\s*:\s*[\"']?{name}@(?P<version>[\w./-]{{1,80}})[\"']?\s*(?:#.*)?$"
+ACTION = re.compile(r"[\w.-]{1,100}/[\w./-]{1,200}")
+"""The name of an action: an owner, a repository, and perhaps a directory."""
+
+
+def find_action(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the versions of an action that workflows use; None for another name, or one that no workflow uses."""
+    if ACTION.fullmatch(name) is None:
+        return None
+
+    texts = FileTexts(work.context)
+    queries = make_queries(work, f"type:path file:{quote_value(_WORKFLOWS)}")
+    use = re.compile(_USES.format(name=re.escape(name)))
+    statements = []
+    versions = set()
+    for row in run_searches(work, queries, notes)[:_MAX_FILES]:
+        target = work.inquiry.pins.of(row["repository"])
+        lines = texts.lines(target, row["path"])[:_MAX_LINES] if target is not None and row["path"] else []
+        for number, line in enumerate(lines, 1):
+            match = use.match(line[:_MAX_LINE])
+            if match is None or target is None:
+                continue
+            versions.add(match["version"])
+            evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
+            text = f"{code(row['path'])} lists {code(name)} {code(match['version'])}"
+            statements.append(Statement(text, (evidence,)))
+
+    if not statements:
+        return None
+
+    first = statements[0]
+    if len(versions) > 1:
+        first = Statement(f"{first.text}; other lines list it differently", first.evidence)
+    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lists")
+    finding.details = statements[1:MAX_DETAILS]
+    return finding
 
 
 def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | None:

@@ -40,6 +40,8 @@ from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS,
 
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
+_MAX_NAMESAKES = 20
+"""Definitions of a name without a grammar, above which nothing is said of its callers: a sentence about the name."""
 _MIN_NAMESAKES = 2
 """Functions of one name in a file, from which on a sentence names their classes."""
 
@@ -47,13 +49,15 @@ _MIN_NAMESAKES = 2
 def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
     """Return the callers of a function; None if the name isn't a function, or its callers are uncertain."""
     callables = [location for location in best_locations(locations) if location.definition.kind in _CALLABLE]
-    if not callables or len(callables) > _MAX_DEFINITIONS:
+    if not callables or len(callables) > _MAX_NAMESAKES:
         return None
 
     simple = callables[0].definition.name
     texts = FileTexts(work.context)
     if not all(is_parsed(texts, location.target, location.path) for location in callables):
         return _no_callers(work, simple, callables, [], notes)
+    if len(callables) > _MAX_DEFINITIONS:
+        return None
 
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     counts: Counter[tuple[str, str, int]] = Counter()

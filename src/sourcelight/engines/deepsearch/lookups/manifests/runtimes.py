@@ -74,6 +74,8 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "nim": ((r"\.nimble$", r"""requires\s*\(?\s*"nim\s*([^"]+?)\""""),),
     "erlang": ((r"rebar\.config$", r"""\{\s*minimum_otp_vsn\s*,\s*"(.+?)\""""),),
     "scala": ((r"build\.sbt$", r"""^\s*(?:ThisBuild\s*/\s*)?scalaVersion(?:\s+in\s+\w+)?\s*:=\s*"(.+?)\""""),),
+    "powershell": ((r"\.psd1$", r"""(?i)^\s*PowerShellVersion\s*=\s*["'](.+?)["']"""),),
+    "emacs": ((r"\.el$", r"""^;;+\s*Package-Requires\s*:.*?\(emacs\s+"([^"]+)"\s*\)"""),),
     "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
 }
 
@@ -85,7 +87,7 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "cmake": "requires CMake", "terraform": "requires Terraform", "flutter": "requires Flutter",
     "ocaml": "requires OCaml", "julia": "requires Julia", "crystal": "requires Crystal", "nim": "requires Nim",
     "erlang": "requires Erlang/OTP", "scala": "sets the Scala version to", "kotlin": "sets the Kotlin version to",
-    "c++": "sets the C++ standard to",
+    "c++": "sets the C++ standard to", "powershell": "requires PowerShell", "emacs": "requires Emacs",
 }  # fmt: skip
 """The claim that a manifest makes of the version of each language."""
 

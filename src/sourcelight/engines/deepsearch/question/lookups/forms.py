@@ -31,7 +31,7 @@ _PARAMETER = (
 _OWNER_KIND = r"(?: (?:function|method|class|constructor|struct|command|call|type|macro|module))?"
 _RUNTIME = (
     r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r|cmake"
-    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+)"
+    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+|powershell|emacs)"
     r"(?=s?(?: |$)))"
 )
 _RUNTIME_NOUN = r"(?: (?:sdk|tools?|toolchain|language|framework|runtime|core|standard))?"

@@ -20,7 +20,7 @@ _RUNTIMES = {
     "zig": "zig", "dotnet": "dotnet", ".net": "dotnet", "ghc": "ghc", "lua": "lua", "msrv": "rust", "r": "r",
     "perl": "perl", "cmake": "cmake", "terraform": "terraform", "flutter": "flutter", "ocaml": "ocaml",
     "julia": "julia", "crystal": "crystal", "nim": "nim", "erlang": "erlang", "otp": "erlang", "scala": "scala",
-    "kotlin": "kotlin", "c++": "c++",
+    "kotlin": "kotlin", "c++": "c++", "powershell": "powershell", "emacs": "emacs",
 }  # fmt: skip
 
 
