@@ -123,6 +123,37 @@ SCALA = """class LockSpec extends AnyFlatSpec {
   }
 }
 """
+CRYSTAL = """class Quay
+  private def moor(ship)
+  end
+
+  def depart
+  end
+  # def comment
+end
+"""
+ZIG = """pub fn flow() void {}
+export fn stop() void {}
+const flows = 1;
+"""
+MILL = """def mvnDeps = Seq(
+  mvn"com.lihaoyi::geny::1.1.0", // mvn"com.lihaoyi::dropped:1.0"
+  ivy"org.lock:gate:2.3",
+)
+"""
+ELM_JSON = """{
+    "type": "package",
+    "dependencies": {"elm/core": "1.0.0 <= v < 2.0.0",
+        "elm/random": "1.0.0 <= v < 2.0.0"
+    },
+    "test-dependencies": {}
+}
+"""
+GO = """package weir
+
+// NameMapper maps names.
+var NameMapper = strings.ToLower
+"""
 # The grammar of Kotlin loses its way in the first lines.
 KOTLIN = """class Head(
   private val width: String = HEAD_WIDTH,
@@ -150,6 +181,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         "src/test/scala/LockSpec.scala": SCALA,
         "src/Head.kt": KOTLIN,
         "src/Widths.kt": KOTLIN_CONSTANT,
+        "src/quay.cr": CRYSTAL,
+        "src/flow.zig": ZIG,
+        "build.mill": MILL,
+        "elm.json": ELM_JSON,
+        "Cartfile.private": 'github "Quick/Nimble" ~> 9.2.1\n',
+        "mapper.go": GO,
     }
     repository = RepositoryBuilder(folder / "canal")
     repository.commit(files, "Add a canal")
@@ -179,6 +216,17 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("How many tests does PenstockSpec have?", "**2** tests are defined in `src/test/groovy/PenstockSpec.groovy`"),
         ("How many tests are in the class LockSpec?", "**3** tests are defined in `src/test/scala/LockSpec.scala`"),
         ("How many tests are in FlowSpec.hs?", "**2** tests"),
+        (
+            "How many methods are defined in src/quay.cr?",
+            "**2** methods are defined in `src/quay.cr`: lines that begin",
+        ),
+        ("How many functions are in src/flow.zig?", "**2** functions are defined in `src/flow.zig`: lines that begin"),
+        ("Which version of geny does canal use?", "`build.mill` lists `com.lihaoyi:geny` `1.1.0`"),
+        ("Which version of elm/random does canal need?", "`elm.json` lists `elm/random` `1.0.0 <= v < 2.0.0`"),
+        ("Which version of Nimble does canal use?", "`Cartfile.private` lists `Quick/Nimble` `~> 9.2.1`"),
+        ("What is NameMapper set to by default?", "`NameMapper` is set to `strings.ToLower`, in `mapper.go`, line 4"),
+        # The class is in the file that is called as it.
+        ("Who added penstockName to Penstock?", "A line with `penstockName` was first added by"),
     ],
 )
 def test_a_form_of_the_language_answers(engine: LocalEngine, question: str, sentence: str) -> None:

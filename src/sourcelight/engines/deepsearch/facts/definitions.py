@@ -59,7 +59,8 @@ def count_definitions(work: Work) -> Fact:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
 
     is_of_functions = kinds == ("function",) and request.kind == "definitions" and not request.relation
-    heads = find_heads(work, notes) if is_of_functions else FunctionHeads()
+    is_of_methods = kinds == ("method",) and request.kind == "definitions" and not request.relation
+    heads = find_heads(work, notes) if is_of_functions or is_of_methods else FunctionHeads()
     if is_of_functions and not (rows or macros or heads.number):
         of_methods = count_definitions(replace(work, request=replace(request, symbol_kinds=("method",))))
         if of_methods.number:
@@ -72,7 +73,7 @@ def count_definitions(work: Work) -> Fact:
     condition = f" {_RELATIONS.get(request.relation, '')} {format_terms(request.terms)}" if request.relation else ""
     fact = Fact(
         number,
-        f"{noun_for('function', number) if heads.rules else noun}{condition} {'are' if number != 1 else 'is'} defined"
+        f"{noun_for(kinds[0], number) if heads.rules else noun}{condition} {'are' if number != 1 else 'is'} defined"
         f"{file_conditions(work)}{f': {join_words(heads.rules)}' if heads.rules and not rows else ''}",
         join_queries([*(queries if rows or not heads.rules else ()), *heads.queries]),
         f"Counts the definitions in the index, including nested ones. {rule_without_grammar(heads)}",

@@ -18,7 +18,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, function_of, head_at
+from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -307,12 +307,16 @@ def rule_without_grammar(heads: FunctionHeads) -> str:
 
 
 def find_heads(work: Work, notes: list[str]) -> FunctionHeads:
-    """Find the functions of the searched languages that no grammar reads, where the form of a line tells them."""
+    """Find the functions of the searched languages that no grammar reads, where the form of a line tells them.
+
+    If a question asks for methods, those languages count whose functions are methods.
+    """
     heads = FunctionHeads()
     texts = FileTexts(work.context)
+    is_of_methods = work.request.symbol_kinds == ("method",)
     for language in unparsed_languages(work, notes):
         form = HEAD_FORMS.get(language)
-        if form is None:
+        if form is None or (is_of_methods and language not in WITH_METHODS):
             continue
 
         queries = make_queries(
@@ -331,7 +335,9 @@ def find_heads(work: Work, notes: list[str]) -> FunctionHeads:
         heads.number += number
         heads.rules.append(f"{form.rule} ({language})")
         heads.queries += queries
-        heads.rows += [{**row, "symbol": (row["line"] or "").strip(), "symbol_kind": "function"} for row in rows]
+        heads.rows += [
+            {**row, "symbol": (row["line"] or "").strip(), "symbol_kind": work.request.symbol_kinds[0]} for row in rows
+        ]
         if len(rows) < len(lines):
             # What is a comment or a text of several lines is read without a grammar.
             heads.is_least = True

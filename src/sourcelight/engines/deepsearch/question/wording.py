@@ -95,6 +95,10 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         _ask_for_definition,
     ),
     (
+        re.compile(r"^what\s+(?:is|are)\s+(?P<name>\S{1,80})\s+set\s+to\s+by\s+default$", re.IGNORECASE),
+        lambda match: f"what is {match['name']} by default",
+    ),
+    (
         re.compile(
             r"^is\s+(\S+)\s+(?:still|already|even|currently)\s+(?=(?:a|one\s+of\s+the)\s+dependenc)", re.IGNORECASE
         ),

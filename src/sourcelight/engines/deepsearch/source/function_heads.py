@@ -52,6 +52,13 @@ HEAD_FORMS: Mapping[str, HeadForm] = {
     "Emacs Lisp": HeadForm(
         r"^[ \t]*\((?:cl-)?(?:defun|defsubst)\*?[ \t]+[^\s]", "lines that begin with (defun, (cl-defun or (defsubst"
     ),
+    "Crystal": HeadForm(
+        r"^[ \t]*(?:(?:private|protected|abstract)[ \t]+)*def[ \t]+[^ \t]", "lines that begin with def and a name"
+    ),
+    "Nim": HeadForm(r"^[ \t]*(?:proc|func)[ \t]+[\w`]", "lines that begin with proc or func and a name"),
+    "Zig": HeadForm(
+        r"^[ \t]*(?:(?:pub|export|inline|noinline|extern)[ \t]+)*fn[ \t]+[\w@]", "lines that begin with fn and a name"
+    ),
     "Clojure": HeadForm(r"^[ \t]*\(defn-?[ \t]+[^\s]", "lines that begin with (defn or (defn-"),
     "Elixir": HeadForm(
         r"^[ \t]*defp?[ \t]+[a-z_]\w*[?!]?",
@@ -65,6 +72,10 @@ HEAD_FORMS: Mapping[str, HeadForm] = {
     ),
 }
 """The form of functions, by language. In languages that aren't here, a line alone doesn't tell a function."""
+
+
+WITH_METHODS = frozenset({"Crystal"})
+"""Languages among these whose functions are nearly all methods, so that a count of methods means them."""
 
 
 def head_at(lines: Sequence[str], number: int) -> str:

@@ -254,6 +254,35 @@ def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
         depth -= len(re.findall(r"</(?:executions|configuration|dependencies)>", text))
 
 
+_COORDINATE_OF_MILL = re.compile(
+    r"\b(?:ivy|mvn)\"(?P<group>[\w.-]{1,100}):{1,3}(?P<name>[\w.-]{1,100}):{1,2}(?P<version>[\w.+-]{1,60})"
+)
+
+
+_QUOTED_KEY = re.compile(r"^\s*\"([\w./-]{1,100})\"\s*:")
+
+
+def _mill(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the coordinates of a build of Mill, which any number of modules may list: ``mvn"org::name:1.2"``."""
+    for number, line in enumerate(lines, 1):
+        for match in _COORDINATE_OF_MILL.finditer(line[:_MAX_LINE].split("//")[0]):
+            yield Requirement(f"{match['group']}:{match['name']}", match["version"], "", number)
+
+
+def _elm(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages of Elm; an application lists those of its packages, too, which it doesn't name itself."""
+    data = json.loads("\n".join(lines))
+    for key, group in (("dependencies", ""), ("test-dependencies", "test")):
+        table = data.get(key) or {}
+        numbers = {
+            name: number for number, line in enumerate(lines, 1) for name in _QUOTED_KEY.findall(line[:_MAX_LINE])
+        }
+        packages = {**table, **(table.get("direct") or {})}
+        for name, version in packages.items():
+            if isinstance(version, str):
+                yield Requirement(name, version, group, numbers.get(name, 0))
+
+
 PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^Chart\.ya?ml$", _chart),
     (r"\.versions\.toml$", _catalog),
@@ -274,7 +303,7 @@ PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirem
         ),
     ),
     (
-        r"^Cartfile$",
+        r"^Cartfile(?:\.private)?$",
         _by_pattern(r"^(?:github|git)\s+\"(?P<name>[^\"]+?)(?:\.git)?\"\s*(?P<version>[^#]*)", "#"),
     ),
     (r"^Makefile$", _erlang_mk),
@@ -293,5 +322,7 @@ PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirem
         ),
     ),
     (r"\.tf$", _terraform),
+    (r"^build\.(?:sc|mill)$", _mill),
+    (r"^elm\.json$", _elm),
 )  # fmt: skip
 """Readers by the name of a file."""

@@ -16,10 +16,11 @@ MANIFESTS = (
 """Regular expression for paths of manifests."""
 
 OTHER_MANIFESTS = (
-    r"(^|/)(Pipfile|[\w.-]+\.versions\.toml|environment\.ya?ml|conanfile\.(txt|py)|vcpkg\.json|Podfile|Cartfile|[\w.-]+\.podspec|rebar\.config"
+    r"(^|/)(Pipfile|[\w.-]+\.versions\.toml|environment\.ya?ml|conanfile\.(txt|py)|vcpkg\.json|Podfile|Cartfile(\.private)?|[\w.-]+\.podspec|rebar\.config"
     r"|stack\.yaml|package\.yaml|deps\.edn|project\.clj|shard\.yml|dub\.(json|sdl)|Project\.toml"
     r"|Makefile\.PL|Build\.PL|flake\.nix|bower\.json|[\w.-]+\.opam|dune-project|meson\.build|MODULE\.bazel|WORKSPACE"
-    r"|CMakeLists\.txt|packages\.config|deno\.jsonc?|jsr\.json|[\w.-]+\.nimble|paket\.dependencies|Brewfile)$"
+    r"|CMakeLists\.txt|packages\.config|deno\.jsonc?|jsr\.json|[\w.-]+\.nimble|paket\.dependencies|Brewfile|build\.(sc|mill)"
+    r"|elm\.json)$"
 )
 """Regular expression for paths of manifests in unsupported formats."""
 
