@@ -29,7 +29,7 @@ from sourcelight.cli.output import (
     say_client_warnings,
     wants_color,
 )
-from sourcelight.core.completeness import LIMITED_BY_DISPLAY
+from sourcelight.core.completeness import LIMITED_BY_DISPLAY, title_text
 from sourcelight.core.errors import NoRepositories, SearchFailed
 from sourcelight.core.markup.counts import count_of
 
@@ -232,7 +232,10 @@ def search(query: str, command: SearchCommand) -> int:
         else:
             status = _export(client, query, output_format, command)
         finish_index(client)
-        return status
+
+    if status != DONE and not command.paths and is_directory(query):
+        say(f"{query} is a directory: write QUERY before PATH")
+    return status
 
 
 def open_client(command: SearchCommand, *, background_index: bool = False) -> Client:
@@ -303,8 +306,6 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     if state.progress:
         skipped = state.progress[-1].skipped
         _say_unsearched(skipped if not total else [item for item in skipped if item.reason in _UNSEARCHED_TEXT])
-    if not total and not command.paths and is_directory(query):
-        say(f"{query} is a directory: write QUERY before PATH")
 
     return status
 
@@ -350,8 +351,16 @@ def _say_unsearched(skipped: Iterable[Skipped]) -> None:
     """Print what an answer leaves out by design: the text may be there."""
     for item in skipped:
         if item.severity == "info":
-            hint = "; add --worktree to search work trees" if item.reason == "worktree-changes" else ""
-            say(f"not searched: {item.title}{hint}")
+            say(f"not searched: {title_text(item)}{_remedy(item)}")
+
+
+def _remedy(item: Skipped) -> str:
+    """Return how to search what an answer leaves out, as the end of a sentence; empty where nothing helps."""
+    if item.reason == "worktree-changes":
+        return "; add --worktree to search work trees"
+    if item.suggested is not None:
+        return f"; add {item.suggested.query_expression} to the query"
+    return ""
 
 
 def _say_partial_file(client: Client, command: SearchCommand) -> None:

@@ -63,10 +63,15 @@ def skipped_text(item: Skipped) -> str:
     if is_limiting(item):
         return item.title  # a phrase: "2 files parsed in part"
 
-    # What is left out by design is counted. The protocol says "1 forked" of repositories.
+    return f"skipped {title_text(item)}"  # what is left out by design is counted
+
+
+def title_text(item: Skipped) -> str:
+    """Return an item's title with the noun that the protocol leaves out: ``1 forked`` is a repository."""
     match = _OF_REPOSITORIES.fullmatch(item.title)
-    title = item.title if match is None else f"{item.title} {'repository' if match[1] == '1' else 'repositories'}"
-    return f"skipped {title}"
+    if match is None:
+        return item.title
+    return f"{item.title} {'repository' if match[1] == '1' else 'repositories'}"
 
 
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:

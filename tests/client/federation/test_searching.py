@@ -240,7 +240,8 @@ def test_what_services_say_is_added_up_and_bears_their_names() -> None:
     second = backend([match_batch("r2"), filters, progress(fork), Alert("odd", "very", "info"), Done()])
     empty = backend([progress(), nothing, Done()])
     result = federation(a=first, b=second, c=empty).search("x")
-    assert list(result.skipped["title"]) == ["a: 1 forked", "b: 1 forked"]
+    assert list(result.skipped["title"]) == ["1 forked repository (service a)", "1 forked repository (service b)"]
+    assert "skipped 1 forked repository (service a)" in str(result)
     assert list(zip(result.filters["kind"], result.filters["count"], strict=True)) == [("type", 4), ("lang", 4)]
     assert result.filters["exhaustive"].all()
     assert list(result.alerts["title"]) == ["b: odd"], "that one has nothing is no news"

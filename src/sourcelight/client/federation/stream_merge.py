@@ -26,7 +26,7 @@ from sourcelight.core.batches import (
 )
 from sourcelight.core.batches.columns import add_service
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.core.completeness import Status, failures, limits
+from sourcelight.core.completeness import Status, failures, limits, title_text
 from sourcelight.core.errors import QueryError, SearchFailed, SourcelightError, StreamBroken, TimedOut
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
@@ -142,7 +142,7 @@ class ServiceStream:
 
         for item in self.skipped:
             if item.reason not in skipped_reasons:
-                title = f"{self.name}: {item.title}" if item.title else self.name
+                title = f"{title_text(item) or item.reason} (service {self.name})"
                 yield Skipped(item.reason, title, item.message, item.severity, item.suggested)
 
 

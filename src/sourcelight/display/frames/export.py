@@ -146,8 +146,9 @@ class MatchWriter:
             check_directory(path)
             if not _is_stream(path):
                 # In the same directory, because a rename between file systems isn't atomic. The random part keeps two
-                # exports apart.
+                # exports apart. A link leads elsewhere, so its directory may be missing although that of `path` exists.
                 self._final_path = path.resolve()
+                check_directory(self._final_path)
                 self._temporary = self._final_path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
             self._file: IO[bytes] = (self._temporary or path).open("wb")
             self.path = str(path)

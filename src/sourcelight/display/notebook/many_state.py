@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from sourcelight.core.batches.events import OtherMatch, ServiceStatus
-from sourcelight.core.completeness import Status
+from sourcelight.core.completeness import Status, title_text
 from sourcelight.core.markup import count_of
 from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
 from sourcelight.display.notebook.state import Phase, ProgressSnapshot, SearchState
@@ -93,11 +93,12 @@ class ManyState:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """Work that was left out; titles begin with the name of the search."""
+        """Work that was left out; titles end with the name of the search: ``61 binary files (search a)``."""
         items = []
         for name, state in self.states.items():
             for item in state.skipped:
-                title = f"{name}: {item.title}" if item.title else name
+                # A name in front would stand between the verb and its object: "skipped a: 61 binary files".
+                title = f"{title_text(item) or item.reason} (search {name})"
                 items.append(replace(item, title=title))
 
         return tuple(items)
