@@ -427,12 +427,11 @@ def test_a_directory_in_the_place_of_the_query_is_named(run: Run, folder: Path, 
     status, _, err = run("search", folder, "needle")
     assert status == 2
     assert f"{folder} is a directory: write QUERY before PATH" in err
-    with contextlib.chdir(folder):
-        status, _, err = run("search", tmp_path)
-    assert (status, err) == (
-        1,
-        f"sourcelight: no match\nsourcelight: {tmp_path} is a directory: write QUERY before PATH\n",
-    )
+    hint = f"sourcelight: no match\nsourcelight: {tmp_path} is a directory: write QUERY before PATH\n"
+    for options in ([], ["--count-by", "path"], ["--format", "csv"]):
+        with contextlib.chdir(folder):
+            status, _, err = run("search", tmp_path, *options)
+        assert (status, err) == (1, hint), options
 
 
 def test_what_is_searched_in_place_of_the_path_is_said(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -128,3 +128,13 @@ def test_a_warning_is_a_message_and_shows_no_code(tmp_path: Path) -> None:
     root = tmp_path / "src"
     message = f"{root}/inner/repos.toml is not read: settings of repositories belong in {root}/repos.toml"
     assert process.stderr == f"sourcelight: {message}\n"
+
+
+def test_a_fork_that_was_not_searched_is_named_with_its_filter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "forked"):
+        make_repo(tmp_path / "src" / name, {"a.txt": "needle\n"})
+    (tmp_path / "src" / "repos.toml").write_text("[repositories.forked]\nfork = true\n", "utf-8")
+    assert main(["search", "nothing", str(tmp_path / "src")]) == 1
+    assert "not searched: 1 forked repository; add fork:yes to the query\n" in capsys.readouterr().err

@@ -300,3 +300,12 @@ def test_the_rule_of_calls() -> None:
     assert call_status(complete=False, rows=3, limit=3) == "partial"
     assert call_status(complete=False, rows=2, limit=3) == "limited"
     assert call_status(complete=False, rows=2, limit=None) == "limited"
+
+
+def test_what_a_search_of_several_left_out_is_said_with_its_name(tmp_path: Path) -> None:
+    binary(builder(tmp_path))
+    with sl.open(tmp_path, progress=False) as code:
+        many = code.search_many({"a": "needle", "b": "return"}, progress=False)
+
+    assert list(many.skipped["title"]) == ["1 binary file (search a)", "1 binary file (search b)"]
+    assert "skipped 1 binary file (search a)" in many._repr_mimebundle_()["text/html"]

@@ -177,3 +177,11 @@ def test_any_frame_is_written_with_all_of_its_digits(tmp_path: Path) -> None:
     with pytest.raises(pa.ArrowInvalid):
         write_frame(pd.DataFrame({"x": [1, "a"]}), tmp_path / "z.csv", "csv")
     assert not (tmp_path / "z.csv").exists()
+
+
+def test_a_link_into_a_missing_directory_is_refused_by_the_name_of_the_directory(tmp_path: Path) -> None:
+    link = tmp_path / "matches.csv"
+    link.symlink_to(tmp_path / "gone" / "matches.csv")
+    with pytest.raises(FileNotFoundError, match="this directory does not exist") as caught:
+        MatchWriter(link)
+    assert caught.value.filename == str(tmp_path / "gone")

@@ -16,10 +16,6 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from sourcelight.core.backend import Backend
 from sourcelight.core.errors import ClientNotFound
 
-PROVENANCE = (
-    "query", "call", "endpoint", "backend_id", "pattern_type", "status", "reasons", "limit_hit", "matches",
-    "requested_at", "duration_ms", "version", "cut",
-)  # fmt: skip
 """Names that `attrs` may have of this module; the source of the frame decides which."""
 
 FEDERATION = "federation of "

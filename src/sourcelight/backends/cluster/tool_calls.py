@@ -43,8 +43,6 @@ GATHER_BYTES = 4 * 1024**3
 COORDINATED = frozenset({Scope.CATALOG, Scope.SEARCH, Scope.CONVERSATION})
 """Tools that the coordinator answers itself, from the catalog or by searches over the workers."""
 
-_STEP_S = 0.1
-
 PIN = "pin"
 
 _OWN = frozenset({"check", "lines"})

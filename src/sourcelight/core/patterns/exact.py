@@ -247,11 +247,6 @@ class ExactMatcher:
 
             check_stopped(stopped)
 
-    def first_start(self, text: Any, low: int, end: int) -> int:
-        """Return the start of the first match in ``text[low:end]``, -1 when there is none."""
-        start: int = self.regexp.Match(_UNANCHORED, text, low, end)[0][0]
-        return start
-
     def spans(
         self, view: memoryview, starts: Int64Array, ends: Int64Array, stopped: Stopped = never
     ) -> tuple[Int64Array, Int64Array, Int64Array]:

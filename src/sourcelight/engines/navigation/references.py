@@ -41,7 +41,6 @@ MAX_RENAMED_FILES = 200
 """Maximum files to read because they contain a new name that an import gives."""
 
 _LOCAL = frozenset({"parameter", "variable"})
-_BINDERS = frozenset({"import", "from"})
 
 _IMPORT_BY_NAME = frozenset({"Python", "Go", "JavaScript", "Java"})
 """Languages (families) whose imports hold the name under which the other repository provides the module."""

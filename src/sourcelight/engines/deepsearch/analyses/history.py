@@ -12,7 +12,6 @@ from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 
 _MAX_PAIRS = 100
-_SHOWN_SYMBOLS = 5
 _MIN_PERCENT = 0.1
 _RULE_OF_FILES = "Merges don't count, and a renamed file keeps its commits."
 

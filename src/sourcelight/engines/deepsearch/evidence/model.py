@@ -18,8 +18,6 @@ MAX_NAMED = 3
 MAX_DETAILS = 20
 """Maximum statements below a headline."""
 
-ROLES = ("definition", "body", "usage", "test", "doc", "history", "read")
-
 
 @dataclass(frozen=True, slots=True)
 class FileEvidence:

@@ -57,7 +57,6 @@ _COVERING = re.compile(
     re.IGNORECASE,
 )
 _CONTENT = {"contain", "call"}
-_NAMED = {"name", "prefix", "suffix", "part"}
 
 
 def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact | None] | None:

@@ -56,7 +56,6 @@ _COMMIT = re.compile(
     r"|merge)s?\b(?:\s+(?:made|to|in|of))?",
     re.IGNORECASE,
 )
-_SUBJECT = rf"{DET}(?P<subject>{TERMS}|⟨P\d+⟩)?"
 _REMOVED = re.compile(
     r"\b(?:remov(?:e|ed|es)|delet(?:e|ed|es)|dropp?(?:ed|s)?|(?:got|get) rid of|t(?:ake|ook|aken) out)\b", re.IGNORECASE
 )

@@ -132,7 +132,6 @@ IMPORT = re.compile(
     rf"(?:up)?on|requir(?:e|es|ing)|pull(?:s|ing)? in)\s+(?:from\s+)?{DET}{MODULE}",
     re.IGNORECASE,
 )
-USE_REPOSITORY = re.compile(rf"\b(?:that |which )?us(?:e|es|ing)\s+(?:the\s+)?{MODULE}", re.IGNORECASE)
 INCLUDE = re.compile(r"\b#?include[sd]?\s+(?:the\s+)?(?:header\s+)?(?P<terms>⟨P\d+⟩|⟨Q\d+⟩|<[\w./-]+>)", re.IGNORECASE)
 DEPENDENTS = re.compile(rf"\b(?:of|on|to|does|do|has|have)\s+{DET}{MODULE}(?:\s+have\b)?", re.IGNORECASE)
 WHAT_DEPENDS = re.compile(

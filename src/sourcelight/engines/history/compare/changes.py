@@ -25,7 +25,6 @@ FREE_BYTES = 32 << 20
 
 NO_MODE = "000000"
 SUBMODULE = "160000"
-SYMLINK = "120000"
 _STATUSES = {
     "A": "added",
     "D": "deleted",

@@ -48,7 +48,6 @@ _SCOPES = frozenset({
     "translation_unit", "namespace_definition", "template_declaration", "catch_clause", "field_declaration_list",
     "preproc_function_def", "if_statement", "while_statement", "switch_statement",
 })  # fmt: skip
-_TOP = frozenset({"translation_unit", "namespace_definition", "declaration_list", "linkage_specification"})
 _DECLARATIONS = frozenset({
     "declaration", "function_definition", "parameter_declaration", "optional_parameter_declaration",
     "field_declaration", "type_definition", "for_range_loop", "condition_clause",
