@@ -59,7 +59,9 @@ def batches_of(rows: Sequence[dict[str, Any]]) -> list[Any]:
 
 @pytest.mark.parametrize("kind", FORMATS)
 @given(rows=ROWS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_matches_read_back_equal(kind: str, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     batches = batches_of(rows)
     writer = MatchWriter(tmp_path / f"out.{kind}")

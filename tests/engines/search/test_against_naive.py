@@ -97,7 +97,9 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting_builder, "BLOCK_BYTES", 200)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(files, trees, filters, languages)
 def test_a_search_finds_what_reading_everything_finds(
     corpus: dict[bytes, bytes],
@@ -115,7 +117,9 @@ def test_a_search_finds_what_reading_everything_finds(
         )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.lists(files, min_size=2, max_size=5), leaves)
 def test_after_any_changes_the_index_answers_as_if_built_anew(
     history: list[dict[bytes, bytes]], atom: FileTerm

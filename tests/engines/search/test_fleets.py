@@ -130,7 +130,9 @@ class Repositories:
         return search(self.open, self.targets, query, options, Cancellation(), corpora, self.open_groups)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(corpora, queries, st.booleans(), st.sets(st.integers(0, 4), max_size=1).map(frozenset), st.booleans())
 def test_many_repositories_give_what_each_gives_alone(
     contents: list[dict[bytes, bytes]],
@@ -168,7 +170,9 @@ def test_many_repositories_give_what_each_gives_alone(
             assert sum(part.files for part in parts) == len(set(locations))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(corpora, queries)
 def test_many_repositories_are_counted_as_they_are_searched(
     contents: list[dict[bytes, bytes]], query: TextQuery
