@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from sourcelight.cli.notices import say_alerts, say_end, say_unsearched
 from sourcelight.cli.options import Paths, PatternType, PatternTypeOption, Query, ServiceUrl, Worktree, path_texts
 from sourcelight.cli.output import (
     DONE,
-    FAILED,
-    NO_MATCH,
     MatchPrinter,
     StatusLine,
     binary_output,
@@ -29,20 +28,16 @@ from sourcelight.cli.output import (
     say_client_warnings,
     wants_color,
 )
-from sourcelight.core.completeness import LIMITED_BY_DISPLAY, title_text
 from sourcelight.core.errors import NoRepositories, SearchFailed
 from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
-    from sourcelight.core.wire.events import Alert, Skipped
+    from sourcelight.core.wire.events import Alert
     from sourcelight.display.notebook.state import ProgressSnapshot
 
 
 _COUNTABLE = ("repository", "language", "path")
-
-_UNSEARCHED_TEXT = frozenset({"document-too-large", "worktree-changes"})
-"""Reasons for text that was not searched and may match. An answer with matches names only these, not binary files."""
 
 
 class OutputFormat(StrEnum):
@@ -301,11 +296,17 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     state.finish()
     # A limit with -n stops the rows, while the service counts on; its count is then the larger one.
     total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
-    _say_alerts(state.alerts, state.reasons)
-    status = _finish(command, state.status, state.reasons, printer.rows, total)
+    say_alerts(state.alerts, state.reasons)
+    status = say_end(
+        command.output,
+        command.limit,
+        status=state.status,
+        reasons=state.reasons,
+        rows=printer.rows,
+        matches=total,
+    )
     if state.progress:
-        skipped = state.progress[-1].skipped
-        _say_unsearched(skipped if not total else [item for item in skipped if item.reason in _UNSEARCHED_TEXT])
+        say_unsearched(state.progress[-1].skipped, has_matches=total > 0)
 
     return status
 
@@ -333,34 +334,15 @@ def _export(client: Client, query: str, output_format: str, command: SearchComma
     if export.status == "failed":
         raise SearchFailed("; ".join(export.reasons))
 
-    _say_alerts(export.alerts, export.reasons)
-    return _finish(command, export.status, export.reasons, export.rows, export.matches)
-
-
-def _say_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
-    """Print the alerts of an answer and the queries to try instead; the reasons already name errors."""
-    reason_text = " ".join(reasons)
-    for alert in alerts:
-        if alert.text and alert.text not in reason_text:
-            say(alert.text)
-        for proposal in alert.proposed_queries:
-            say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
-
-
-def _say_unsearched(skipped: Iterable[Skipped]) -> None:
-    """Print what an answer leaves out by design: the text may be there."""
-    for item in skipped:
-        if item.severity == "info":
-            say(f"not searched: {title_text(item)}{_remedy(item)}")
-
-
-def _remedy(item: Skipped) -> str:
-    """Return how to search what an answer leaves out, as the end of a sentence; empty where nothing helps."""
-    if item.reason == "worktree-changes":
-        return "; add --worktree to search work trees"
-    if item.suggested is not None:
-        return f"; add {item.suggested.query_expression} to the query"
-    return ""
+    say_alerts(export.alerts, export.reasons)
+    return say_end(
+        command.output,
+        command.limit,
+        status=export.status,
+        reasons=export.reasons,
+        rows=export.rows,
+        matches=export.matches,
+    )
 
 
 def _say_partial_file(client: Client, command: SearchCommand) -> None:
@@ -402,9 +384,16 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
     reasons = tuple(str(warning.message) for warning in caught)
     if not matches and not reasons:
         # A count has no alerts. A search without a match is as cheap, and gives the reason.
-        _say_alerts(_search_alerts(client, query, command), ())
+        say_alerts(_search_alerts(client, query, command), ())
 
-    return _finish(command, "limited" if reasons else "complete", reasons, table.num_rows, matches)
+    return say_end(
+        command.output,
+        command.limit,
+        status="limited" if reasons else "complete",
+        reasons=reasons,
+        rows=table.num_rows,
+        matches=matches,
+    )
 
 
 def _search_alerts(client: Client, query: str, command: SearchCommand) -> list[Alert]:
@@ -412,22 +401,3 @@ def _search_alerts(client: Client, query: str, command: SearchCommand) -> list[A
 
     events = client.stream(query, pattern_type=command.pattern_type, limit=0, timeout_s=command.timeout_s)
     return [event for event in events if isinstance(event, Alert)]
-
-
-def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
-    """Report on standard error how an answer ended, and return the exit status."""
-    if status != "complete":
-        text = "; ".join(reasons)
-        say(f"{status}: {text if command.limit is None else text.replace(LIMITED_BY_DISPLAY, 'limited by -n')}")
-
-    if command.output:
-        say(f"wrote {count_of(rows, 'row')} to {command.output}")
-
-    if matches:
-        return DONE
-    if status not in {"complete", "partial"}:
-        say("no match in the part that was searched")
-        return FAILED
-
-    say("no match")
-    return NO_MATCH
