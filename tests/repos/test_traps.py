@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,6 +210,47 @@ def test_a_git_directory_that_reads_outside_is_told_to_the_operator(trapped: Tra
     catalog = open_for_others(trapped.root)
     assert HOSTILE_TEXT[1] not in seen_by(catalog, Viewer.owner())
     assert any("outside the served directories" in skip.message for skip in catalog.skipped)
+
+
+@pytest.mark.parametrize("section", ["include", 'includeIf "onbranch:main"', 'includeif "gitdir:**"'])
+def test_a_configuration_that_includes_a_file_outside_is_told_to_the_operator(trapped: Trapped, section: str) -> None:
+    """The address of its origin is the name that readers see, and may come from anybody's configuration."""
+    secret = trapped.outside.path / "secret.cfg"
+    secret.write_text('[remote "origin"]\n\turl = https://h/confidential/name\n')
+    trap, chained = (make_repo(trapped.root / name, {"a": "1"}) for name in ("trap", "chained"))
+    (trapped.root / "inner.cfg").write_text(f'[{section}]\n\tpath = "{secret}"\n')
+    for repository, path in ((trap, str(secret)), (chained, "../../inner.cfg")):
+        with (repository.path / ".git" / "config").open("a") as config:
+            config.write(f"[{section}] path = {path}\n")
+    catalog = open_for_others(trapped.root)
+    assert not any("confidential" in repository.name for repository in catalog.repositories)
+    skipped = {Path(skip.path).name: (skip.reason, skip.message) for skip in catalog.skipped}
+    for name in ("trap", "chained"):
+        assert skipped[name][0] == "outside"
+        assert f"its configuration includes {secret}" in skipped[name][1]
+    assert {"h/confidential/name", "h/confidential/name-2"} & {
+        repository.name for repository in Catalog.open(trapped.root).repositories
+    }  # one's own files
+
+
+@pytest.mark.parametrize("line", ["/", '"/tmp/\\157bjects"', "{0}", "\n".join(f"{{0}}/{n}" for n in range(200))])
+def test_no_list_of_alternates_has_directories_outside_looked_through(
+    trapped: Trapped, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    trap = make_repo(trapped.root / "trap", {"a": "1"})
+    (trap.path / ".git" / "objects" / "info").mkdir(exist_ok=True)
+    (trap.path / ".git" / "objects" / "info" / "alternates").write_text(line.format(trapped.outside.path) + "\n")
+    looked_at: list[str] = []
+    scan = os.scandir
+
+    def watched(path: str = ".") -> Any:
+        looked_at.append(str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", watched)
+    catalog = open_for_others(trapped.root)
+    assert [(Path(skip.path).name, skip.reason) for skip in catalog.skipped] == [("trap", "outside")]
+    assert [path for path in looked_at if not path.startswith(str(trapped.root))] == []
 
 
 def test_a_ref_that_is_a_link_to_a_file_outside_is_told_to_the_operator(trapped: Trapped) -> None:

@@ -11,13 +11,16 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 MAX_SMALL_FILE_BYTES = 1 << 20
 
 _MAX_ALTERNATES_DEPTH = 5  # as git itself
 _MAX_ALTERNATES_BYTES = 1 << 16
+_MAX_OBJECT_DIRECTORIES = 100
+"""Directories of objects that a repository may borrow. Each is looked through, wherever it is."""
+
 _MAX_REF_DEPTH = 64
 _MAX_OBJECTS_DEPTH = 2  # objects/info/commit-graphs/graph-….graph is the deepest that git reads
 TRUSTED_PATHS = "repositories.trustedPaths"
@@ -72,8 +75,20 @@ class Boundary:
             return True
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def find_problem(self, git_dir: str, git_common_dir: str, sources: tuple[str, ...]) -> str:
-        """Explain why a git directory, with objects in `git_common_dir` and `sources`, leads outside; empty if not."""
+    def find_problem(
+        self, git_dir: str, git_common_dir: str, sources: Sequence[str], included: Sequence[str] = ()
+    ) -> str:
+        """Explain why a git directory leads outside; empty if not.
+
+        Parameters
+        ----------
+        git_dir, git_common_dir
+            Its real path, and that of the directory with its objects.
+        sources
+            Real paths from which it reads more objects, refs or settings.
+        included
+            Real paths of the files that its configuration includes.
+        """
         if self.roots is None:
             return ""
 
@@ -81,6 +96,7 @@ class Boundary:
             ("its git directory is", git_dir),
             ("its objects are in", git_common_dir),
             *(("it reads objects from", source) for source in sources),
+            *(("its configuration includes", file) for file in included),
         ):
             if not self.contains(real):
                 return f"{label} {real}, outside the served directories; list that path in {TRUSTED_PATHS} to allow it"
@@ -88,7 +104,7 @@ class Boundary:
         return ""
 
 
-def object_sources(git_common_dir: str) -> tuple[str, ...]:
+def object_sources(git_common_dir: str, boundary: Boundary | None = None) -> tuple[str, ...]:
     """List real paths outside of the git directory `git_common_dir` from which git reads objects, refs or settings.
 
     Checks all names below objects and refs (a few microseconds a directory), because each may be a link, or a pipe
@@ -98,14 +114,18 @@ def object_sources(git_common_dir: str) -> tuple[str, ...]:
     ----------
     git_common_dir
         The real path of a git directory.
+    boundary
+        Where names are checked: a source outside is listed, and not looked into. None: everywhere.
 
     Raises
     ------
     OSError
-        If a list of alternates can't be read, or anything there is a pipe, a device or a socket.
+        If a list of alternates can't be read or is too long, or anything there is a pipe, a device or a socket.
     """
     sources: dict[str, None] = {}
-    _collect_sources(git_common_dir, os.path.join(git_common_dir, "objects"), sources, set(), 0)
+    # The list of alternates of a hostile repository may name the root directory.
+    inside = boundary or Boundary()
+    _collect_sources(git_common_dir, os.path.join(git_common_dir, "objects"), inside, sources, set(), 0)
 
     # git follows links in all of these places, so each may lead into another repository.
     for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
@@ -138,7 +158,9 @@ def object_directories(git_common_dir: str) -> tuple[str, ...]:
     return tuple(directories)
 
 
-def _collect_sources(git_common_dir: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
+def _collect_sources(
+    git_common_dir: str, objects: str, inside: Boundary, sources: dict[str, None], seen: set[str], depth: int
+) -> None:
     """Add the sources of an object directory and of its alternates."""
     real = os.path.realpath(objects)
     # Alternates may form a circle.
@@ -150,14 +172,17 @@ def _collect_sources(git_common_dir: str, objects: str, sources: dict[str, None]
 
     # git itself follows alternates five levels deep (alternate_object_database.c: "ignoring alternate object stores,
     # nesting too deep").
-    if depth > _MAX_ALTERNATES_DEPTH:
+    if depth > _MAX_ALTERNATES_DEPTH or not inside.contains(real) or real == os.path.dirname(real):
         return
+
+    if len(seen) > _MAX_OBJECT_DIRECTORIES:
+        raise OSError(f"it reads objects from more than {_MAX_OBJECT_DIRECTORIES} directories")
 
     for link in _find_links(real, max_depth=_MAX_OBJECTS_DEPTH):
         _add_source(git_common_dir, os.path.realpath(link), sources)
 
     for alternate in _alternates(real):
-        _collect_sources(git_common_dir, alternate, sources, seen, depth + 1)
+        _collect_sources(git_common_dir, alternate, inside, sources, seen, depth + 1)
 
 
 def _add_source(git_common_dir: str, real: str, sources: dict[str, None]) -> None:

@@ -15,7 +15,7 @@ from sourcelight.core.batches import CommitId, RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary, object_sources, read_small_file
 from sourcelight.repos.discovery import DiscoveredRepository
-from sourcelight.repos.handles import UnusableRepository, open_handle
+from sourcelight.repos.handles import UnusableRepository, included_files, open_handle, unfit_file
 from sourcelight.repos.names import name_from_folder, name_from_git_dir, name_from_origin, web_address
 from sourcelight.repos.repository import Repository, canonical_path_of, common_dir, home_of, key_of
 from sourcelight.repos.revisions import default_commit, head_target
@@ -74,21 +74,40 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
     UnusableRepository
         It is empty, damaged, unreadable, in an unsupported format, or reads from outside of `boundary`.
     """
-    limits = boundary or Boundary()
     # Identities are compared before and after: if a link replaces the git directory meanwhile, the checks covered only
     # the old directory.
     before = _file_identities(discovered)
     _check_files(discovered)
-    sources = object_sources(discovered.git_common_dir)
-    problem = "" if discovered.is_named else limits.find_problem(discovered.git_dir, discovered.git_common_dir, sources)
-    if problem:
-        raise UnusableRepository("outside", problem)
-
+    # What the operator named may read from anywhere.
+    limits = Boundary() if discovered.is_named or boundary is None else boundary
+    sources = object_sources(discovered.git_common_dir, limits)
+    _check_boundary(discovered, sources, limits)
     description = _describe(discovered, sources)
     if _file_identities(discovered) != before:
         raise UnusableRepository("gone", "it was replaced while it was read")
 
     return description
+
+
+def _check_boundary(discovered: DiscoveredRepository, sources: tuple[str, ...], boundary: Boundary) -> None:
+    """Refuse a git directory that reads objects or configuration from outside."""
+    if boundary.roots is None:
+        return
+
+    directories = discovered.git_dir, discovered.git_common_dir
+    problem = boundary.find_problem(*directories, sources)
+    if problem:
+        raise UnusableRepository("outside", problem)
+
+    # Pipes and large files are refused before they are read.
+    unfit = unfit_file(*directories)
+    if unfit:
+        raise UnusableRepository("unsupported", unfit)
+
+    # The address of its origin becomes its name, and could come from the configuration of another repository.
+    problem = boundary.find_problem(*directories, (), included_files(*directories))
+    if problem:
+        raise UnusableRepository("outside", problem)
 
 
 def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int], ...]:

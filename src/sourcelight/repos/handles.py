@@ -12,6 +12,8 @@ import os
 import re
 import stat
 import threading
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sourcelight.core.batches import NO_COMMIT, CommitId
@@ -64,7 +66,7 @@ def unfit_file(git_dir: str, git_common_dir: str) -> str:
             problem = _file_problem(os.path.join(directory, name), limit)
             if problem:
                 return f"{name} {problem}"
-    return _unfit_include([os.path.join(git_common_dir, "config"), os.path.join(git_dir, "config.worktree")])
+    return _unfit_include(_configs_of(git_dir, git_common_dir))
 
 
 def _file_problem(path: str, limit: int) -> str:
@@ -79,24 +81,42 @@ def _file_problem(path: str, limit: int) -> str:
     return ""
 
 
-def _unfit_include(configs: list[str]) -> str:
-    """Check the files that configurations include, counting each time a file is included.
+def _unfit_include(configs: Sequence[str]) -> str:
+    """Return why the files that configurations include must not be read; empty if they may.
 
-    If a configuration includes anything, every ``path`` in it counts, in any section, because a section's name can be
-    written in too many ways. A file counts each time that it is read: nine files that each include the next one ten
-    times would be read a thousand million times.
+    A file counts each time that it is read: nine files that each include the next one ten times would be read a
+    thousand million times.
     """
-    count = 0
-    while configs:
-        config = configs.pop()
-        count += 1
+    for count, (config, is_included) in enumerate(_config_files(configs), 1):
         if count > _MAX_INCLUDES:
             return f"config includes more than {_MAX_INCLUDES} files"
 
         problem = _file_problem(config, MAX_BYTES["config"])
         if problem:
-            return f"a file that config includes {problem}"
+            return f"a file that config includes {problem}" if is_included else f"config {problem}"
+    return ""
 
+
+def included_files(git_dir: str, git_common_dir: str) -> tuple[str, ...]:
+    """List the real paths of files that the configuration includes; `unfit_file` has allowed to read them."""
+    files = islice(_config_files(_configs_of(git_dir, git_common_dir)), _MAX_INCLUDES)
+    return tuple(dict.fromkeys(os.path.realpath(file) for file, is_included in files if is_included))
+
+
+def _configs_of(git_dir: str, git_common_dir: str) -> list[str]:
+    return [os.path.join(git_common_dir, "config"), os.path.join(git_dir, "config.worktree")]
+
+
+def _config_files(configs: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield configurations and the files that they include, each time; whoever takes the next allows the last one.
+
+    If a configuration includes anything, every ``path`` in it counts, in any section, because a section's name can be
+    written in too many ways.
+    """
+    pending = [(config, False) for config in configs]
+    while pending:
+        config, is_included = pending.pop()
+        yield config, is_included
         try:
             with open(config, encoding="utf-8", errors="surrogateescape", newline="") as file:
                 text = file.read(MAX_BYTES["config"])
@@ -106,9 +126,7 @@ def _unfit_include(configs: list[str]) -> str:
         # Most configurations include nothing, and are not searched for paths.
         if "include" in text.lower():
             values = map(_plain_value, _PATH.findall(_CONTINUATION.sub("", text)))
-            configs += [os.path.join(os.path.dirname(config), os.path.expanduser(value)) for value in values]
-
-    return ""
+            pending += [(os.path.join(os.path.dirname(config), os.path.expanduser(value)), True) for value in values]
 
 
 def _plain_value(text: str) -> str:
