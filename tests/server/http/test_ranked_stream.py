@@ -115,3 +115,27 @@ def test_words_that_no_file_has_are_told_and_lack_nothing(service: Service) -> N
 def test_nothing_is_an_answer(service: Service, query: str) -> None:
     matches, progress, _ = ask(service, query)
     assert (matches, progress.match_count) == ([], 0)
+
+
+@pytest.mark.parametrize("date", ["2020", "nonsense"])
+def test_a_date_that_cannot_be_read_is_an_error_of_the_query(service: Service, date: str) -> None:
+    query = {"q": f"lamp repo:has.commit.after({date})", "t": "nls"}
+    answer = service.client.get("/.api/search/stream", params=query).text
+    assert "Invalid date format" in answer
+    assert "internal error" not in answer
+    analysis = service.client.post("/.api/analyses/nls_search", json={"query": query["q"]}).text
+    assert "invalid date format" in analysis
+
+
+@pytest.mark.parametrize("query", ["count:2", "patternType:nls timeout:5s", "repo:^nothing$"])
+def test_a_query_without_words_is_an_error_of_the_query(service: Service, query: str) -> None:
+    answer = service.client.get("/.api/search/stream", params={"q": query, "t": "nls"}).text
+    assert "The query has no words" in answer
+    assert "internal error" not in answer
+
+
+def test_a_count_of_any_length_is_a_number(service: Service) -> None:
+    few, many = (ask(service, f"lamp count:{digits}") for digits in ("1", "9" * 5_000))
+    assert few[1].match_count == 1
+    assert many[1].match_count >= 1
+    assert many[1].skipped == ()

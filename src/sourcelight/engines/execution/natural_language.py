@@ -24,6 +24,7 @@ from sourcelight.engines.execution.indexes.repositories import IndexedRepositori
 from sourcelight.engines.execution.plan import SUPPORTED, make_plan
 from sourcelight.engines.execution.scope.revisions import resolve_context
 from sourcelight.engines.execution.scope.scope import ScopeResolver
+from sourcelight.engines.execution.scope.selection import check_dates
 from sourcelight.engines.search import Target, TextQuery
 from sourcelight.engines.search.ranking import Ranking, Scorer
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, RankLimits, StatsExchange
@@ -170,6 +171,8 @@ def _filtered_targets(
     query = filters_query(filters)
     repositories.refresh(cancellation)
     scopes = [item for part in query.plan for item in resolve_context(part, repositories.catalog.contexts, query.text)]
+    for item in scopes:
+        check_dates(item.alternative, query.text)
     scoper = ScopeResolver(repositories, viewer, cancellation)
     queries_by_target: dict[tuple[str, str], tuple[Target, list[TextQuery]]] = {}
     for scope in scoper.scopes(scopes):

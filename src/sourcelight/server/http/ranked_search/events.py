@@ -14,7 +14,7 @@ from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import ClusterError, RepositoryError, ToolError
+from sourcelight.core.errors import ClusterError, QueryError, RepositoryError, ToolError
 from sourcelight.core.query.fields import duration_s
 from sourcelight.core.tools.files import NLS_SEARCH, READ_FILE
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
 _BOUND = re.compile(r"(?i)(?<!\S)(count|timeout):(\S+)")
 _MAX_FILES = 50
+_MAX_DIGITS = 18
+"""Digits of ``count:``: longer numbers are beyond every answer, and Python refuses to read the longest."""
 
 
 def is_ranked(request: SearchRequest) -> bool:
@@ -54,6 +56,8 @@ def ranked_events(
 
     started = time.monotonic()
     description = _Description.parse(request.query)
+    if not description.text:
+        raise QueryError("the query has no words", query=request.query, hint="describe the code in words")
     cancellation.limit(
         engine.limits.timeout_s(description.shorter_s(request.timeout_s), has_count=description.has_count)
     )
@@ -106,7 +110,7 @@ class _Description:
         return cls(
             text=" ".join(_BOUND.sub(" ", query).split()),
             has_count="count" in bounds,
-            count=int(count) if count.isdecimal() else None,
+            count=int(count) if count.isdecimal() and len(count) <= _MAX_DIGITS else None,
             timeout_s=duration_s(bounds.get("timeout", "")),
         )
 
