@@ -133,3 +133,12 @@ def test_a_hostile_file_is_answered_in_two_seconds(tmp_path: Path, path: str) ->
     later = call(engine, "go_to_definition", repo="one", path="small.py", symbol="target")
     assert later.complete
     assert rows(later)[0]["how"] == "scope"
+
+
+def test_an_index_of_thousands_of_digits_is_answered(tmp_path: Path) -> None:
+    """Python reads no number of 5,000 digits."""
+    text = f"class Foo {{ bar() {{}} }}\nfunction g(a: [Foo, Foo]) {{\n  a[{'9' * 5_000}].bar();\n  a[1].bar();\n}}\n"
+    engine = engine_of(tmp_path, {"m.ts": text})
+    for tool in ("go_to_definition", "find_references"):
+        for line in (3, 4):
+            assert rows(call(engine, tool, repo="one", path="m.ts", symbol="bar", line=line))[0]["line_number"] == 1

@@ -233,7 +233,8 @@ def _position(cursor: str | None, commit: str, total: int) -> int:
 
     cursor_commit, _, number = name.partition(":")
     # Entries are numbered within one commit: in another, the number would skip or repeat some.
-    if cursor_commit != commit or not number.isdecimal() or int(number) > total:
+    is_number = number.isdecimal() and len(number) <= len(str(total))
+    if cursor_commit != commit or not is_number or int(number) > total:
         raise ToolError(
             "list_files: the cursor belongs to another directory or commit; start without after, or pass the commit of "
             "the earlier answer as revision",

@@ -549,9 +549,10 @@ def is_async(function: Node) -> bool:
 
 
 def _whole_number(node: Node) -> int:
-    """Return the value of an index in decimal digits; 0 for other numbers."""
+    """Return the value of an index in decimal digits, of which nine are read; 0 for other numbers."""
     digits = text_of(node)
-    return int(digits) if digits.isdigit() else 0
+    # Python refuses to read numbers of more than 4,300 digits, and no tuple has a thousand million elements.
+    return int(digits[:9]) if digits.isdigit() else 0
 
 
 def _is_rest_parameter(parameter: Node) -> bool:
