@@ -3,7 +3,8 @@
     python tests/oracles/viewers.py --seed 7 --cases 1000 [--repositories 14]
 
 Every difference that stays is a finding: a name, a number or an error that tells of a hidden repository.
-Requests are also made after a grant was taken and after repositories were renamed, when caches could still know.
+Requests run at once, and are also made after a grant was taken, after hidden repositories changed and went, and after
+repositories were renamed, when caches could still know. At the end, accounts read each other's shared answers.
 """
 
 from __future__ import annotations
@@ -20,17 +21,19 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import httpx2
 
+from oracles.viewer_requests import HOST, OTHERS, Case, Requests, World, make_fleet
 from server.loopback_tls import TLS
 from server.running_service import running
 from sourcelight.backends.embedded import open_engine
@@ -38,23 +41,26 @@ from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.repos import ServicePolicy
 from sourcelight.repos.state import FILE_NAME, ScryptCost, State
 from sourcelight.server.http.settings import Settings
-from sourcelight.testing import git_environment, make_repo
+from sourcelight.testing import RepositoryBuilder, git_environment
 
-HOST = "git.example.org/acme/"
 ACCOUNTS = ("ann", "bob")
 VIEWERS = (*ACCOUNTS, "")
 """The last one is nobody, who searches without a credential."""
 
-WORDS = ("billing", "billing-core", "billings", "web", "web-app", "payments", "pay", "vault", "ledger", "ledgers",
-         "search", "searcher", "auth", "authz", "mail", "mailer", "cron", "metrics", "metric", "docs")  # fmt: skip
-"""Names of repositories: similar ones, so that an error that suggests a name has some to choose from."""
+ABSENT = 987_654_321
+"""The number of a conversation that no service has."""
+
+AT_ONCE = 4
+"""Requests that run at the same time."""
 
 BOUND_S = 60.0
+SHARED_QUESTIONS = (
+    "How many repositories are there?", "Where is helper defined?", "What does shared_name do?",
+    "Who wrote most of the code?", "Which repositories use helper?",
+)  # fmt: skip
+
 REPEATS = 3
 """Times that a request with different answers is made again: order may depend on what was ready first."""
-
-Case = tuple[str, str, dict[str, Any]]
-"""How to ask, an address, a tool or a question, and the body."""
 
 _VARYING = tuple(
     (re.compile(pattern), replacement)
@@ -64,39 +70,22 @@ _VARYING = tuple(
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
         (r"/deepsearch/(shared/)?\d+", "/deepsearch/N"),
         (r"\b\d+(\.\d+)? ?(ms|s)\b", "TIME"),
-        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "DATE"),
+        # Commits of the fleet have older dates, which must agree.
+        (r"20(2[6-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "DATE"),
         (r'value="[\w-]{40,}"', "SECRET"),
+        # Parts of a page that come only if they are ready.
+        (r'<section data-part="(contributors|owners|languages|commits)".*?</section>', ""),
+        # Numbers of the page's elements follow the order in which matches came.
+        (r"\bpython-\d+", "python-N"),
         # What an analysis does before it answers depends on what other requests have made already.
         (r'event: progress\ndata: \{"stage".*\n\n', ""),
     )
 )
+_IDS = re.compile(r"\b(?:R2l0|UmVwb3NpdG9ye)[\w+/]+=*")
+"""Ids of GraphQL: they have the id of a repository, which depends on its directory."""
+
+_ERROR = re.compile(r"^500|internal error", re.IGNORECASE)
 _HEADERS = frozenset({"date", "content-length", "etag", "x-request-id", "x-trace", "x-trace-url", "last-modified"})
-
-
-def make_fleet(folder: Path, count: int, rng: Random) -> list[str]:
-    """Make repositories that name each other, share people and texts, and have a word of their own."""
-    names = list(WORDS[:count])
-    for number, name in enumerate(names):
-        first, second, third = rng.sample(names, 3)
-        package = name.replace("-", "_")
-        files: dict[str, str] = {
-            f"{package}/main.py": f'"""Main of {name}."""\nimport {first.replace("-", "_")}.main\n\n'
-            f"MAX_{package.upper()} = {number}\n\n\nclass Needle:\n    def run(self, value={number}):\n"
-            f"        return helper(value)\n\n\ndef shared_name(x):\n    return Needle().run(x)\n",
-            f"{package}/util.py": f'def helper(value):\n    """Help {name} with a retry."""\n    return {number}\n\n\n'
-            f"def only_{package}():\n    return helper(1)\n",
-            f"tests/test_{package}.py": f"from {package}.main import shared_name\n\n\ndef test_it():\n    pass\n",
-            "README.md": f"# {name}\n\nIt uses {first} and {second}. The limit is {number}.\nunique{package}word\n",
-            "pyproject.toml": f'[project]\nname = "{name}"\nversion = "1.{number}"\ndependencies = ["{first}"]\n',
-            "package.json": json.dumps({"name": name, "dependencies": {second: "^1.0.0"}}),
-            "go.mod": f"module {HOST}{name}\n\nrequire {HOST}{third} v1.0.0\n",
-            "common.txt": "the very same content\n" * 20,
-        }
-        repo = make_repo(folder / name, files, origin=f"https://{HOST}{name}.git", message=f"begin {name}")
-        person = rng.choice(["Ann A <ann@example.org>", "Ann A <ann@home.example>", "Bob <bob@example.org>"])
-        repo.commit({f"{package}/util.py": files[f"{package}/util.py"] + f"# {number}\n"}, f"Fix {name}", author=person)
-        repo.tag(f"v1.{number}.0", message=f"release {name}")
-    return names
 
 
 @dataclass
@@ -107,34 +96,50 @@ class Side:
     engine: Any
     state: State
     clients: dict[str, httpx2.Client] = field(default_factory=dict)
+    foreign_numbers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VIEWERS, ABSENT))
+    """For each viewer the number of a conversation of another account, where there is one."""
 
     def ask(self, viewer: str, case: Case) -> str:
         """The answer to a request, without what differs from run to run."""
-        kind, target, body = case
+        number = self.foreign_numbers[viewer]
+        kind, target, body = json.loads(json.dumps(case).replace(OTHERS, str(number)))
         client = self.clients[viewer]
         if kind == "question":
-            response = client.post("/.api/deepsearch/v1", json={"question": target})
-            if response.status_code != 202:
-                return f"{response.status_code} {response.text}"
-            conversation = response.json()
-            path = f"/.api/deepsearch/v1/{conversation['id']}"
-            events = client.get(f"{path}/questions/{conversation['questions'][0]['id']}/events").text
-            return self.without_varying(events + client.get(path).text)
-        if kind == "tool":
-            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": target, "arguments": body}}
+            return self._without_varying(self._answer_to(viewer, target, body)[1])
+        if kind in {"tool", "rpc"}:
+            call = body if kind == "rpc" else {"method": "tools/call", "params": body}
             accept = {"Accept": "application/json, text/event-stream"}
-            response = client.post("/.api/mcp/all", json=call, headers=accept)
+            response = client.post(target, json={"jsonrpc": "2.0", "id": 1, **call}, headers=accept)
+        elif kind == "get":
+            response = client.get(target)
         else:
-            response = client.get(target) if kind == "get" else client.post(target, json=body)
+            response = client.request(kind.upper(), target, json=body)
         headers = {name: value for name, value in response.headers.items() if name.lower() not in _HEADERS}
-        return self.without_varying(f"{response.status_code} {headers}\n{response.text}")
+        text = self._without_varying(f"{response.status_code} {headers}\n{response.text}")
+        return re.sub(rf"(?<=[/\"'`F]){number}(?=[/\"'`?%])", OTHERS, text) if OTHERS in json.dumps(case) else text
 
-    def without_varying(self, text: str) -> str:
+    def _answer_to(self, viewer: str, question: str, scope: dict[str, Any]) -> tuple[int, str]:
+        """The number of a new conversation, and the events and the record of its question."""
+        client = self.clients[viewer]
+        response = client.post("/.api/deepsearch/v1", json={"question": question, **scope})
+        if response.status_code != 202:
+            return 0, f"{response.status_code} {response.text}"
+        conversation = response.json()
+        path = f"/.api/deepsearch/v1/{conversation['id']}"
+        events = client.get(f"{path}/questions/{conversation['questions'][0]['id']}/events").text
+        return conversation["id"], events + client.get(path).text
+
+    def share(self, viewer: str, question: str) -> tuple[int, str]:
+        """Ask a question and share its answer; return the number of the conversation and its link's path."""
+        number, _ = self._answer_to(viewer, question, {})
+        response = self.clients[viewer].patch(f"/.api/deepsearch/v1/{number}", json={"is_shared": True})
+        return number, urlsplit(response.json()["share_url"]).path
+
+    def _without_varying(self, text: str) -> str:
         """Leave out times, ids that depend on a directory, and the pieces in which matches arrive."""
+        text = _IDS.sub(_decoded, text)
         for repository in self.engine.catalog.repositories:
-            same = str(zlib.crc32(repository.name.encode()))
-            encoded = base64.b64encode(f"Repository:{repository.info.id}".encode()).decode()
-            text = text.replace(str(repository.info.id), same).replace(encoded, f"ID {same}")
+            text = text.replace(str(repository.info.id), str(zlib.crc32(repository.name.encode())))
         for pattern, replacement in _VARYING:
             text = pattern.sub(replacement, text)
         if "event: matches" in text:
@@ -146,6 +151,14 @@ class Side:
     def refresh(self) -> None:
         self.engine.catalog.refresh(thorough=True)
         self.engine.refresh()
+
+
+def _decoded(match: re.Match[str]) -> str:
+    """Decode an id of GraphQL, and those in it."""
+    try:
+        return _IDS.sub(_decoded, base64.b64decode(match[0]).decode())
+    except ValueError:
+        return match[0]
 
 
 def in_one_event(text: str) -> str:
@@ -198,160 +211,181 @@ def serve_side(root: Path, private: dict[str, list[str]]) -> Iterator[Side]:
         yield side
 
 
-QUESTIONS = ("Where is {word} defined?", "Who wrote most of {name}?", "Which repositories use {name}?",
-             "What is {name}?", "How many repositories are there?", "How many files contain {word}?",
-             "Where is only_{package} called?",
-             "Which projects depend on {name}?", "Who changed {word} last?", "Is {name} used anywhere?")  # fmt: skip
-GRAPHQL = (
-    '{{repository(name:"{name}"){{name id isPrivate commit(rev:"HEAD"){{oid subject}}}}}}',
-    '{{repository(cloneURL:"https://{name}.git"){{name id}}}}',
-    "{{repositories(first:50){{totalCount nodes{{name id}} pageInfo{{endCursor hasNextPage}}}}}}",
-    '{{repositories(names:["{name}"]){{totalCount nodes{{name}}}}}}',
-    "{{search(query:{query}){{results{{matchCount repositoriesCount repositories{{name}} alert{{title}}}}}}}}",
-    "{{search(query:{query}){{results{{missing{{name}} dynamicFilters{{value count}}}}}}}}",
-)
-PAGES = ("", "/-/blob/README.md", "/-/tree/tests", "/-/commit/HEAD", "/-/blame/README.md", "/-/compare/HEAD~1...HEAD",
-         "@v1.3.0", "/-/branches")  # fmt: skip
-FILTERS = ("repo:^{expression}$", "-repo:{word}", "type:repo", "type:symbol", "type:commit", "type:diff", "select:repo",
-           "count:all", "author:ann", "file:README", "repo:has.file(path:{package})", "fork:yes",
-           "visibility:private", "repo:{word}@v1.3.0", "OR helper")  # fmt: skip
-CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("read_file", ("repo", "path")), ("list_files", ("repo",)), ("list_repos", ("query",)),
-    ("outline", ("repo", "path")), ("keyword_search", ("query",)), ("nls_search", ("query",)),
-    ("go_to_definition", ("repo", "path", "symbol")),
-    ("find_references", ("repo", "path", "symbol")), ("dependency_graph", ("repos",)), ("repo_map", ("repo",)),
-    ("callers", ("repo", "path", "symbol")), ("commit_search", ("repos",)), ("diff_search", ("pattern", "repos")),
-    ("compare_revisions", ("repo", "base", "head")), ("get_contributor_repos", ("author",)),
-    ("blame", ("repo", "path")),
-    ("contributors", ("repos",)), ("hotspots", ("repos",)), ("symbol_history", ("repo", "symbol")),
-    ("complexity", ("repo",)), ("related_tests", ("repo", "path")), ("count", ("query",)), ("explain", ("query",)),
-    ("list_refs", ("repo",)), ("history_of", ("repo", "text")), ("verify", ("markdown",)),
-)  # fmt: skip
-ANALYSES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("nls_search", ("query",)), ("dependency_graph", ()), ("churn", ()), ("identities", ()), ("hotspots", ()),
-    ("ownership", ("repo",)), ("bus_factor", ("repo",)), ("imports", ("repo",)), ("pickaxe", ("pattern",)),
-    ("identity_suggestions", ()), ("path_history", ("repo", "path")), ("count", ("query",)), ("coupling", ()),
-)  # fmt: skip
-
-
-def draw_case(rng: Random, names: list[str]) -> Case:
-    """Draw a request; half of the names that it has are hidden from somebody, or nobody's."""
-    short_name = rng.choice(names)
-    package = short_name.replace("-", "_")
-    full = rng.choice(
-        [
-            HOST + short_name,
-            HOST + short_name,
-            HOST + short_name,
-            (HOST + short_name)[:-1],
-            short_name,
-            (HOST + short_name).upper(),
-        ]
-    )
-    word = rng.choice(["needle", "helper", "shared_name", "retry", "the very same", f"unique{package}word", "zzz"])
-    values = {"name": full, "word": short_name, "package": package, "expression": re.escape(full)}
-    query = " ".join([word, *(item.format(**values) for item in rng.sample(FILTERS, rng.randrange(3)))])
-    path = rng.choice([f"{package}/main.py", f"{package}/util.py", "README.md", "nope.py"])
-    arguments: dict[str, Any] = {
-        "repo": full, "path": path, "symbol": rng.choice(["Needle", "helper", f"only_{package}"]), "query": query,
-        "repos": [full, HOST + rng.choice(names)][: rng.randrange(1, 3)], "base": "HEAD~1", "head": "HEAD",
-        "pattern": "needle", "author": rng.choice(["ann", "bob"]), "text": "needle",
-        "markdown": f"See `{full}`, {path}:3, [x](/{full}/-/blob/{path}#L1).",
-    }  # fmt: skip
-    kind = rng.choices(["stream", "page", "suggestion", "code", "graphql", "tool", "analysis", "question", "other"],
-                       [20, 8, 5, 12, 10, 25, 12, 5, 3])[0]  # fmt: skip
-    if kind in {"tool", "analysis"}:
-        name, parameters = rng.choice(CALLS if kind == "tool" else ANALYSES)
-        body = {argument: arguments[argument] for argument in parameters}
-        return ("tool", name, body) if kind == "tool" else ("post", f"/.api/analyses/{name}", body)
-    if kind == "graphql":
-        return "post", "/.api/graphql", {"query": rng.choice(GRAPHQL).format(name=full, query=json.dumps(query))}
-    if kind == "question":
-        return "question", rng.choice(QUESTIONS).format(word=word, name=short_name, package=package), {}
-    pattern_type = rng.choice(["standard", "keyword", "regexp", "nls"])
-    beginning = rng.choice(["repo:", "-repo:", "r:"]) + short_name[: rng.randrange(4)]
-    address = {
-        "stream": f"/.api/search/stream?q={quote(query)}&v=V3&display=-1&t={pattern_type}",
-        "page": f"/search?q={quote(query)}&patternType=standard&wait=1",
-        "suggestion": f"/search/suggestions?q={quote(beginning)}",
-        "code": f"/{full}{rng.choice(PAGES)}",
-        "other": rng.choice(["/", "/metrics", "/saved", "/readyz", "/.api/deepsearch/v1", "/deepsearch"]),
-    }[kind]
-    return "get", address, {}
-
-
 @dataclass
 class Comparison:
     """A service over everything, and one for each viewer; `findings` are what differed."""
 
     service: Side
     parts: dict[str, Side]
+    requests: Requests
     rng: Random
     findings: list[str] = field(default_factory=list)
     cases: int = 0
 
-    def compare(self, names: list[str], count: int, note: str) -> None:
-        """Ask both services as one of the viewers, as often as `count` says."""
-        for _ in range(count):
-            viewer, case = self.rng.choice(VIEWERS), draw_case(self.rng, names)
-            self.cases += 1
-            answers = [{side.ask(viewer, case)} for side in (self.service, self.parts[viewer])]
-            for _ in range(REPEATS):
-                if answers[0] & answers[1]:
-                    break
-                for side_answers, side in zip(answers, (self.service, self.parts[viewer]), strict=True):
-                    side_answers.add(side.ask(viewer, case))
-            if not answers[0] & answers[1]:
-                first, second = (min(side_answers) for side_answers in answers)
-                start = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
-                views = [text[max(0, start - 80) : start + 200] for text in (first, second)]
-                self.findings.append(f"{note}, as {viewer or 'nobody'}: {case}\n  {views[0]!r}\n  {views[1]!r}")
+    def compare(self, count: int, note: str) -> None:
+        """Ask both services as the viewers, as often as `count` says."""
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            while count > 0:
+                cases = [(self.rng.choice(VIEWERS), self.requests.draw()) for _ in range(min(count, AT_ONCE))]
+                count -= len(cases)
+                self.cases += len(cases)
+                # Conversations are listed by the times of their answers, so questions come one after another.
+                apply = map if any(case[0] == "question" for _, case in cases) else threads.map
+                answers = list(apply(lambda case: self.service.ask(*case), cases))
+                parts = list(apply(lambda case: self.parts[case[0]].ask(*case), cases))
+                for (viewer, case), answer, expected in zip(cases, answers, parts, strict=True):
+                    self.requests.note(answer)
+                    if _ERROR.search(answer):
+                        self.findings.append(f"{note}, as {viewer or 'nobody'}: {case}\n  {answer[:400]}")
+                    elif answer != expected:
+                        self._ask_again(viewer, case, {answer}, {expected}, note)
+
+    def _ask_again(self, viewer: str, case: Case, answers: set[str], expected: set[str], note: str) -> None:
+        for _ in range(REPEATS):
+            if answers & expected:
+                return
+            answers.add(self.service.ask(viewer, case))
+            expected.add(self.parts[viewer].ask(viewer, case))
+        if not answers & expected:
+            first, second = min(answers), min(expected)
+            start = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
+            views = [text[max(0, start - 80) : start + 200] for text in (first, second)]
+            self.findings.append(f"{note}, as {viewer or 'nobody'}: {case}\n  {views[0]!r}\n  {views[1]!r}")
+
+    def read_shared(self, world: World, private: dict[str, list[str]]) -> None:
+        """Read answers that one account shared as the other: nothing in them is of a hidden repository."""
+        for owner, reader in (ACCOUNTS, ACCOUNTS[::-1]):
+            hidden = [
+                repository for repository in world.repositories if reader not in private.get(repository.name, ACCOUNTS)
+            ]
+            commits = {
+                commit for repository in world.repositories if repository not in hidden for commit in repository.commits
+            }
+            marks = re.compile("|".join(mark for repository in hidden for mark in repository.marks(commits)) or "(?!)")
+            for question in SHARED_QUESTIONS:
+                for address, answer in self._shared_answers(owner, reader, question).items():
+                    self.cases += 1
+                    if (match := marks.search(answer)) is not None:
+                        around = answer[max(0, match.start() - 120) : match.end() + 80]
+                        self.findings.append(f"shared by {owner}, as {reader}: {question} {address}: {around!r}")
+
+    def _shared_answers(self, owner: str, reader: str, question: str) -> dict[str, str]:
+        number, link = self.service.share(owner, question)
+        token = link.rsplit("/", 1)[-1]
+        addresses = (link, f"{link}/live", f"/.api/deepsearch/v1?filter_read_token={token}",
+                     f"/.api/deepsearch/v1/{number}", f"/deepsearch/{number}")  # fmt: skip
+        answers = {address: self.service.clients[reader].get(address).text for address in addresses}
+        for name, arguments in (("deepsearch_read", {}), ("deepsearch_follow_up", {"question": "And who changed it?"})):
+            body = {"name": name, "arguments": {"identifier": token, **arguments}}
+            answers[name] = self.service.ask(reader, ("tool", "/.api/mcp/all", body))
+        return answers
+
+
+@dataclass
+class Changes:
+    """What happens to repositories and grants between requests."""
+
+    service: Side
+    parts: dict[str, Side]
+    world: World
+    private: dict[str, list[str]]
+    rng: Random
+
+    def take_grants(self) -> None:
+        """Take a grant of each account, and the repository from the service that holds only its repositories."""
+        for account in ACCOUNTS:
+            granted = [name for name in self.private if account in self.private[name]]
+            if granted:
+                name = self.rng.choice(granted)
+                self.service.state.grants.remove(HOST + name, account=account)
+                self.private[name].remove(account)
+                shutil.rmtree(self.parts[account].root / name)
+                self.parts[account].refresh()
+
+    def change_hidden(self) -> None:
+        """Commit to two repositories that nobody sees, and remove a third."""
+        hidden = [name for name, accounts in self.private.items() if not accounts]
+        for name in hidden[:2]:
+            repo = RepositoryBuilder(self.service.root / name)
+            repo.commit({"more.py": "def helper(value):\n    return needle\n" * 50}, f"More needle of {name}")
+            repo.git("tag", "-f", "v1.3.0")
+        for name in hidden[2:3]:
+            shutil.rmtree(self.service.root / name)
+        self.service.refresh()
+
+    def remove_public(self) -> None:
+        """Remove a repository that everybody sees; one stays, because a directory without any is served as files."""
+        name = self.rng.choice(
+            [repository.name for repository in self.world.repositories if repository.name not in self.private][1:]
+        )
+        for side in (self.service, *self.parts.values()):
+            shutil.rmtree(side.root / name)
+            side.refresh()
+
+    def rename(self) -> None:
+        """Rename three repositories."""
+        repositories = [
+            repository for repository in self.world.repositories if (self.service.root / repository.name).exists()
+        ]
+        for repository in self.rng.sample(repositories, min(3, len(repositories))):
+            for side in (self.service, *self.parts.values()):
+                if (side.root / repository.name).exists():
+                    address = f"https://{HOST}{repository.name}-renamed.git"
+                    command = ["git", "-C", str(side.root / repository.name), "remote", "set-url", "origin", address]
+                    subprocess.run(command, check=True, env=git_environment(), timeout=BOUND_S)
+            self.world.repositories.append(replace(repository, name=f"{repository.name}-renamed"))
+        for side in (self.service, *self.parts.values()):
+            side.refresh()
+
+
+def serve_all(
+    stack: contextlib.ExitStack, folder: Path, world: World, private: dict[str, list[str]]
+) -> tuple[Side, dict[str, Side]]:
+    """Serve all repositories of `folder`, and for each viewer those that they see; each account has a conversation."""
+    root = folder / "whole" / "root"
+    service = stack.enter_context(serve_side(root, private))
+    parts = {}
+    for viewer in VIEWERS:
+        part = folder / (viewer or "nobody") / "root"
+        part.mkdir(parents=True)
+        for name in (repository.name for repository in world.repositories):
+            if name not in private or viewer in private[name]:
+                shutil.copytree(root / name, part / name, symlinks=True)
+        parts[viewer] = stack.enter_context(serve_side(part, private))
+    numbers = {}
+    for account in ACCOUNTS:
+        for side in (parts[account], service):
+            numbers[account] = side.share(account, "What is web?")[0]
+            side.clients[account].patch(f"/.api/deepsearch/v1/{numbers[account]}", json={"is_shared": False})
+    service.foreign_numbers = {"ann": numbers["bob"], "bob": numbers["ann"], "": numbers["ann"]}
+    return service, parts
 
 
 def run(
     folder: Path, seed: int, repositories: int, cases: int, report: Callable[[str], None] = lambda _: None
 ) -> list[str]:
-    """Compare answers before and after a change of grants, and after renames; return the findings."""
+    """Compare answers before and after changes of grants, contents and names; return the findings."""
     rng = Random(seed)
-    root = folder / "whole" / "root"
-    names = make_fleet(root, repositories, rng)
+    world = make_fleet(folder / "whole" / "root", repositories, rng)
+    names = [repository.name for repository in world.repositories]
     private = {name: [account for account in ACCOUNTS if rng.random() < 0.4] for name in names if rng.random() < 0.6}
     with contextlib.ExitStack() as stack:
-        service = stack.enter_context(serve_side(root, private))
-        parts = {}
-        for viewer in VIEWERS:
-            part = folder / (viewer or "nobody") / "root"
-            part.mkdir(parents=True)
-            for name in names:
-                if name not in private or viewer in private[name]:
-                    shutil.copytree(root / name, part / name, symlinks=True)
-            parts[viewer] = stack.enter_context(serve_side(part, private))
-        comparison = Comparison(service, parts, rng)
-        comparison.compare(names, cases // 2, "before")
-        report(f"{comparison.cases} requests, {len(comparison.findings)} findings")
-
-        for account in ACCOUNTS:
-            granted = [name for name in private if account in private[name]]
-            if granted:
-                name = rng.choice(granted)
-                service.state.grants.remove(HOST + name, account=account)
-                shutil.rmtree(parts[account].root / name)
-                parts[account].refresh()
-        comparison.compare(names, cases // 4, "after a grant was taken")
-        report(f"{comparison.cases} requests, {len(comparison.findings)} findings")
-
-        new_names = []
-        for name in rng.sample(names, min(3, len(names))):
-            new_names.append(f"{name}-renamed")
-            for side in (service, *parts.values()):
-                if (side.root / name).exists():
-                    address = f"https://{HOST}{name}-renamed.git"
-                    command = ["git", "-C", str(side.root / name), "remote", "set-url", "origin", address]
-                    subprocess.run(command, check=True, env=git_environment(), timeout=BOUND_S)
-        for side in (service, *parts.values()):
-            side.refresh()
-        comparison.compare([*names, *new_names], cases - comparison.cases, "after renames")
-        report(f"{comparison.cases} requests, {len(comparison.findings)} findings")
+        service, parts = serve_all(stack, folder, world, private)
+        comparison = Comparison(service, parts, Requests(rng, world), rng)
+        changes = Changes(service, parts, world, private, rng)
+        for change, note, share in (
+            (None, "before", 0.4),
+            (changes.take_grants, "after a grant was taken", 0.15),
+            (changes.change_hidden, "after hidden repositories changed and went", 0.15),
+            (changes.remove_public, "after a repository went", 0.1),
+            (changes.rename, "after renames", 0.2),
+        ):
+            if change is not None:
+                change()
+            comparison.compare(round(cases * share), note)
+            report(f"{comparison.cases} requests, {len(comparison.findings)} findings {note}")
+        comparison.read_shared(world, private)
+        report(f"{comparison.cases} requests, {len(comparison.findings)} findings at the end")
     return comparison.findings
 
 

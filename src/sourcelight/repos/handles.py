@@ -108,7 +108,7 @@ def _configs_of(git_dir: str, git_common_dir: str) -> list[str]:
 
 
 def _config_files(configs: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield configurations and the files that they include, each time; whoever takes the next allows the last one.
+    """Yield configurations and the files that they include, each time. Taking the next one allows the last.
 
     If a configuration includes anything, every ``path`` in it counts, in any section, because a section's name can be
     written in too many ways.
