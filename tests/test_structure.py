@@ -17,6 +17,7 @@ FOLDERS = tuple(ROOT / name for name in ("src", "tests", "benchmarks", "scripts"
 
 SHORT_MODULES = {
     "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
+    "client.blocking_searches": "loads no tools, which `Client` does",
     "core.batches.git_names": "git quotes names in histories and patches too, which have no fenced text",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",

@@ -213,8 +213,8 @@ def _give_frames_their_accessor() -> None:
     global _is_accessor_registered  # noqa: PLW0603 - once per process
     if not _is_accessor_registered:
         _is_accessor_registered = True
-        tables = import_module("sourcelight.display.frames.tables")
-        tables.with_first_frame(import_module("sourcelight.lab.accessor").register)
+        extras = import_module("sourcelight.core.extras")
+        extras.with_first_frame(lambda: import_module("sourcelight.lab.accessor").register())
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -6,14 +6,39 @@ the commands of the other modules, or with the module of one command.
 
 from __future__ import annotations
 
+import atexit
+import gc
+import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
+
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
+"""Objects that a process that only searches makes before Python looks for garbage. Loading modules makes half a million
+that stay, and looking through them again and again took a twelfth of the time of a small search."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; `arguments` default to the process's arguments."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     early = None
+    if words[:1] == ["search"]:
+        is_process = arguments is None
+        if is_process:
+            gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+
+        from sourcelight.cli.startup.first_answers import read_search_options
+
+        if (search_options := read_search_options(words[1:])) is not None:
+            from sourcelight.cli.output import DONE, NO_MATCH, exit_status
+            from sourcelight.cli.startup.search import search
+
+            query, command = search_options
+            status = exit_status(lambda: search(query, command))
+            if is_process and status in {DONE, NO_MATCH}:
+                _end_process(status)
+            return status
+
     if words[:1] == ["serve"]:
         from sourcelight.cli.startup.first_answers import read_serve_options
 
@@ -35,3 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from sourcelight.cli.app import run
 
     return run(words, early)
+
+
+def _end_process(status: int) -> NoReturn:
+    """End the process without taking its modules apart, which is a seventh of the time of a small search."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - Python has no other way to run them all and then stop
+    sys.stderr.flush()
+    os._exit(status)

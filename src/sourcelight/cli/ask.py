@@ -11,7 +11,8 @@ import typer
 
 from sourcelight.cli.options import Paths, ServiceUrl, Worktree, path_texts
 from sourcelight.cli.output import DONE, FAILED, NO_MATCH, StatusLine, for_terminals, print_line, say, without_escapes
-from sourcelight.cli.search import SearchCommand, check_source, is_directory, open_client
+from sourcelight.cli.search import check_source
+from sourcelight.cli.startup.search import SearchCommand, is_directory, open_client
 from sourcelight.core.markup import join_words, visible
 from sourcelight.repos.names import near_names
 

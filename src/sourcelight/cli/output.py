@@ -27,7 +27,7 @@ from sourcelight.core.markup import one_line, visible
 from sourcelight.core.markup.counts import join_lines
 
 if TYPE_CHECKING:
-    from sourcelight.client import Client
+    from sourcelight.client.blocking_searches import BlockingSearches
     from sourcelight.repos import Catalog
 
 DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
@@ -240,11 +240,12 @@ class _StandardOutput:
 
 def open_output(path: str) -> Any:
     """Open a file to write text, or standard output for an empty path; for a ``with`` statement."""
+    if not path:
+        return _StandardOutput()
     from sourcelight.display.frames.export import check_directory
 
-    if path:
-        check_directory(Path(path))
-    return open(path, "w", encoding="utf-8") if path else _StandardOutput()  # noqa: PTH123 - used in a with
+    check_directory(Path(path))
+    return open(path, "w", encoding="utf-8")  # noqa: PTH123 - used in a with
 
 
 def for_terminals(text: str) -> str:
@@ -313,7 +314,7 @@ def say_warnings(catalog: Catalog) -> None:
         say(f"{skipped.path}: {skipped.message}")
 
 
-def say_client_warnings(client: Client) -> None:
+def say_client_warnings(client: BlockingSearches) -> None:
     """Print what differs between PATH and what is searched: a directory inside a work tree, a HEAD without a branch."""
     from sourcelight.backends.embedded import EmbeddedBackend
 
@@ -325,7 +326,7 @@ def say_client_warnings(client: Client) -> None:
                 say(warning)
 
 
-def finish_index(client: Client) -> None:
+def finish_index(client: BlockingSearches) -> None:
     """Wait for an index that is being built after an answer: the next search needs it."""
     if not client.backend.local:
         return

@@ -12,7 +12,7 @@ import typer
 
 from sourcelight.cli.options import ServiceUrl, path_texts
 from sourcelight.cli.output import DONE, for_terminals, say
-from sourcelight.cli.search import SearchCommand, open_client
+from sourcelight.cli.startup.search import SearchCommand, open_client
 from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:

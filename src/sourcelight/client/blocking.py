@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from sourcelight.client.blocking_searches import BlockingSearches
 from sourcelight.client.client import AsyncClient
 from sourcelight.client.completions import Completions, register, unregister
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.methods.views import ShowsOverview
-from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
+from sourcelight.client.portal import blocking, call
 from sourcelight.client.search.queries import QueryText
 from sourcelight.client.service_tools import ServiceTools
 from sourcelight.core.arguments import checks_arguments
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @refuses_former_names("Client")
-class Client(ShowsOverview, BlockingMethods):
+class Client(ShowsOverview, BlockingSearches, BlockingMethods):
     """Searches code. `sourcelight.open` and `sourcelight.connect` make one.
 
     Safe to share between threads; works inside a running event loop, such as a notebook's.
@@ -33,33 +32,16 @@ class Client(ShowsOverview, BlockingMethods):
         Answers the calls.
     """
 
+    _client: AsyncClient
+
     def __init__(self, backend: Backend) -> None:
-        self._client = AsyncClient(backend)
+        super().__init__(AsyncClient(backend))
         register(self)
-
-    def __enter__(self) -> Self:
-        """Use the client in ``with``; it is closed at the end."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def backend(self) -> Backend:
-        """The backend of this client."""
-        return self._client.backend
 
     @property
     def cluster(self) -> Any:
         """The cluster behind the client (`sourcelight.core.backend.ClusterInfo`), or None."""
         return self._client.cluster
-
-    @property
-    def services(self) -> Mapping[str, Any]:
-        """The client of each service of a federation, by name; empty without a federation."""
-        return self._client.services
 
     @property
     def tools(self) -> ServiceTools:
@@ -70,15 +52,6 @@ class Client(ShowsOverview, BlockingMethods):
     def completions(self) -> Completions:
         """Names of repositories, authors and other values that results contained; sends no request."""
         return self._client.completions
-
-    @property
-    def last(self) -> Any:
-        """The newest result of any kind; None before the first.
-
-        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. An interrupted or failed result
-        has the rows that arrived; a tool that reports no rows while it runs leaves None.
-        """
-        return self._client.last
 
     @checks_arguments
     def explore(  # noqa: D102 - set below
@@ -106,18 +79,9 @@ class Client(ShowsOverview, BlockingMethods):
 
     explore.__doc__ = AsyncClient.explore.__doc__
 
-    search = blocking(AsyncClient.search)
-    stream = blocking_generator(AsyncClient.stream)
-    export = blocking(AsyncClient.export)
-    count = blocking(AsyncClient.count)
-    count_by = blocking(AsyncClient.count_by)
-    count_table = blocking(AsyncClient.count_table)
-    search_many = blocking(AsyncClient.search_many)
-    explain = blocking(AsyncClient.explain)
     call_table = blocking(AsyncClient.call_table)
 
     def close(self) -> None:
         """Release connections, threads and files; the client can't be used afterwards."""
         unregister(self)
-        if not has_ended():  # otherwise the operating system frees everything
-            call(self._client.aclose)
+        super().close()

@@ -12,7 +12,7 @@ from sourcelight.client.methods import Methods
 from sourcelight.client.methods.call import use_python_names
 from sourcelight.client.methods.views import ShowsOverview
 from sourcelight.client.progress import IncompleteResultWarning, warn, watch
-from sourcelight.client.provenance import describe_call, forget, now, provenance
+from sourcelight.client.provenance import describe_call, now, provenance
 from sourcelight.client.searches import SearchMethods
 from sourcelight.client.service_tools import AsyncServiceTools
 from sourcelight.core.arguments import checks_arguments
@@ -58,16 +58,6 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
     ) -> None:
         await self.aclose()
 
-    async def aclose(self) -> None:
-        """Release connections, threads and files; the client can't be used afterwards."""
-        forget(self._backend)
-        await self._backend.aclose()
-
-    @property
-    def backend(self) -> Backend:
-        """The backend of this client."""
-        return self._backend
-
     @property
     def cluster(self) -> Any:
         """The cluster behind the client (`sourcelight.core.backend.ClusterInfo`), or None."""
@@ -83,15 +73,6 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         """Names of repositories, authors and other values that results contained; sends no request."""
         self._completions.add("repository", self._backend.features.cached_names() or ())
         return self._completions
-
-    @property
-    def last(self) -> Any:
-        """The newest result of any kind; None before the first.
-
-        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. An interrupted or failed result
-        has the rows that arrived; a tool that reports no rows while it runs leaves None.
-        """
-        return self._read_last()
 
     async def _call(self, tool: Tool[A], arguments: A, progress: ProgressChoice = None) -> DataFrame:
         """Return the DataFrame of a tool; warn if a limit shortened an answer although the caller requested all rows.

@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.blocking import Client
-from sourcelight.client.client import AsyncClient
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting, warn
 from sourcelight.client.provenance import CLUSTER
@@ -22,6 +20,10 @@ from sourcelight.display.notebook import IndexState, ProgressChoice, ProgressSna
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from sourcelight.client.blocking import Client
+    from sourcelight.client.blocking_searches import BlockingSearches
+    from sourcelight.client.client import AsyncClient
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
 
@@ -53,6 +55,8 @@ async def aopen(
         embedder=embedder,
         progress=progress,
     )
+    from sourcelight.client.client import AsyncClient
+
     return AsyncClient(backend)
 
 
@@ -134,7 +138,24 @@ def open(  # noqa: A001 - users write sourcelight.open
         embedder=embedder,
         progress=progress,
     )
+    from sourcelight.client.blocking import Client
+
     return Client(backend)
+
+
+def open_searches(
+    *paths: str | os.PathLike[str], worktree: bool, progress: Callable[[ProgressSnapshot], object]
+) -> BlockingSearches:
+    """Open repositories for searches and counts alone; parameters and errors as of `open`.
+
+    It loads no tools and no methods of answers, which together take longer than a search of a small repository, and
+    builds no definitions.
+    """
+    from sourcelight.client.blocking_searches import BlockingSearches
+    from sourcelight.client.searches import SearchMethods
+
+    backend = call(_open_embedded, paths, worktree=worktree, background_index=False, progress=progress)
+    return BlockingSearches(SearchMethods(backend))
 
 
 def verify(
@@ -172,6 +193,8 @@ async def aopen_cluster(
     scheduler: str | Sequence[str], storage: str, *, tls: Mapping[str, str] | None = None
 ) -> AsyncClient:
     """Open a cluster and return an `AsyncClient`; parameters and errors as in `open_cluster`."""
+    from sourcelight.client.client import AsyncClient
+
     return AsyncClient(await asyncio.to_thread(_cluster, scheduler, storage, tls))
 
 
@@ -203,6 +226,8 @@ def open_cluster(scheduler: str | Sequence[str], storage: str, *, tls: Mapping[s
     MissingExtra
         When the extra ``cluster`` is not installed.
     """
+    from sourcelight.client.blocking import Client
+
     return Client(_cluster(scheduler, storage, tls))
 
 
@@ -223,14 +248,14 @@ async def _open_embedded(
     paths: tuple[str | os.PathLike[str], ...],
     *,
     worktree: bool,
-    index_dir: str | os.PathLike[str] | None,
     background_index: bool,
-    config: str | os.PathLike[str] | None,
-    max_file_bytes: int | None,
-    max_index_bytes: int | None,
-    index_workers: int | None,
-    embedder: Callable[[Sequence[str]], Any] | None,
     progress: ProgressChoice,
+    index_dir: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    max_file_bytes: int | None = None,
+    max_index_bytes: int | None = None,
+    index_workers: int | None = None,
+    embedder: Callable[[Sequence[str]], Any] | None = None,
 ) -> Any:
     _check_paths(paths)
     cancellation = Cancellation()

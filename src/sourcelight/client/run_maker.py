@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.completions import Completions
 from sourcelight.client.progress import watch
-from sourcelight.client.search.exhaustive import ExhaustiveSearch, check_unlimited
+from sourcelight.client.provenance import forget
 from sourcelight.client.search.queries import QueryText, everything, search_request
-from sourcelight.client.search.result import Export
-from sourcelight.client.search.search_many import SearchManyRun
 from sourcelight.client.search.search_run import SearchRun, consume
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches import MatchBatch
-from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook.painter import ProgressChoice
+
+if TYPE_CHECKING:
+    from sourcelight.client.search.result import Export
+    from sourcelight.client.search.search_many import SearchManyRun
 
 
 class RunMaker:
@@ -35,6 +37,25 @@ class RunMaker:
         self._last_export: Export | None = None
         self._read_last: Callable[[], Any] = lambda: None
         self._completions = Completions()
+
+    @property
+    def backend(self) -> Backend:
+        """The backend of this client."""
+        return self._backend
+
+    @property
+    def last(self) -> Any:
+        """The newest result of any kind; None before the first.
+
+        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. An interrupted or failed result
+        has the rows that arrived; a tool that reports no rows while it runs leaves None.
+        """
+        return self._read_last()
+
+    async def aclose(self) -> None:
+        """Release connections, threads and files; the client can't be used afterwards."""
+        forget(self._backend)
+        await self._backend.aclose()
 
     @property
     def services(self) -> Mapping[str, Any]:
@@ -57,6 +78,8 @@ class RunMaker:
         """
         request = search_request(query, **options)
         if exhaustive:
+            from sourcelight.client.search.exhaustive import ExhaustiveSearch, check_unlimited
+
             check_unlimited(request)
 
         if self.services:

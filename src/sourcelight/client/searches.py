@@ -8,22 +8,22 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from typing import IO, TYPE_CHECKING, Any
 
+from sourcelight.client.counts import CountMethods
 from sourcelight.client.progress import painting, watch
-from sourcelight.client.search.exhaustive import MAX_CONCURRENT
-from sourcelight.client.search.explanation import QueryExplanation, from_tree
 from sourcelight.client.search.queries import QueryText, query_text
-from sourcelight.client.search.result import Export, SearchResult, metadata
-from sourcelight.client.search.search_many import ManyResult, SearchManyRun, label_queries
-from sourcelight.client.search.search_run import RunSource, unbroken
+from sourcelight.client.search.search_run import unbroken
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
-from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook.painter import ProgressChoice
 
 if TYPE_CHECKING:
+    from sourcelight.client.search.explanation import QueryExplanation
+    from sourcelight.client.search.result import Export, SearchResult
+    from sourcelight.client.search.run_source import RunSource
+    from sourcelight.client.search.search_many import ManyResult
     from sourcelight.display.notebook.widgets.explorer import Explorer
-from sourcelight.client.counts import CountMethods
 
 
 @checks_methods
@@ -182,6 +182,8 @@ class SearchMethods(CountMethods):
     async def _start(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
         """Start a search on this loop and leave it running, for an explorer."""
         require_notebook("anywidget", "the explorer")
+        from sourcelight.client.search.run_source import RunSource
+
         run = self._run(query, exhaustive=exhaustive, **options)
         self._last = run
         self._read_last = run.result
@@ -231,6 +233,7 @@ class SearchMethods(CountMethods):
         ValueError
             For an unknown format, and for `spreadsheet` with another format than CSV.
         """
+        from sourcelight.client.search.result import Export, metadata
         from sourcelight.display.frames.export import MatchWriter
 
         run = self._run(
@@ -306,6 +309,9 @@ class SearchMethods(CountMethods):
         SourcelightError
             When every search failed: the error of the first.
         """
+        from sourcelight.client.search.exhaustive import MAX_CONCURRENT
+        from sourcelight.client.search.search_many import SearchManyRun, label_queries
+
         by_label = label_queries(queries)
         if concurrency is not None and concurrency < 1:
             raise ValueError(f"search_many: concurrency must be at least 1, got {concurrency}")
@@ -356,6 +362,8 @@ class SearchMethods(CountMethods):
         QueryError
             When the query can't be parsed; the message has the position and a hint.
         """
+        from sourcelight.client.search.explanation import QueryExplanation, from_tree
+
         request = SearchRequest(
             query_text(query), pattern_type=pattern_type, timeout_s=timeout_s, default_matches=CLIENT_MATCHES
         )

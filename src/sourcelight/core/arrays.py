@@ -42,6 +42,15 @@ def mask_of(indices: Int64Array, size: int) -> BoolArray:
     return mask
 
 
+def distinct(values: AnyArray) -> AnyArray:
+    """Return the distinct values, sorted, as `np.unique` does, which loads `numpy.ma`: 9 ms of a first search."""
+    if len(values) < 2:
+        return values.copy()
+    in_order: AnyArray = np.sort(values)
+    first_of_each: AnyArray = in_order[np.append(True, in_order[1:] != in_order[:-1])]
+    return first_of_each
+
+
 def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:
     """Make an Arrow array of numbers without copying them, or of flags; null where not `valid`."""
     import pyarrow as pa

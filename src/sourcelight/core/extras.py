@@ -1,11 +1,14 @@
-"""Optional libraries, and the message about how to install one."""
+"""Optional libraries: the message about how to install one, and what is done when pandas is first needed."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 
 from sourcelight.core.errors import MissingExtra
+
+_FIRST: list[Callable[[], None]] = []
 
 
 def has_library(name: str) -> bool:
@@ -25,3 +28,17 @@ def require_notebook(library: str, purpose: str) -> None:
     """
     if not has_library(library):
         raise MissingExtra("sourcelight", purpose, library=library)
+
+
+def with_first_frame(action: Callable[[], None]) -> None:
+    """Run an action when the first frame is made, which loads pandas; immediately if pandas is loaded."""
+    if sys.modules.get("pandas") is not None:
+        action()
+    else:
+        _FIRST.append(action)
+
+
+def run_frame_actions() -> None:
+    """Run what `with_first_frame` was given, once: a frame is about to be made."""
+    while _FIRST:
+        _FIRST.pop()()

@@ -333,7 +333,8 @@ def test_a_missing_commit_is_told_as_by_the_build(repo: RepositoryBuilder, tmp_p
 def test_a_stopped_search_reads_no_commits(repo: RepositoryBuilder, tmp_path: Path) -> None:
     repository = repository_of(repo.path)
     request = HistoryRequest(repository, (resolve(repository, ""),))
-    updater = HistoryUpdater(LocalHistoryStore(tmp_path / "store"))
+    store = LocalHistoryStore(tmp_path / "store")
+    updater = HistoryUpdater(lambda: store)
     cancelled, expired = Cancellation(), Cancellation(-1)
     cancelled.cancel()
     for cancellation in (cancelled, expired):

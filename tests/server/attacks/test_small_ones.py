@@ -16,7 +16,7 @@ import pytest
 
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.backends.cluster.transport.connections import check_address, check_listening
-from sourcelight.cli import search
+from sourcelight.cli.startup import search
 from sourcelight.core.batches import Event
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.wire.events import Done

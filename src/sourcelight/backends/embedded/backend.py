@@ -19,12 +19,10 @@ from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch
 from sourcelight.core.batches.events import IndexProgress, RepositoryOverview
 from sourcelight.core.batches.results import COUNT_SKIPPED, REPOSITORIES_COUNTED, CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.wire.encode import encode_skipped
 from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Engine, Limits, LocalEngine
-from sourcelight.engines.execution.indexes.disk import overview
 from sourcelight.engines.search import IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, ServicePolicy, Viewer
@@ -214,6 +212,7 @@ class EmbeddedBackend:
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer a tool call or an analysis over the repositories that the viewer may see."""
+        from sourcelight.core.tools.catalog import is_conversation
         from sourcelight.engines import tools
 
         # Other tools shouldn't create `state.sqlite`.
@@ -242,6 +241,8 @@ class EmbeddedBackend:
 
     def _overview(self) -> tuple[RepositoryOverview, ...]:
         if isinstance(self.engine, LocalEngine):
+            from sourcelight.engines.execution.indexes.disk import overview
+
             return overview(self.engine, self.viewer)
         return tuple(
             RepositoryOverview(repository.name, repository.info.commit)

@@ -6,15 +6,17 @@ framework, with its help and its errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sourcelight.cli.startup.search import SearchCommand
     from sourcelight.cli.startup.service import ServeOptions
     from sourcelight.server.mcp.handshake import EarlyAnswers
 
 _SAME_LIST = frozenset({"--committed", "--worktree"})
 _MAX_PORT = 65_535
+_MAX_LIMIT = 1_000_000_000
 
 
 def start_early_answers(words: Sequence[str]) -> EarlyAnswers | None:
@@ -51,35 +53,64 @@ def read_serve_options(words: Sequence[str]) -> ServeOptions | None:
     """
     from sourcelight.cli.startup.service import ServeOptions
 
-    paths: list[str] = []
+    read = _read_words(words, _SERVE_READERS)
+    if read is None:
+        return None
+    paths, values = read
+    return ServeOptions(tuple(map(_path, paths)) or (".",), **values)
+
+
+def read_search_options(words: Sequence[str]) -> tuple[str, SearchCommand] | None:
+    """Return the query and the options of ``sourcelight search``, or None where the framework has to read `words`.
+
+    Parameters
+    ----------
+    words
+        What follows ``search`` on the command line: the query, directories, and the options that can't be misused.
+    """
+    from sourcelight.cli.startup.search import SearchCommand, is_directory
+
+    read = _read_words(words, _SEARCH_READERS)
+    # A directory as the query is probably meant as PATH, which the framework's errors say.
+    if read is None or not read[0] or is_directory(read[0][0]):
+        return None
+    (query, *paths), values = read
+    return query, SearchCommand(paths=tuple(map(_path, paths)), **values)
+
+
+def _read_words(
+    words: Sequence[str], readers: Mapping[str, tuple[str, Callable[[str], Any]]]
+) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the texts that are no options, and the values of options by the name of each; None if any may be wrong."""
+    texts: list[str] = []
     values: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
-            paths.append(_path(word))
+            texts.append(word)
             continue
 
         option, has_value, value = word.partition("=")
-        if option == "--worktree":
-            reader: Callable[[str], Any] | None = None if has_value else bool
-            value = option
-        else:
-            reader = _READERS.get(option)
-            value = value if has_value else next(rest, "")
-            # The framework has its own rules for whether an option is a value.
-            reader = None if value.startswith("-") else reader
+        if option not in readers:
+            return None
 
-        if reader is None or not value or option in values:
+        name, reader = readers[option]
+        if reader is bool:
+            is_right, value = not has_value, option
+        else:
+            value = value if has_value else next(rest, "")
+            # The framework has its own rules for whether an option is a value, and for `-n=5`.
+            is_right = not value.startswith("-") and not (has_value and not option.startswith("--"))
+
+        if not is_right or not value or name in values:
             return None
 
         try:
-            values[option] = reader(value)
+            values[name] = reader(value)
         except ValueError:
             return None
 
-    return ServeOptions(
-        tuple(paths) or (".",), **{option.removeprefix("--"): value for option, value in values.items()}
-    )
+    return texts, values
 
 
 def _path(text: str) -> str:
@@ -96,4 +127,32 @@ def _port(text: str) -> int:
     return int(text)
 
 
-_READERS: dict[str, Callable[[str], Any]] = {"--host": str, "--port": _port, "--config": _path}
+def _limit(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= _MAX_LIMIT):
+        raise ValueError(text)
+    return int(text)
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(text)
+        return text
+
+    return read
+
+
+_WORKTREE = ("worktree", bool)
+_SERVE_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "--host": ("host", str),
+    "--port": ("port", _port),
+    "--config": ("config", _path),
+    "--worktree": _WORKTREE,
+}
+_SEARCH_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "-n": ("limit", _limit),
+    "--limit": ("limit", _limit),
+    "--format": ("output_format", _one_of("table", "jsonl", "csv")),
+    "--pattern-type": ("pattern_type", _one_of("standard", "keyword", "regexp", "literal", "ast-grep")),
+    "--worktree": _WORKTREE,
+}

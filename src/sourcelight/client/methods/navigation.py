@@ -34,7 +34,6 @@ from sourcelight.core.tools.navigation import (
 )
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.frame_views import links_of
-from sourcelight.display.notebook.frame_views.table import frame_html, is_answer
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,6 +61,8 @@ class DependencyGraph:
         return f"DependencyGraph({count_of(count, 'repository')}, {edges})"
 
     def _repr_html_(self) -> str:
+        from sourcelight.display.notebook.frame_views.table import frame_html, is_answer
+
         if is_answer(self.edges):
             return frame_html(self.edges, links_of)
         return visible(self.edges.to_html())

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import FIELDS, RESULT_TYPES, FilterScope, names_of, quote_text
+from sourcelight.core.query.fields import CELL_FILTERS, FIELDS, RESULT_TYPES, FilterScope, names_of, quote_text
 from sourcelight.core.query.normalize import Normalizer
 from sourcelight.core.query.regexps import regexp_problem
 from sourcelight.core.query.syntax.lexer import WHITE
@@ -166,6 +166,12 @@ def patterns_of(node: Pattern | And | Or) -> Iterator[Pattern]:
     for arg in node.args:
         if isinstance(arg, Pattern | And | Or):
             yield from patterns_of(arg)
+
+
+def cell_kinds_of(alternative: Alternative) -> frozenset[str]:
+    """Return the kinds of texts in cells that an alternative looks at; empty for all of a file."""
+    item = alternative.first("cell")
+    return CELL_FILTERS[item.value] if item is not None and item.value else frozenset()
 
 
 def _is_phrase(pattern: Pattern | And | Or) -> bool:

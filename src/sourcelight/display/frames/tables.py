@@ -5,20 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform
 from sourcelight.core.errors import MissingExtra
-from sourcelight.core.extras import has_library, require_notebook
+from sourcelight.core.extras import has_library, require_notebook, run_frame_actions
 from sourcelight.display.frames.categories import categorical, texts
 from sourcelight.display.frames.schema import SPANS, table_schema
 
 Table = Any
 Frame = Any
 VISIBLE: tuple[Column, ...] = tuple(column for column in MATCHES if column.is_visible)
-_FIRST: list[Callable[[], None]] = []
 
 _LINK = re.compile(r"\[(?P<label>[^\]\n]*)\]\((?P<link>[^()\s]+)\)")
 _BLOB = re.compile(r"(?:https?://[^/]+)?/(?P<repository>.+?)(?:@(?P<revision>[^/]+))?/-/blob/(?P<path>[^?#]+)")
@@ -26,14 +24,6 @@ _LINES = re.compile(r"L(\d+)(?:-L?(\d+))?")
 _CUT = ("limitHit", "truncated", "hasMoreResults", "hasMore")
 
 _CARRIED = ("repository", "revision", "path", "language", "line_number")
-
-
-def with_first_frame(action: Callable[[], None]) -> None:
-    """Run an action when the first frame is made, which loads pandas; immediately if pandas is loaded."""
-    if sys.modules.get("pandas") is not None:
-        action()
-    else:
-        _FIRST.append(action)
 
 
 def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
@@ -104,8 +94,7 @@ def to_pandas(table: Table, columns: Sequence[Column] = VISIBLE, attrs: Mapping[
     require_notebook("pandas", "a DataFrame")
     import pandas as pd
 
-    while _FIRST:
-        _FIRST.pop()()
+    run_frame_actions()
 
     # Code is full of dollar signs, and a front end would typeset the text between two of them. That is wrong, and lets
     # a repository smuggle in links. pandas has a single switch for the whole process.

@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from sourcelight.display.frames.tables import with_first_frame
+from sourcelight.core.extras import with_first_frame
 from sourcelight.display.notebook import html_pages
-from sourcelight.display.notebook.frame_views.table import show_hidden_characters
 from sourcelight.display.notebook.html_pages import ProgressPage, in_kernel, progress_setting
 from sourcelight.display.notebook.state import ProgressSnapshot
 
@@ -127,7 +126,14 @@ class LineSurface:
         sys.stderr.flush()
 
 
-with_first_frame(show_hidden_characters)
+def _show_hidden_characters() -> None:
+    # Loaded with the first frame: its views of cells take longer than a small search.
+    from sourcelight.display.notebook.frame_views.table import show_hidden_characters
+
+    show_hidden_characters()
+
+
+with_first_frame(_show_hidden_characters)
 
 
 def make_painter(

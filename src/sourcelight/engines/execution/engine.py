@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.explanation import Explanation
-from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
@@ -19,6 +18,7 @@ from sourcelight.repos import Catalog, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.core.batches.results import ToolResult
+    from sourcelight.core.tools.tool import A
 
 StepRunner = Callable[[str, Any, Any, Callable[[Any], None]], Any]
 """Runs a step of deep search: its name, request, tool context, and the callback for its events."""

@@ -15,7 +15,6 @@ from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Cancelled, QueryError, SearchIndexError
 from sourcelight.core.query import Query
 from sourcelight.core.query.explanation import Explanation
-from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices
@@ -38,6 +37,7 @@ from sourcelight.repos import Catalog, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.core.batches.results import ToolResult
+    from sourcelight.core.tools.tool import A
     from sourcelight.engines.navigation import Navigator
     from sourcelight.engines.search.ranking.embedding import Embedder
 

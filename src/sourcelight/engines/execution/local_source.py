@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_in_thread, run_with_deadline
 from sourcelight.core.completeness import limits
@@ -15,7 +15,6 @@ from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.core.query import Filter, Predicate
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.execution.advice import notices, skipped_items
-from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.indexes.background import under_way
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.pipeline import ResultPipeline
@@ -43,6 +42,9 @@ from sourcelight.engines.execution.source import SearchTask, SourceReport, scope
 from sourcelight.engines.search import SearchOptions, SearchPart
 from sourcelight.engines.search.model import add_maxima, add_maximum
 from sourcelight.repos import Repository
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.commits.search import CommitSearch
 
 INDEXING_EVERY_S = 0.1
 """Seconds between two events about indexing, so that its progress moves without filling the stream."""
@@ -73,23 +75,31 @@ class LocalSource:
     name_only: dict[str, Mapping[str, int]] = field(init=False, default_factory=dict)
     failed: dict[str, str] = field(init=False, default_factory=dict)
     late_to_plan: bool = field(init=False, default=False)
-    commits: CommitSearch = field(init=False)
     scoper: ScopeResolver = field(init=False)
     _missing: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
     unread_cells: dict[str, Mapping[str, tuple[str, ...]]] = field(init=False, default_factory=dict)
     _pending: frozenset[str] = field(init=False, default=frozenset())
     _reads_unindexed: bool = field(init=False, default=False)
+    _commits: CommitSearch | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        task = self.task
-        request, histories = task.request, self.repositories.histories
-        self.commits = CommitSearch(
-            updater=histories,
-            cancellation=task.cancellation,
-            with_previews=request.diff_previews,
-            with_cells=request.cells,
-        )
-        self.scoper = ScopeResolver(self.repositories, task.viewer, task.cancellation)
+        self.scoper = ScopeResolver(self.repositories, self.task.viewer, self.task.cancellation)
+
+    @property
+    def commits(self) -> CommitSearch:
+        """The search of commits; made, and its engine loaded, only for queries about them."""
+        if self._commits is None:
+            # With all that it imports, it takes longer to load than a search of a small repository.
+            from sourcelight.engines.execution.commits.search import CommitSearch
+
+            request = self.task.request
+            self._commits = CommitSearch(
+                updater=self.repositories.histories,
+                cancellation=self.task.cancellation,
+                with_previews=request.diff_previews,
+                with_cells=request.cells,
+            )
+        return self._commits
 
     def prepare(self) -> Iterator[Skipped]:
         """Wait for the first indexing if the search needs it, then look whether commits have moved."""
@@ -157,6 +167,9 @@ class LocalSource:
     def read_histories(self, newest: Callable[[], Iterator[Any]] = lambda: iter(())) -> Iterator[Any]:
         """Wait for the histories that the plans need, and yield how far that is, after the batches of `newest`."""
         with_changes, commits_alone = histories_of(self.plans)
+        if not with_changes and not commits_alone:
+            return
+
         if with_changes:
             # Contributors of files come from all commits.
             if not any(asks_for_contributors(plan.alternative) for plan in self.plans):
@@ -190,7 +203,7 @@ class LocalSource:
         reads_repositories = self._reads_unindexed and self.repositories.indexing.is_running
         self.pipeline = ResultPipeline(
             self.repositories.store,
-            self.commits,
+            lambda: self.commits,
             self.plans,
             self.task.request,
             self.task.cancellation,
@@ -327,7 +340,9 @@ class LocalSource:
             return sorted(names_of_targets(self.plans) | undecided)
 
         unfinished = {name for name, count in self._searches_of_names().items() if self.finished[name] < count}
-        histories = names_of_histories(self.plans).difference(self.commits.done, self.commits.failed)
+        histories = names_of_histories(self.plans)
+        if histories:
+            histories = histories.difference(self.commits.done, self.commits.failed)
         return sorted(unfinished | undecided | histories)
 
     def _searches_of_names(self) -> Counter[str]:
@@ -410,8 +425,11 @@ class LocalSource:
 
         failures = self.failed if repositories.report is None else {**self.failed, **repositories.report.failures}
         yield from skipped_items.not_indexed({name: failures[name] for name in failures if name in targets})
-        commits = self.commits
-        yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
+        commits = self._commits
+        if commits is None:
+            yield from scope_items(self.scoper, self.summary, {}, {}, {})
+        else:
+            yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
         if self.task.viewer.sees_private:
             yield from skipped_items.unreadable(repositories.catalog.skipped)
             yield from skipped_items.removed_repositories(repositories.removed_repositories)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -15,8 +15,6 @@ from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.cancellation import Cancellation, StepThread, steps_with_deadline
 from sourcelight.core.query import Alternative, Predicate
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.commits.contributors import ContributorPredicate
-from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.contents import in_files_with_content, parts_with_cells
 from sourcelight.engines.execution.plan import Plan, is_brief, names_of_histories, predicates_of_people, targets_of
 from sourcelight.engines.execution.results.alternatives import CountLimits, CountPolicy
@@ -27,6 +25,10 @@ from sourcelight.engines.execution.results.union import unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import RankedDefinitions, is_missing
 from sourcelight.engines.search.direct import DirectSearch
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.commits.contributors import ContributorPredicate
+    from sourcelight.engines.execution.commits.search import CommitSearch
 
 OWNERS = ("file", "owners")
 """The parts of ``select:file.owners``."""
@@ -40,8 +42,8 @@ class ResultPipeline:
     ----------
     store
         The text index.
-    histories
-        Search of commits.
+    commits
+        Returns the search of commits, the same each time; called only for queries that read histories.
     plans
         One plan for each alternative of the query.
     request
@@ -68,7 +70,7 @@ class ResultPipeline:
     """
 
     store: IndexStore
-    histories: CommitSearch
+    commits: Callable[[], CommitSearch]
     plans: Sequence[Plan]
     request: SearchRequest
     cancellation: Cancellation
@@ -80,14 +82,13 @@ class ResultPipeline:
     direct: DirectSearch | None = None
     request_definitions: Callable[[Sequence[Target]], object] | None = None
     ownership: OwnerPredicate = field(init=False)
-    contributors: ContributorPredicate = field(init=False)
+    _contributors: ContributorPredicate | None = field(init=False, default=None)
     _counts: CountPolicy = field(init=False)
     _yielded_files: set[FileKey] = field(init=False, default_factory=set)
     _worker: StepThread = field(init=False, default_factory=StepThread)
 
     def __post_init__(self) -> None:
         self.ownership = OwnerPredicate(self.store.read, partial(is_missing, self.store))
-        self.contributors = ContributorPredicate(self.histories)
         self._counts = self.counts or CountLimits([plan.alternative for plan in self.plans])
 
     @property
@@ -112,7 +113,7 @@ class ResultPipeline:
         plan = self.plans[0]
         # With several alternatives, other rows may have to come first. Workers don't ask: there are rows of others.
         if len(self.plans) == 1 and plan.commits is not None and plan.history_commits:
-            yield from (batch for _, _, batch in self.histories.newest(plan.commits, plan.history_commits))
+            yield from (batch for _, _, batch in self.commits().newest(plan.commits, plan.history_commits))
 
     def _files(self) -> Iterable[Any]:
         """Return batches of files and definitions, ranked where their order matters."""
@@ -181,7 +182,8 @@ class ResultPipeline:
 
     def _commits_of(self, plans: Sequence[Plan]) -> Iterator[Any]:
         pairs = [(plan.commits, plan.history_commits) for plan in plans if plan.commits is not None]
-        for history_commit, commit_plan, batch in self.histories.batches(pairs):
+        commits = self.commits()
+        for history_commit, commit_plan, batch in commits.batches(pairs):
             if not commit_plan.repositories_only:
                 yield batch
                 continue
@@ -193,8 +195,8 @@ class ResultPipeline:
             if new_targets:
                 yield repository_batch([(target, ()) for target in new_targets])
 
-        self.ownership.later.update(self.histories.without_owners)
-        self.ownership.missing.update(self.histories.unread_owners)
+        self.ownership.later.update(commits.without_owners)
+        self.ownership.missing.update(commits.unread_owners)
 
     def _new_targets(self, plans: Sequence[Plan], repository_key: str) -> list[Target]:
         """Return the targets of a repository that were not yielded yet, one for each commit."""
@@ -282,13 +284,10 @@ class ResultPipeline:
                     # `case:` applies to contributors as it does to patterns; owners are names of CODEOWNERS, which
                     # ignore case.
                     sensitive = plan.alternative.case_sensitive()
-                    filtered_batch = self.contributors.filter_rows(
-                        filtered_batch, target, writers, case_sensitive=sensitive
-                    )
-
-                    # A history that can't be read leaves its rows out. Noted here, so that the result isn't called
-                    # complete.
-                    self.histories.failed.update(self.contributors.failed)
+                    if writers:
+                        filtered_batch = self._filter_by_contributor(
+                            filtered_batch, target, writers, case_sensitive=sensitive
+                        )
 
                 if owning is None:
                     selected = selector.apply(filtered_batch)
@@ -304,6 +303,19 @@ class ResultPipeline:
                             SearchPart(repositories_done=tuple(target.repository.info.name for target in targets))
                         )
                         return
+
+    def _filter_by_contributor(
+        self, batch: Any, target: Target, predicates: Sequence[Predicate], *, case_sensitive: bool
+    ) -> Any:
+        if self._contributors is None:
+            from sourcelight.engines.execution.commits.contributors import ContributorPredicate
+
+            self._contributors = ContributorPredicate(self.commits())
+
+        rows = self._contributors.filter_rows(batch, target, predicates, case_sensitive=case_sensitive)
+        # A history that can't be read leaves its rows out. Noted here, so that the result isn't called complete.
+        self.commits().failed.update(self._contributors.failed)
+        return rows
 
     def _parts(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Generator[SearchPart, None, None]:
         # Predicates and `select:` drop or merge rows later, so the scan can't know how many matches are enough.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from sourcelight.core.boolean import And as All
 from sourcelight.core.boolean import Not, leaves
@@ -13,21 +14,22 @@ from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
-from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.alternatives import cell_kinds_of, patterns_of
 from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.syntax.predicates import PREDICATES
-from sourcelight.engines.execution.commits.query import CommitPlan, asked_of, cell_kinds_of
-from sourcelight.engines.execution.commits.search import HistoryCommit, history_commits_of
-from sourcelight.engines.execution.indexes.background import HistoryRequest
 from sourcelight.engines.execution.name_hits import compile_term, repository_hits
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
 from sourcelight.engines.execution.structures import common_languages, structure_pattern, structures_of
-from sourcelight.engines.history.search.structures import StructureQuery
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Target, TextQuery
 from sourcelight.engines.search.model import MatchTree, ShownLanguage
 from sourcelight.engines.structure.pattern import StructurePattern
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.commits.query import CommitPlan
+    from sourcelight.engines.execution.commits.search import HistoryCommit
+    from sourcelight.engines.execution.indexes.background import HistoryRequest
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
 _FILE_FIELDS = names_of(FilterScope.FILE)
@@ -65,8 +67,11 @@ class Plan:
     @property
     def structures(self) -> tuple[StructurePattern, ...]:
         """The structural patterns that it searches for."""
-        if self.commits is not None and isinstance(self.commits.query, StructureQuery):
-            return tuple(leaves(self.commits.query.tree))
+        if self.commits is not None:
+            from sourcelight.engines.history.search.structures import StructureQuery
+
+            if isinstance(self.commits.query, StructureQuery):
+                return tuple(leaves(self.commits.query.tree))
         if self.text is None or self.text.tree is None:
             return ()
         patterns = (term.pattern for term in leaves(self.text.tree))
@@ -91,6 +96,11 @@ def predicates_of_people(alternative: Alternative) -> list[Predicate]:
 def asks_for_contributors(alternative: Alternative) -> bool:
     """Return whether only files of certain contributors match."""
     return any(item.name == "has.contributor" for item in alternative.predicates("file"))
+
+
+def asks_for_commits(alternative: Alternative) -> bool:
+    """Return whether commits or changed lines are searched."""
+    return not {"commit", "diff"}.isdisjoint(alternative.types)
 
 
 def targets_of(plans: Iterable[Plan]) -> list[Target]:
@@ -187,10 +197,17 @@ def make_plan(scope: Scope) -> Plan:
     if ("repo" in types or only_repositories) and not cells and fields <= _REPOSITORY_FIELDS:
         name_matches = repository_hits(alternative, scope.targets)
 
-    commits = asked_of(alternative)
+    commits: CommitPlan | None = None
     history_commits: tuple[HistoryCommit, ...] = ()
-    if commits is not None:
-        history_commits = history_commits_of(scope.targets, lambda repository: scope.without.get(repository.key, ()))
+    if asks_for_commits(alternative):
+        # The engine of histories loads with the first query about them: a search of text doesn't wait for it.
+        from sourcelight.engines.execution.commits.query import asked_of
+        from sourcelight.engines.execution.commits.search import history_commits_of
+
+        commits = asked_of(alternative)
+        if commits is not None:
+            without = scope.without
+            history_commits = history_commits_of(scope.targets, lambda repository: without.get(repository.key, ()))
     return Plan(alternative, scope.selection, scope.targets, text, name_matches, symbols, commits, history_commits)
 
 
@@ -381,6 +398,8 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
         of_plan = [history_commit.request for history_commit in plan.history_commits]
         (requests if needs_changes else commits_alone).extend(of_plan)
         if asks_for_contributors(plan.alternative):
+            from sourcelight.engines.execution.commits.search import history_commits_of
+
             requests += [history_commit.request for history_commit in history_commits_of(plan.targets, lambda _: ())]
 
     keys = {request.repository.key for request in requests}

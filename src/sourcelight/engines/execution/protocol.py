@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.tools.tool import Arguments, Tool
 from sourcelight.core.wire.events import QuerySuggestion, Skipped
+
+if TYPE_CHECKING:
+    from sourcelight.core.batches.results import ToolResult
+    from sourcelight.core.tools.tool import Arguments, Tool
 
 DEFAULT_MATCH_LIMIT = 10_000
 """Matches after which the streaming endpoint stops a search without ``count:`` (wire reference 5.2)."""
 
 
-A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
+A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
 
 
 class ToolHandler(Protocol[A_contra]):

@@ -7,9 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from sourcelight.core.arrays import to_numpy
+from sourcelight.core.arrays import distinct, to_numpy
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.batches.rows import first_matches, match_count
@@ -139,7 +137,7 @@ class SearchExecution:
     def _infos_of(self, batch: Any) -> tuple[RepositoryInfo, ...]:
         column = batch.column(batch.schema.get_field_index("repository"))
         # The dictionary may have names that no row of this slice uses.
-        codes = np.unique(to_numpy(column.indices))
+        codes = distinct(to_numpy(column.indices))
         values = column.dictionary.to_pylist()
         return self._unsent_infos([values[code] for code in codes])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import Query
@@ -18,8 +18,10 @@ from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeSelector
 from sourcelight.engines.execution.structures import unread_patterns
-from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.repos import Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.engines.history.history import UnreadCommits
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import importlib.metadata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -85,6 +84,9 @@ def load_grammar(language: str) -> tuple[Language, Query]:
 @functools.cache
 def version() -> str:
     """Return an id of the rules for definitions: other grammars or queries have another id."""
+    # Loads the readers of messages and archives of the standard library, for an index of definitions alone.
+    import importlib.metadata
+
     parts = [str(_RULES), importlib.metadata.version("tree-sitter")]
     for language, grammar in GRAMMARS.items():
         parts += [language, importlib.metadata.version(grammar.package), grammar.query, QUERIES.get(language, "")]

@@ -34,7 +34,6 @@ from sourcelight.engines.execution.advice.cut_filters import (
     escaped_parentheses,
     unclosed_groups,
 )
-from sourcelight.engines.execution.commits.query import keeps_no_commits
 from sourcelight.engines.execution.plan import finds_only_repositories
 
 # Lower case only: in upper case, an operator is written on purpose.
@@ -271,7 +270,13 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
         )
 
     commits = types & {"commit", "diff"}
-    keeping = keeps_no_commits(alternative, "diff" if "diff" in types else "commit") if commits else ""
+    keeping = ""
+    if commits:
+        # Loads the queries of histories, which searches of text don't need.
+        from sourcelight.engines.execution.commits.query import keeps_no_commits
+
+        keeping = keeps_no_commits(alternative, "diff" if "diff" in types else "commit")
+
     if keeping and types == commits:
         kinds = "only files" if keeping == "has.contributor" else "files and changed lines, no commits"
         yield Advice(

@@ -13,8 +13,9 @@ from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
+from sourcelight.core.query.alternatives import cell_kinds_of
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import CELL_FILTERS, current_time
+from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.languages import find_language, path_regex
 from sourcelight.engines.execution.structures import structure_pattern, structures_of
 from sourcelight.engines.history.search.query import (
@@ -148,12 +149,6 @@ def _tests(alternative: Alternative, name: str, label: str = "") -> tuple[AnyPat
         for item in alternative.all(name)
         if item.value
     )
-
-
-def cell_kinds_of(alternative: Alternative) -> frozenset[str]:
-    """Return the kinds of texts in cells that an alternative looks at; empty for all of a file."""
-    item = alternative.first("cell")
-    return CELL_FILTERS[item.value] if item is not None and item.value else frozenset()
 
 
 def _languages(alternative: Alternative) -> tuple[tuple[str, bool], ...]:

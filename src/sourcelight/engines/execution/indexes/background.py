@@ -44,16 +44,21 @@ class HistoryUpdater:
 
     Parameters
     ----------
-    store
-        Where histories are stored.
+    open_store
+        Returns where histories are stored, the same each time; called when a history is needed.
     """
 
-    def __init__(self, store: HistoryStore) -> None:
-        self.store = store
+    def __init__(self, open_store: Callable[[], HistoryStore]) -> None:
+        self._open_store = open_store
         self._latest: HistoryProgress | None = None
         self._updater: BackgroundUpdater[HistoryKey, HistoryRequest] = BackgroundUpdater(
             "history", self._update, is_ready=self._is_ready
         )
+
+    @property
+    def store(self) -> HistoryStore:
+        """The store of the histories."""
+        return self._open_store()
 
     def start(self, requests: Sequence[HistoryRequest]) -> None:
         """Begin with what is missing."""

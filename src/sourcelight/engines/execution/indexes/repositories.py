@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.batches.results import CallObserver, ToolProgress
@@ -23,12 +24,13 @@ from sourcelight.engines.execution.indexes.background import (
 from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
 from sourcelight.engines.execution.indexes.worktree_changes import WorktreeChanges
 from sourcelight.engines.history import HistoryStore
-from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexReport, IndexStore, Target
 from sourcelight.engines.search.direct import DirectSearch
-from sourcelight.engines.search.term_store import TermStore
 from sourcelight.repos import Catalog, Repository, resolve
 from sourcelight.repos.objects import store_size
+
+if TYPE_CHECKING:
+    from sourcelight.engines.search.term_store import TermStore
 
 WORKTREE = "WORKTREE"
 
@@ -79,9 +81,11 @@ class IndexedRepositories:
         self.direct = DirectSearch(store)
         self.changes = WorktreeChanges()
         self.definitions = DefinitionUpdater(store)
-        self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
-        self.histories = HistoryUpdater(self.history)
-        self.terms = TermStore(store)
+        self._history = history
+        self.histories = HistoryUpdater(lambda: self.history)
+        self._terms: TermStore | None = None
+        # Searches in several threads must share one store of each kind.
+        self._first_use = threading.Lock()
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
 
         # Only grows: a name that disappears is reported as removed for as long as the engine is open.
@@ -94,6 +98,27 @@ class IndexedRepositories:
         self._targets_by_ids: LruCache[tuple[int, ...], tuple[tuple[Repository, ...], tuple[Target, ...]]] = LruCache(
             _MAX_CACHED_TARGETS
         )
+
+    @property
+    def history(self) -> HistoryStore:
+        """The stored histories; opened with the first call that needs one."""
+        with self._first_use:
+            if self._history is None:
+                from sourcelight.engines.history.store.store import LocalHistoryStore
+
+                folder = self.store.folder
+                self._history = LocalHistoryStore(folder.with_name(f"{folder.name}-history"))
+            return self._history
+
+    @property
+    def terms(self) -> TermStore:
+        """The terms of ranking; opened with the first question."""
+        with self._first_use:
+            if self._terms is None:
+                from sourcelight.engines.search.term_store import TermStore
+
+                self._terms = TermStore(self.store)
+            return self._terms
 
     def update(
         self,

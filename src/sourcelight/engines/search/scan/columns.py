@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings, to_numpy
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings, distinct, to_numpy
 from sourcelight.core.batches.codecs import raw_matches
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.codecs.wire_columns import CodedValues
@@ -191,7 +191,7 @@ def path_spans_in_code_points(
     """Convert spans in paths from bytes to code points, for the paths of these rows."""
     # Spans cover the whole corpus, but only the paths of these rows are decoded.
     file, start, end = spans
-    files = FileNumbers(np.unique(rows.files))
+    files = FileNumbers(distinct(rows.files))
     selected = np.flatnonzero(np.isin(file, files))
     texts = text_column(_path_bytes(rows.source.corpus, files))
     row = files.searchsorted(file[selected])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array, arrow_strings
+from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array, arrow_strings, distinct
 from sourcelight.core.code_points import equal_groups, points_in_text
 
 _ASCII_END = 0x80
@@ -75,7 +75,6 @@ def arrow_binary(sizes: AnyArray, data: Any) -> Any:
 def text_column(binary: Any) -> TextColumn:
     """Make strings of an Arrow binary array that has no nulls and no offset."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     _, offset_buffer, data = binary.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, len(binary) + 1)
@@ -99,6 +98,8 @@ def text_column(binary: Any) -> TextColumn:
                 invalid[row] = text.decode(errors="replace")
 
     if invalid:
+        import pyarrow.compute as pc
+
         mask = np.zeros(len(binary), dtype=np.bool_)
         mask[list(invalid)] = True
         repaired = arrow_strings(list(invalid.values()))
@@ -123,7 +124,7 @@ def _beyond_ascii(raw: UInt8Array, offsets: NDArray[np.int32]) -> Int64Array:
         return _no_rows()
 
     positions = np.flatnonzero(raw >= _ASCII_END)
-    return np.unique(np.searchsorted(offsets, positions, side="right") - 1)
+    return distinct(np.searchsorted(offsets, positions, side="right") - 1)
 
 
 def _is_valid(strings: Any) -> bool:
@@ -151,7 +152,7 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
 
     # A span may include the newline, which is not part of the text: one byte and one code point past the end.
     past = np.maximum(byte_offsets - lengths, 0)
-    continuing = _continuing(texts, np.unique(rows))
+    continuing = _continuing(texts, distinct(rows))
 
     # Every byte other than a continuation byte (10xxxxxx) starts a code point.
     continuation_counts = np.searchsorted(continuing, text_starts + byte_offsets - past) - np.searchsorted(
