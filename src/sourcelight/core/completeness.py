@@ -28,14 +28,26 @@ from sourcelight.core.wire.events import Alert, Skipped
 
 Status = Literal["complete", "partial", "limited", "unparsed", "interrupted", "failed"]
 
-# Items left out by the query's own rules, or because of the type of a file. The answer is complete without it, with a
-# notice.
 _LEFT_OUT = re.compile(
-    r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*|structure-language|"
-    r"cells-paired)$"
+    r"""
+    excluded-.*
+    | repository-(fork|archived?|empty)
+    | .*\b(binary|too-large)\b.*
+    | worktree.*
+    | name-only.*
+    | structure-language
+    | cells-paired
+    """,
+    re.VERBOSE,
 )
+"""Reasons of items left out by the query's own rules, or by the type of a file: the answer is complete without them."""
+
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
+"""A timeout in the title of an alert: "Search timed out", "timeout", "time-out"."""
+
 _OF_REPOSITORIES = re.compile(r"([\d,]+) (?:forked|archived)")
+"""A title without its noun, as the protocol has it: "1 forked", "1,204 archived"."""
+
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
 
@@ -48,12 +60,13 @@ LIMITED_BY_DISPLAY = "limited by limit="
 
 def is_limiting(item: Skipped) -> bool:
     """Return whether an answer with this item lacks something; reasons that this version doesn't know count too."""
-    return not _LEFT_OUT.match(item.reason)
+    return not _LEFT_OUT.fullmatch(item.reason)
 
 
 def reason_of(item: Skipped) -> str:
     """Return an item as a reason of a status: with the code of the protocol, which programs compare."""
-    return ": ".join(filter(None, (item.reason, item.title))) or "work was skipped"
+    parts = [part for part in (item.reason, item.title) if part]
+    return ": ".join(parts) or "work was skipped"
 
 
 def skipped_text(item: Skipped) -> str:
@@ -63,7 +76,8 @@ def skipped_text(item: Skipped) -> str:
     if is_limiting(item):
         return item.title  # a phrase: "2 files parsed in part"
 
-    return f"skipped {title_text(item)}"  # what is left out by design is counted
+    # What is left out by design is counted.
+    return f"skipped {title_text(item)}"
 
 
 def title_text(item: Skipped) -> str:
@@ -71,7 +85,49 @@ def title_text(item: Skipped) -> str:
     match = _OF_REPOSITORIES.fullmatch(item.title)
     if match is None:
         return item.title
-    return f"{item.title} {'repository' if match[1] == '1' else 'repositories'}"
+    noun = "repository" if match[1] == "1" else "repositories"
+    return f"{item.title} {noun}"
+
+
+def status_of(
+    query: str,
+    pattern_type: str,
+    matches: int,
+    skipped: tuple[Skipped, ...],
+    alerts: tuple[Alert, ...],
+    *,
+    display: int = -1,
+    errors: tuple[str, ...] = (),
+) -> tuple[Status, tuple[str, ...]]:
+    """Return the status of a finished search, and why it is incomplete.
+
+    Parameters
+    ----------
+    query, pattern_type, matches, skipped, display
+        As in `requested_part`.
+    alerts
+        Alerts of the answer.
+    errors
+        Texts of its error events.
+    """
+    problems = failures(alerts, errors)
+    if problems:
+        return "failed", problems
+
+    # Limits that the caller set are no reason against the answer.
+    part = requested_part(query, pattern_type, matches, skipped, display=display)
+    requested = set()
+    if any(text.endswith(LIMITED_BY_COUNT) for text in part):
+        requested.add(_MATCH_LIMIT)
+    if any(text.endswith(LIMITED_BY_DISPLAY) for text in part):
+        requested.add(_DISPLAY)
+
+    missing = limits([item for item in skipped if item.reason not in requested], alerts)
+    if missing:
+        return "limited", (*missing, *part)
+    if part:
+        return "partial", part
+    return "complete", ()
 
 
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:
@@ -82,14 +138,19 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
     """
     reasons = [reason_of(item) for item in skipped if is_limiting(item)]
     reasons += [f"alert: {alert.title}" for alert in alerts if alert.kind != "error" and _TIMEOUT.search(alert.title)]
-    return tuple(dict.fromkeys(reasons))
+    return _distinct(reasons)
 
 
 def failures(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
     """Return what the service reports about the end of a search: alerts of kind error, and error events."""
     messages = [alert.text for alert in alerts if alert.kind == "error"]
-    messages += [error for error in errors if not any(error in message for message in messages)]
-    return tuple(dict.fromkeys(messages))
+
+    # A service may send an error both ways; the alert has the longer text.
+    for error in errors:
+        if not any(error in message for message in messages):
+            messages.append(error)
+
+    return _distinct(messages)
 
 
 def requested_part(
@@ -115,7 +176,7 @@ def requested_part(
     reasons = {item.reason for item in skipped}
     counts = _counts(query, pattern_type)
     if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
-        descriptions.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, {LIMITED_BY_COUNT}")
+        descriptions.append(f"{_first_matches(matches)}, {LIMITED_BY_COUNT}")
 
     if _DISPLAY in reasons and 0 <= display <= matches:
         descriptions.append(f"{display:,} of {matches:,} matches shown, {LIMITED_BY_DISPLAY}")
@@ -127,32 +188,7 @@ def cut_text(matches: int, skipped: Iterable[Skipped]) -> str:
     """Describe a truncated answer of so many matches, for frames, figures and tables; empty if it isn't truncated."""
     if not any(item.reason == _MATCH_LIMIT for item in skipped):
         return ""
-    first = "first match" if matches == 1 else f"first {matches:,} matches"
-    return f"{first}; add count:all for all"
-
-
-def status_of(
-    query: str,
-    pattern_type: str,
-    matches: int,
-    skipped: tuple[Skipped, ...],
-    alerts: tuple[Alert, ...],
-    *,
-    display: int = -1,
-    errors: tuple[str, ...] = (),
-) -> tuple[Status, tuple[str, ...]]:
-    """Return the status of a finished search, and why it is incomplete."""
-    if problems := failures(alerts, errors):
-        return "failed", problems
-
-    part = requested_part(query, pattern_type, matches, skipped, display=display)
-    ends = ((_MATCH_LIMIT, LIMITED_BY_COUNT), (_DISPLAY, LIMITED_BY_DISPLAY))
-    requested = {reason for reason, end in ends if any(text.endswith(end) for text in part)}
-    missing = limits([item for item in skipped if item.reason not in requested], alerts)
-    if missing:
-        return "limited", (*missing, *part)
-
-    return ("partial", part) if part else ("complete", ())
+    return f"{_first_matches(matches)}; add count:all for all"
 
 
 def call_status(*, complete: bool, rows: int, limit: int | None) -> Status:
@@ -168,5 +204,24 @@ def _counts(query: str, pattern_type: str) -> list[int]:
         plan = parse(query, pattern_type).plan
     except QueryError:
         return []
-    counts = [alternative.count_limit(default=-1) for alternative in plan]
-    return [count for count in counts if count is not None] if -1 not in counts else []
+
+    counts = []
+    for alternative in plan:
+        if alternative.first("count") is None:
+            return []
+
+        # None for ``count:all``, which is no limit.
+        count = alternative.count_limit(default=-1)
+        if count is not None:
+            counts.append(count)
+
+    return counts
+
+
+def _first_matches(count: int) -> str:
+    return "first match" if count == 1 else f"first {count:,} matches"
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return each text once, in their order."""
+    return tuple(dict.fromkeys(texts))

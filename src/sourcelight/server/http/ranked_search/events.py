@@ -167,21 +167,33 @@ def _line_offsets(context: ToolContext, file: FileChunks) -> list[int]:
         return _line_offsets_by_tool(context, file)
     repository = context.engine.catalog.get(file.repository, context.viewer)
     data = context.local.store.read(Target(repository, file.revision, file.commit), file.path) or b""
-    return list(accumulate((len(line) + 1 for line in data.split(b"\n")), initial=0))
+    return _offsets_of(data.split(b"\n"))
 
 
 def _line_offsets_by_tool(context: ToolContext, file: FileChunks) -> list[int]:
     """Return the offsets for files in another process. An invalid byte counts as the three of U+FFFD, as sent."""
     from sourcelight.engines import tools
 
-    last_line = max((start + len(lines) - 1 for start, lines in file.chunks), default=0)
-    if not last_line:
+    numbers = list(file.lines_by_number())
+    if not numbers:
         return []
 
-    arguments = {"repo": file.repository, "revision": file.commit, "path": file.path, "startLine": 1}
+    arguments = {
+        "repo": file.repository,
+        "revision": file.commit,
+        "path": file.path,
+        "startLine": 1,
+        "endLine": numbers[-1],
+    }
     try:
-        answer = tools.call(READ_FILE.name, arguments | {"endLine": last_line}, context)
+        answer = tools.call(READ_FILE.name, arguments, context)
     except (ToolError, RepositoryError, ClusterError):
         return []
 
-    return list(accumulate((len(line.encode()) + 1 for line in answer.table.column("line").to_pylist()), initial=0))
+    return _offsets_of([line.encode() for line in answer.table.column("line").to_pylist()])
+
+
+def _offsets_of(lines: Sequence[bytes]) -> list[int]:
+    """Return where each line starts, and where the one after the last would."""
+    sizes = [len(line) + 1 for line in lines]
+    return list(accumulate(sizes, initial=0))
