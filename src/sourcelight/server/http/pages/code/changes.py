@@ -21,8 +21,12 @@ from sourcelight.server.http.pages.frame import page
 _MAX_PATCH_SIZE, _MAX_PATCHES_SIZE, _LINE_SIZE = 150_000, 1_000_000, 50
 """Maximum characters of a patch and of all patches on a page, and the characters of HTML that each line adds."""
 
-_MAX_LINE_CHARS, _MAX_FILES = 2_000, 2_000
+_MAX_LINE_CHARS = 2_000
+_MAX_FILES = 2_000
 MAX_COMMITS = 250
+_MAX_OPEN_COMMITS = 10
+"""Commits of a comparison that are shown at once; a longer list is folded, so that the files stay in view."""
+
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 COMMITS = "commits"
 
@@ -35,22 +39,31 @@ def commit_page(answer: ToolResult, notebooks: Mapping[str, NotebookDiff], *, pr
     info = answer.attributes
     name, commit = info["repository"], info["commit"]
     subject, _, description = str(info["message"]).replace("\r\n", "\n").partition("\n")
-    sides = _Sides((info["parents"] or [""])[0], commit)
+    description = description.strip()
+    message_html = f"<pre>{escape(description)}</pre>" if description else ""
+
+    # The first parent is the older side, as `git show` has it.
+    parents = info["parents"]
+    sides = _Sides(parents[0] if parents else "", commit)
     lines_url = f"{commit_url(prefix, name, commit)}?view={LINES_VIEW}"
     files = _changed_files(answer.table.to_pylist(), name, sides, prefix, _Notebooks(notebooks, lines_url))
-    parents = ", ".join(_commit_link(name, parent, prefix) for parent in info["parents"])
-    parent_word = "parents" if len(info["parents"]) > 1 else "parent"
     body = (
         f"<h1>{escape(one_line(subject, 300) or '(no message)')}</h1>"
         f'<p><a href="{escape(tree_url(prefix, name, "", ""))}">{escape(name)}</a> '
         f"<span class=quiet>commit</span> <code>{escape(commit)}</code></p>"
-        f"<p>{escape(str(info['author']))} <span class=quiet>on {_minute(str(info['author_date']))}"
-        f"{f', {parent_word} {parents}' if parents else ', the first commit'}</span></p>"
-        f"{f'<pre>{escape(description.strip())}</pre>' if description.strip() else ''}"
+        f"<p>{escape(str(info['author']))} <span class=quiet>on {_minute(str(info['author_date']))}, "
+        f"{_parents_html(parents, name, prefix)}</span></p>{message_html}"
         f'<p><a href="{escape(tree_url(prefix, name, commit, ""))}">All files at this commit</a></p>'
         f"{_notices(answer)}{files}"
     )
     return page(f"{subject} \u00b7 {name}", body, prefix=prefix, use=use)
+
+
+def _parents_html(parents: Sequence[str], name: str, prefix: str) -> str:
+    if not parents:
+        return "the first commit"
+    links = ", ".join(_commit_link(name, parent, prefix) for parent in parents)
+    return f"{'parents' if len(parents) > 1 else 'parent'} {links}"
 
 
 def compare_page(
@@ -72,13 +85,17 @@ def compare_page(
     rows = answer.table.to_pylist()
     ends = f"base={quote(base, safe='')}&head={quote(head, safe='')}"
     lines_url = f"{repository_url(prefix, name)}/-/compare/?{ends}&view={LINES_VIEW}"
-    files = _changed_files(rows, name, _Sides(info["base"], info["head"]), prefix, _Notebooks(notebooks, lines_url))
+    files = "<p>The files of both are the same.</p>"
+    if rows:
+        sides = _Sides(info["base"], info["head"])
+        files = _changed_files(rows, name, sides, prefix, _Notebooks(notebooks, lines_url))
+
     body = (
         f'<h1><a href="{escape(tree_url(prefix, name, "", ""))}">{escape(name)}</a>: '
         f"{escape(one_line(f'{base} to {head}', 200))}</h1>"
         f'<p class="quiet">{_commit_link(name, info["base"], prefix)} to {_commit_link(name, info["head"], prefix)}</p>'
         f"{compare_form(name, prefix, base, head)}{_notices(answer)}"
-        f"{_commits(commits, name, base, head, prefix)}{files if rows else '<p>The files of both are the same.</p>'}"
+        f"{_commits(commits, name, base, head, prefix)}{files}"
     )
     return page(f"{base} to {head} \u00b7 {name}", body, prefix=prefix, use=use)
 
@@ -110,20 +127,25 @@ def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, 
         return f'{start}<p class="warn">{escape(commits)}</p></section>'
 
     rows = commits.table.slice(0, MAX_COMMITS).to_pylist()
-    items = "".join(
-        f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">'
-        f"{escape(one_line(row['subject'] or '(no message)', 120))}</a> "
-        f'<span class="quiet">{escape(one_line(row["author"] or "", 60))}, {row["commit_date"]:%Y-%m-%d}</span></li>'
-        for row in rows
-    )
+    items = []
+    for row in rows:
+        address = commit_url(prefix, name, row["commit"])
+        subject = one_line(row["subject"] or "(no message)", 120)
+        author = one_line(row["author"] or "", 60)
+        items.append(
+            f'<li><a href="{escape(address)}">{escape(subject)}</a> '
+            f'<span class="quiet">{escape(author)}, {row["commit_date"]:%Y-%m-%d}</span></li>'
+        )
+
     total = int(commits.attributes.get("total") or commits.table.num_rows)
-    text = f"{count_of(total, 'commit')}{f', the newest {len(rows):,} shown' if len(rows) < total else ''}"
-    list_html = f'<ul class="commits">{items}</ul>' if items else ""
-    if len(rows) > 10:
-        details_html = f"<details><summary>{text}</summary>{list_html}</details>"
-    else:
-        details_html = f"<p>{text}</p>{list_html}"
-    return f"{start}{details_html}</section>"
+    summary = count_of(total, "commit")
+    if len(rows) < total:
+        summary += f", the newest {len(rows):,} shown"
+
+    list_html = f'<ul class="commits">{"".join(items)}</ul>' if items else ""
+    if len(rows) > _MAX_OPEN_COMMITS:
+        return f"{start}<details><summary>{summary}</summary>{list_html}</details></section>"
+    return f"{start}<p>{summary}</p>{list_html}</section>"
 
 
 def _commit_link(name: str, commit: str, prefix: str) -> str:
@@ -168,36 +190,32 @@ def _changed_files(
     notebooks: _Notebooks,
 ) -> str:
     """Return the table of changed files, and their patches within the limits of a page."""
-    rows, patches, remaining_size, hidden_patches = [], [], _MAX_PATCHES_SIZE, 0
+    rows, patches = [], []
+    remaining_size = _MAX_PATCHES_SIZE
+    hidden_patches = 0
     for number, row in enumerate(changed[:_MAX_FILES], 1):
-        path_html, patch = escape(row["path"]), row["patch"] or ""
-        # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
+        path, patch = row["path"], row["patch"] or ""
+        cells_html = ""
         size = len(patch) + _LINE_SIZE * patch.count("\n")
-        cells_html = changed_cells(notebooks.diffs[row["path"]], path_html) if row["path"] in notebooks.diffs else ""
-        if cells_html:
+        if path in notebooks.diffs:
+            cells_html = changed_cells(notebooks.diffs[path], escape(path))
             size = len(cells_html)
 
-        is_shown = bool(cells_html or patch) and size <= min(_MAX_PATCH_SIZE, remaining_size)
+        # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
+        has_patch = bool(cells_html or patch)
+        is_shown = has_patch and size <= min(_MAX_PATCH_SIZE, remaining_size)
         address = escape(sides.url(prefix, name, row))
-        target = f"#file-{number}" if is_shown else address
-        link = f'<a href="{target}">{path_html}</a>' if target else path_html
-        if row.get("old_path") and row["old_path"] != row["path"]:
-            link += f' <span class="quiet">was {escape(row["old_path"])}</span>'
+        rows.append(_file_row(row, f"#file-{number}" if is_shown else address))
+        if is_shown:
+            remaining_size -= size
+            lines_address = f"{escape(notebooks.lines_url)}#file-{number}" if cells_html else ""
+            heading = _patch_heading(path, number, address, lines_address)
+            patches.append(heading + (cells_html or _patch(patch, escape(path))))
+        elif has_patch or row["patch"] is None:
+            hidden_patches += 1
 
-        counts = "binary" if row["binary"] else _line_counts(row["additions"] or 0, row["deletions"] or 0)
-        rows.append(f"<tr><td>{link}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>")
-        if not is_shown:
-            hidden_patches += row["patch"] is None or bool(patch)
-            continue
-
-        remaining_size -= size
-        view = f' <a class="quiet" href="{address}">View file</a>' if address else ""
-        if cells_html:
-            view += f' <a class="quiet" href="{escape(notebooks.lines_url)}#file-{number}">Lines of the file</a>'
-
-        patches.append(f'<h3 id="file-{number}">{path_html}{view}</h3>{cells_html or _patch(patch, path_html)}')
-
-    added, removed = (sum(row[side] or 0 for row in changed) for side in ("additions", "deletions"))
+    added = sum(row["additions"] or 0 for row in changed)
+    removed = sum(row["deletions"] or 0 for row in changed)
     summary = f"{count_of(len(changed), 'file')} changed, {_line_counts(added, removed)} lines"
     if len(changed) > _MAX_FILES:
         summary += f"; the first {_MAX_FILES:,} files are listed"
@@ -210,30 +228,64 @@ def _changed_files(
     )
 
 
+def _file_row(row: Mapping[str, Any], target: str) -> str:
+    """Return a row of the table of files; `target` is where its link goes, empty for no link."""
+    path_html = escape(row["path"])
+    link = f'<a href="{target}">{path_html}</a>' if target else path_html
+    if row.get("old_path") and row["old_path"] != row["path"]:
+        link += f' <span class="quiet">was {escape(row["old_path"])}</span>'
+
+    counts = "binary" if row["binary"] else _line_counts(row["additions"] or 0, row["deletions"] or 0)
+    return f"<tr><td>{link}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>"
+
+
+def _patch_heading(path: str, number: int, address: str, lines_address: str) -> str:
+    """Return the heading of a patch: the path, and links to the file and to its lines, if there are addresses."""
+    links = ""
+    if address:
+        links += f' <a class="quiet" href="{address}">View file</a>'
+    if lines_address:
+        links += f' <a class="quiet" href="{lines_address}">Lines of the file</a>'
+    return f'<h3 id="file-{number}">{escape(path)}{links}</h3>'
+
+
 def _line_counts(added: int, removed: int) -> str:
     return f'<span class="good">+{added:,}</span> <span class="bad">\u2212{removed:,}</span>'
 
 
 def _patch(patch: str, path_html: str) -> str:
     """Return a patch with the line numbers of both sides, without its header, which the page shows above it."""
-    rows, old, new, in_hunk = [], 0, 0, False
+    rows = []
+    old_number = new_number = 0
     for line in patch.split("\n"):
         hunk = _HUNK.match(line)
         if hunk is not None:
-            old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
-            rows.append(f'<tr class="hunk"><td></td><td></td><td>{escape(line[:_MAX_LINE_CHARS])}</td></tr>')
-        elif in_hunk and line:
-            kind = {"+": "add", "-": "del"}.get(line[0], "")
-            # A line with a backslash says that a file has no newline at its end; it has no number.
-            is_text = line[0] in "+- "
-            left = old if is_text and kind != "add" else ""
-            right = new if is_text and kind != "del" else ""
-            old, new = old + (left != ""), new + (right != "")
-            text = escape(line[:_MAX_LINE_CHARS])
-            if len(line) > _MAX_LINE_CHARS:
-                text += f'<span class="warn"> (truncated: {len(line):,} characters)</span>'
+            old_number, new_number = int(hunk[1]), int(hunk[2])
+            rows.append(_patch_row("hunk", "", "", escape(line[:_MAX_LINE_CHARS])))
+            continue
 
-            rows.append(f"<tr{f' class={kind}' if kind else ''}><td>{left}</td><td>{right}</td><td>{text}</td></tr>")
+        is_in_hunk = bool(rows)
+        if not is_in_hunk or not line:
+            continue
+
+        text = escape(line[:_MAX_LINE_CHARS])
+        if len(line) > _MAX_LINE_CHARS:
+            text += f'<span class="warn"> (truncated: {len(line):,} characters)</span>'
+
+        match line[0]:
+            case "+":
+                rows.append(_patch_row("add", "", new_number, text))
+                new_number += 1
+            case "-":
+                rows.append(_patch_row("del", old_number, "", text))
+                old_number += 1
+            case " ":
+                rows.append(_patch_row("", old_number, new_number, text))
+                old_number += 1
+                new_number += 1
+            # A line with a backslash says that a file has no newline at its end; it has no number.
+            case _:
+                rows.append(_patch_row("", "", "", text))
 
     if not rows:
         return f'<pre class="diff">{escape(patch[:_MAX_LINE_CHARS])}</pre>'
@@ -242,3 +294,9 @@ def _patch(patch: str, path_html: str) -> str:
         f'<div class="scroll" role="region" tabindex="0" aria-label="Changes of {path_html}">'
         f'<table class="lines patch"><tbody>{"".join(rows)}</tbody></table></div>'
     )
+
+
+def _patch_row(kind: str, old_number: int | str, new_number: int | str, text: str) -> str:
+    """Return a line of a patch; `text` is HTML."""
+    class_attribute = f" class={kind}" if kind else ""
+    return f"<tr{class_attribute}><td>{old_number}</td><td>{new_number}</td><td>{text}</td></tr>"

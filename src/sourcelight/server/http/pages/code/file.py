@@ -22,8 +22,13 @@ from sourcelight.server.http.pages.code.elements import MAX_LISTED, commit_url, 
 from sourcelight.server.http.pages.frame import page
 
 MAX_LINES = 5_000
+"""Lines of one page. A page of a longer file is a window, and links lead to the others."""
+
 _CONTEXT_LINES = 1_000
+"""Lines of a window before the requested one."""
+
 _MAX_COLORED_CHARS = 400_000
+"""Characters beyond which lines have no colors, because finding them would take a while."""
 
 OUTLINE = "outline"
 """The part of a page with the definitions of its file."""
@@ -75,38 +80,54 @@ class FilePageView:
 def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Response:
     """Render a file; highlights the requested lines."""
     info = answer.attributes
+    name, path = info["repository"], info["path"]
     texts: Sequence[str] = answer.table.column("line").to_pylist()
-    blame = _blame_cells(view.blame, info["repository"], prefix)
-    address = file_url(prefix, info["repository"], info["commit"], info["path"])
-    note, switch = view.note, ""
-    requested = RequestedCells(view.requested, view.cell)
-    cells = "" if view.as_lines else cell_table(info["path"], texts, requested, blame, address)
-    lines = f"L{'-'.join(f'{line}' for line in dict.fromkeys(view.requested))}" if view.requested else ""
+    blame = _blame_cells(view.blame, name, prefix)
+    address = file_url(prefix, name, info["commit"], path)
+    lines = f"L{_line_range(view)}" if view.requested else ""
+    note = view.note
+    cells: CellTable | str = ""
+    if not view.as_lines:
+        cells = cell_table(path, texts, RequestedCells(view.requested, view.cell), blame, address)
+
     if isinstance(cells, CellTable):
         rows, summary = cells.rows, cells.summary
-        query = "&amp;".join(filter(None, (lines, f"view={LINES_VIEW}")))
-        switch = f'<a href="{escape(address)}?{query}">Lines of the file</a>'
+        has_file_lines = cells.has_file_lines
+        query = f"{lines}&amp;view={LINES_VIEW}" if lines else f"view={LINES_VIEW}"
+        summary.append(f'<a href="{escape(address)}?{query}">Lines of the file</a>')
     else:
-        rows, summary = _line_rows(texts, view, info["path"], blame, address)
+        rows, summary = _line_rows(texts, view, path, blame, address)
+        has_file_lines = True
         note = note or cells
-        if is_jupyter(info["path"]):
+        if is_jupyter(path):
             # If a line is in no cell, the link back to the cells doesn't request it again.
-            switch = f'<a href="{escape(address)}{f"?{lines}" if lines and view.as_lines else ""}">Cells</a>'
+            query = f"?{lines}" if lines and view.as_lines else ""
+            summary.append(f'<a href="{escape(address)}{query}">Cells</a>')
 
-    summary += [switch] if switch else []
     notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
-    notices += f'<p class="warn">{escape(note)}</p>' if note else ""
-    aside = _history(view, info["repository"], info["path"], prefix)
-    aside += _line_commits(view, info["repository"], prefix) + _outline(view, address)
-    data_file = " data-file" if not isinstance(cells, CellTable) or cells.has_file_lines else ""
+    if note:
+        notices += f'<p class="warn">{escape(note)}</p>'
+
+    aside = _history(view, name, path, prefix) + _line_commits(view, name, prefix) + _outline(view, address)
+    if aside:
+        aside = f"<aside>{aside}</aside>"
+
     body = (
-        f"{head(info, prefix, info['path'])}{notices}{_file_actions(info, view, prefix)}"
-        f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
-        f'aria-label="Lines of the file" tabindex="0"><table class="lines"{data_file}><tbody>{rows}</tbody>'
-        "</table></div>"
-        f"{f'<aside>{aside}</aside>' if aside else ''}</div>{_NAME_PANEL}"
+        f"{head(info, prefix, path)}{notices}{_file_actions(info, view, prefix)}"
+        f'<p class="quiet">{"; ".join(summary)}</p>'
+        '<div class="beside"><div class="scroll" role="region" aria-label="Lines of the file" tabindex="0">'
+        f'<table class="lines"{" data-file" if has_file_lines else ""}><tbody>{rows}</tbody></table></div>'
+        f"{aside}</div>{_NAME_PANEL}"
     )
-    return page(f"{info['path']} \u00b7 {info['repository']}", body, prefix=prefix, wide=True)
+    return page(f"{path} \u00b7 {name}", body, prefix=prefix, wide=True)
+
+
+def _line_range(view: FilePageView) -> str:
+    """Return the requested lines as addresses have them: ``3-9``, ``3`` for one line, empty for none."""
+    if view.requested is None:
+        return ""
+    first, last = view.requested
+    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def _line_rows(
@@ -127,79 +148,91 @@ def _line_rows(
     chunks = chunks_of(path, texts)
     add_chunk_tokens(colors, start, chunks, language_of(path))
     headings = chunk_headings(chunks, start)
+    no_blame = "<td class=blame></td>" if blame else ""
     rows = []
     for number, text, color in zip(range(start, end + 1), visible, colors, strict=True):
         if number in headings:
-            empty = "<td class=blame></td>" if blame else ""
-            rows.append(f'<tr class="cell"><td></td>{empty}<th scope="rowgroup">{escape(headings[number])}</th></tr>\n')
+            heading = escape(headings[number])
+            rows.append(f'<tr class="cell"><td></td>{no_blame}<th scope="rowgroup">{heading}</th></tr>\n')
+
+        mark = " class=hit" if first <= number <= last else ""
+        focus = " autofocus" if number == first else ""
         rows.append(
-            f'<tr id="L{number}"{" class=hit" if first <= number <= last else ""}><td>'
-            f'<a href="#L{number}"{" autofocus" if number == first else ""}>{number}</a></td>'
-            f"{blame.get(number, '<td class=blame></td>') if blame else ''}<td>{line_html(text, color)}</td></tr>\n"
+            f'<tr id="L{number}"{mark}><td><a href="#L{number}"{focus}>{number}</a></td>'
+            f"{blame.get(number, no_blame)}<td>{line_html(text, color)}</td></tr>\n"
         )
 
     summary = [count_of(total, "line")]
-    if first:
+    if first > total:
+        summary.append(f"the file has no line {first:,}")
+    elif first:
         marked_lines = f"lines {first:,} to {last:,}" if last > first else f"line {first:,}"
-        summary.append(f"{marked_lines} highlighted" if first <= total else f"the file has no line {first:,}")
+        summary.append(f"{marked_lines} highlighted")
 
     if (start, end) != (1, total):
         summary.append(f"lines {start:,} to {end:,} shown")
-        summary += [
-            f'<a href="{escape(address)}?L{number}">from line {number:,}</a>'
-            for number in range(1, total + 1, MAX_LINES - 2 * _CONTEXT_LINES)
-        ]
+        starts = range(1, total + 1, MAX_LINES - 2 * _CONTEXT_LINES)
+        summary += [f'<a href="{escape(address)}?L{number}">from line {number:,}</a>' for number in starts]
 
     return "".join(rows), summary
 
 
-def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
+def _file_actions(info: Mapping[str, str], view: FilePageView, prefix: str) -> str:
     """Return links to other views of a file, a form for a name in it, and the way to it in Python."""
     name, commit, path = info["repository"], info["commit"], info["path"]
     address = file_url(prefix, name, commit, path, view.requested)
     base_address = address.partition("?")[0]
-    lines = "-".join(map(str, dict.fromkeys(view.requested))) if view.requested else ""
     shown_view = f'<input type="hidden" name="view" value="{LINES_VIEW}">' if view.as_lines else ""
     symbol = f"{repository_url(prefix, name, commit)}/-/symbol/{quote(path, errors='replace')}"
-    return (
-        f'<nav class="actions" aria-label="Views of the file"><a data-permalink href="{escape(address)}">Permalink</a>'
-        f'<form class="inline" action="{escape(base_address)}"><input name="lines" aria-label="Lines" size="9" '
-        f'value="{lines}" placeholder="lines 3-9" '
+    lines_form = (
+        f'<form class="inline" action="{escape(base_address)}">'
+        f'<input name="lines" aria-label="Lines" size="9" value="{_line_range(view)}" placeholder="lines 3-9" '
         'pattern="[0-9]+(-[0-9]+)?" maxlength="20"><button>Show</button>'
         '<button name="blame" value="1">Blame</button><button name="history" value="1" '
         'title="History of the lines, or of the whole file if no lines are given">History</button>'
-        f'{shown_view}</form><form class="inline" action="{escape(symbol)}"><input name="name" '
-        'aria-label="Name in this file" '
-        'size="22" placeholder="name, or click one" maxlength="200" required autocapitalize="none" '
-        'spellcheck="false">'
-        f"<button>Definition and references</button></form>{view.use}</nav>"
+        f"{shown_view}</form>"
+    )
+    name_form = (
+        f'<form class="inline" action="{escape(symbol)}">'
+        '<input name="name" aria-label="Name in this file" size="22" placeholder="name, or click one" '
+        'maxlength="200" required autocapitalize="none" spellcheck="false">'
+        "<button>Definition and references</button></form>"
+    )
+    return (
+        f'<nav class="actions" aria-label="Views of the file"><a data-permalink href="{escape(address)}">Permalink</a>'
+        f"{lines_form}{name_form}{view.use}</nav>"
     )
 
 
 def _line_colors(lines: Sequence[str], path: str) -> list[list[Token]]:
-    """Return the colors of each line; none for lines so long that looking for them would take a while."""
+    """Return the colors of each line; none for many or long lines."""
     if sum(map(len, lines)) > _MAX_COLORED_CHARS:
         return [[] for _ in lines]
     return line_tokens(lines, language_of(path))
 
 
 def _blame_cells(blame: ToolResult | None, name: str, prefix: str) -> dict[int, str]:
-    cells: dict[int, str] = {}
-    before = None
-    for row in [] if blame is None else blame.table.to_pylist():
-        label = ""
-        if row["commit"] != before:
-            before = row["commit"]
-            date = row["author_date"].date().isoformat() if row["author_date"] is not None else ""
-            subject, address = one_line(row["subject"] or "", 200), commit_url(prefix, name, before)
-            label = (
-                f'<a href="{escape(address)}" title="{escape(subject)}">'
-                f"{date} {escape(one_line(row['author'] or '', 30))}</a>"
-            )
+    """Return the cell of each line with its commit, by line number; empty below a line of the same commit."""
+    if blame is None:
+        return {}
 
+    cells: dict[int, str] = {}
+    previous_commit = None
+    for row in blame.table.to_pylist():
+        label = "" if row["commit"] == previous_commit else _blame_label(row, name, prefix)
         cells[row["line_number"]] = f'<td class="blame">{label}</td>'
+        previous_commit = row["commit"]
 
     return cells
+
+
+def _blame_label(row: Mapping[str, Any], name: str, prefix: str) -> str:
+    """Return the day and the author of a line, linked to its commit."""
+    day = "" if row["author_date"] is None else row["author_date"].date().isoformat()
+    author = one_line(row["author"] or "", 30)
+    subject = one_line(row["subject"] or "", 200)
+    address = commit_url(prefix, name, row["commit"])
+    return f'<a href="{escape(address)}" title="{escape(subject)}">{day} {escape(author)}</a>'
 
 
 def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
@@ -207,19 +240,18 @@ def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
     if view.blame is None:
         return ""
 
-    first, last = view.requested or (1, 1 << 31)
-    rows = [row for row in view.blame.table.to_pylist() if first <= row["line_number"] <= last]
+    rows = view.blame.table.to_pylist()
+    title = "Commits of these lines"
+    if view.requested is not None:
+        first, last = view.requested
+        rows = [row for row in rows if first <= row["line_number"] <= last]
+        title = "Commits of the highlighted lines"
+
     counts = Counter(row["commit"] for row in rows)
     by_commit = {row["commit"]: row for row in rows}
     newest = sorted(by_commit.values(), key=lambda row: str(row["commit_date"]), reverse=True)
-    items = "".join(
-        f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">'
-        f"{escape(one_line(row['subject'] or '', 80))}</a>"
-        f' <span class="quiet">{escape(row["author"] or "")}, {count_of(counts[row["commit"]], "line")}</span></li>'
-        for row in newest[:MAX_LISTED]
-    )
-    title = "Commits of the highlighted lines" if view.requested else "Commits of these lines"
-    return f"<h2>{title}</h2><ul>{items}</ul>"
+    items = [_commit_item(row, name, prefix, [count_of(counts[row["commit"]], "line")]) for row in newest[:MAX_LISTED]]
+    return f"<h2>{title}</h2><ul>{''.join(items)}</ul>"
 
 
 def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
@@ -228,31 +260,44 @@ def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
     if history is None:
         return ""
 
-    rows = history.table.to_pylist()
     title, added, removed = "History of the file", "additions", "deletions"
     if view.requested is not None:
         title, added, removed = "History of the highlighted lines", "added", "removed"
 
-    items = "".join(
-        f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">{escape(one_line(row["subject"] or "", 80))}'
-        f'</a> <span class="quiet">{escape(row["author"] or "")}, {row["commit_date"]:%Y-%m-%d}, +{row[added] or 0:,} '
-        f"\u2212{row[removed] or 0:,}{'' if row['path'] == path else ', as ' + escape(row['path'])}</span></li>"
-        for row in rows
-    )
+    rows = history.table.to_pylist()
+    items = []
+    for row in rows:
+        details = [f"{row['commit_date']:%Y-%m-%d}", f"+{row[added] or 0:,} \u2212{row[removed] or 0:,}"]
+        if row["path"] != path:
+            details.append(f"as {escape(row['path'])}")
+        items.append(_commit_item(row, name, prefix, details))
+
     notices = "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in history.notices)
-    return f"<h2>{title}</h2>{notices}<p>{count_of(len(rows), 'commit')}</p><ul>{items}</ul>"
+    return f"<h2>{title}</h2>{notices}<p>{count_of(len(rows), 'commit')}</p><ul>{''.join(items)}</ul>"
+
+
+def _commit_item(row: Mapping[str, Any], name: str, prefix: str, details: Sequence[str]) -> str:
+    """Return an item of a list of commits: the subject as a link, the author, and `details`, which are HTML."""
+    address = commit_url(prefix, name, row["commit"])
+    subject = one_line(row["subject"] or "", 80)
+    small = ", ".join([escape(row["author"] or ""), *details])
+    return f'<li><a href="{escape(address)}">{escape(subject)}</a> <span class="quiet">{small}</span></li>'
 
 
 def _outline(view: FilePageView, address: str) -> str:
+    """Return the definitions of the file, or a link that loads them; empty if it has none."""
     start = f'<section data-part="{OUTLINE}"><h2>Definitions</h2>'
     if view.outline_url:
         link = f'<a href="{escape(view.outline_url)}" data-load>Show definitions</a>'
         return f'{start}<p class="quiet">{link}</p></section>'
 
     rows = [] if view.outline is None else view.outline.table.to_pylist()[:MAX_LISTED]
+    if not rows:
+        return ""
+
     items = "".join(
         f'<li><a href="{escape(address)}?L{row["line_number"]}"><code>{escape(row["symbol"])}</code></a> '
         f'<span class="kind">{escape(row["kind"] or "")}</span></li>'
         for row in rows
     )
-    return f"{start}<ul>{items}</ul></section>" if items else ""
+    return f"{start}<ul>{items}</ul></section>"
