@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Any, TypeAlias
 
 from sourcelight.core.batches.diff_text import HUNK, escape_name
 
 MAX_FILES, MAX_HUNKS, MAX_LINES, CONTEXT_LINES = 5, 3, 5, 1
-"""Files of a preview, hunks of a file, and lines of a hunk beside its context."""
+"""Files of a preview, hunks of a file, and lines of a hunk beside its context; the wire reference has these numbers."""
 
 _OLD, _NEW = (" ", "-"), (" ", "+")
+"""Signs of the lines that a side has."""
+
+_Place: TypeAlias = tuple[str, int]
+"""Sign of a line, and its 1-based number: of a removed line in the old file, of others in the new."""
 
 _NO_MODE, _NO_OBJECT = "000000", "0" * 40
 _INDEX = re.compile(r"index ([0-9a-f]{40})\.\.([0-9a-f]{40})(?: ([0-7]{6}))?")
@@ -63,11 +68,12 @@ class Hunk:
         ranges = f"@@ -{self.old_start},{self.old_lines} +{self.new_start},{self.new_lines} @@"
         return f"{ranges} {self.section}".rstrip()
 
-    def numbers(self) -> Iterator[tuple[str, int]]:
-        """Yield sign and 1-based number of each line: of removed lines in the old file, of others in the new."""
+    def places(self) -> Iterator[_Place]:
+        """Yield sign and number of each line."""
         old, new = self._first_lines()
         for line in self.lines:
-            yield line[:1], old if line.startswith("-") else new
+            sign = line[:1]
+            yield sign, (old if sign == "-" else new)
             old += line.startswith(_OLD)
             new += line.startswith(_NEW)
 
@@ -89,25 +95,34 @@ class Hunk:
 
 def read_hunks(patch: str) -> Iterator[Hunk]:
     """Yield the hunks of a patch; of several files, one after the other."""
-    head: tuple[int, int, str] | None = None
+    hunk: Hunk | None = None
     lines: list[str] = []
 
     # Lines of the hunk that are still to come: until both are 0, a line that looks like a header is text of a file.
     old = new = 0
     for line in patch.split("\n"):
-        match = HUNK.match(line) if not (old or new) else None
+        is_finished = old <= 0 and new <= 0
+        match = HUNK.match(line) if is_finished else None
         if match is not None:
-            if head is not None:
-                yield Hunk(*head, tuple(lines))
+            if hunk is not None:
+                yield replace(hunk, lines=tuple(lines))
+
             old, new = int(match[2] or 1), int(match[4] or 1)
-            head, lines = (int(match[1]), int(match[3]), line[match.end() :].strip()), []
-        elif head is not None and (line[:1] == "\\" or (old + new and line[:1] in {"+", "-", " "})):
-            # Lines after the counted ones are the header of another part, for example after a change of file type.
-            old, new = old - line.startswith(_OLD), new - line.startswith(_NEW)
+            section = line[match.end() :].strip()
+            hunk = Hunk(old_start=int(match[1]), new_start=int(match[3]), section=section, lines=())
+            lines = []
+            continue
+
+        # Lines after the counted ones are the header of another part, for example after a change of file type.
+        is_note = line[:1] == "\\"
+        is_text = line[:1] in {"+", "-", " "} and not is_finished
+        if hunk is not None and (is_note or is_text):
+            old -= line.startswith(_OLD)
+            new -= line.startswith(_NEW)
             lines.append(line)
 
-    if head is not None:
-        yield Hunk(*head, tuple(lines))
+    if hunk is not None:
+        yield replace(hunk, lines=tuple(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +142,18 @@ class PreviewFile:
     old_path: str
     path: str
     hunks: Sequence[Hunk]
-    matched_lines: frozenset[tuple[str, int]] | None
+    matched_lines: frozenset[_Place] | None
+
+    def has_match(self, place: _Place) -> bool:
+        """Return whether a line must be in the preview."""
+        return self.matched_lines is None or place in self.matched_lines
+
+    def has_all_matches(self) -> bool:
+        """Return whether each line with matches is in a hunk."""
+        if self.matched_lines is None:
+            return True
+        places = chain.from_iterable(hunk.places() for hunk in self.hunks)
+        return self.matched_lines.issubset(places)
 
 
 def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, str, int], int]] | None:
@@ -139,51 +165,49 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
         The text, and the position of each marked line in the fenced text (the fence is line 0) by file, sign and
         number; lines beyond the limits have none. None when a marked line is not in the hunks at all.
     """
+    if not all(file.has_all_matches() for file in files):
+        return None
+
     out: list[str] = []
     positions: dict[tuple[int, str, int], int] = {}
-    for index, file in enumerate(files):
-        line_numbers = [list(hunk.numbers()) for hunk in file.hunks]
-        if file.matched_lines is not None and not file.matched_lines.issubset(
-            number_pair for places_of in line_numbers for number_pair in places_of
-        ):
-            return None
-
-        if index >= MAX_FILES:
-            continue
-
+    for index, file in enumerate(files[:MAX_FILES]):
         out.append(f"{escape_name(file.old_path)} {escape_name(file.path)}")
-        hunks_left = MAX_HUNKS
-        for hunk, numbers in zip(file.hunks, line_numbers, strict=True):
-            marks = [
-                i
-                for i, number_pair in enumerate(numbers)
-                if file.matched_lines is None or number_pair in file.matched_lines
-            ]
-            for part in list(_windows(hunk, marks))[:hunks_left]:
-                hunks_left -= 1
-                out.append(part.header)
-                for line, number_pair in zip(part.lines, part.numbers(), strict=True):
-                    out.append(line)
-                    if file.matched_lines is not None and number_pair in file.matched_lines:
-                        positions[index, *number_pair] = len(out)
+        for part in islice(_preview_parts(file), MAX_HUNKS):
+            out.append(part.header)
+            for line, place in zip(part.lines, part.places(), strict=True):
+                out.append(line)
+                if file.matched_lines is not None and place in file.matched_lines:
+                    positions[index, *place] = len(out)
 
     return "\n".join([*out, ""]), positions
 
 
+def _preview_parts(file: PreviewFile) -> Iterator[Hunk]:
+    """Yield the parts of a file's hunks around the lines that must be in the preview."""
+    for hunk in file.hunks:
+        marks = [index for index, place in enumerate(hunk.places()) if file.has_match(place)]
+        yield from _windows(hunk, marks)
+
+
 def _windows(hunk: Hunk, marks: Sequence[int]) -> Iterator[Hunk]:
     """Yield the parts of a hunk around the lines `marks`; close ones are one part."""
-    if marks and len(hunk.lines) <= MAX_LINES + 2 * CONTEXT_LINES:
+    max_lines = MAX_LINES + 2 * CONTEXT_LINES
+    if marks and len(hunk.lines) <= max_lines:
         yield hunk
         return
 
     start = 0
     while start < len(marks):
+        # Marks whose contexts touch are in one part.
         end = start
         while end + 1 < len(marks) and marks[end + 1] <= marks[end] + 2 * CONTEXT_LINES + 1:
             end += 1
-        first, last = max(0, marks[start] - CONTEXT_LINES), min(len(hunk.lines) - 1, marks[end] + CONTEXT_LINES)
-        fitting = min(last, first + MAX_LINES + 2 * CONTEXT_LINES - 1)
-        yield hunk.part(first, fitting, f"... +{last - fitting}" if fitting < last else "")
+
+        first = max(0, marks[start] - CONTEXT_LINES)
+        last = min(len(hunk.lines) - 1, marks[end] + CONTEXT_LINES)
+        last_shown = min(last, first + max_lines - 1)
+        note = f"... +{last - last_shown}" if last_shown < last else ""
+        yield hunk.part(first, last_shown, note)
         start = end + 1
 
 
@@ -205,8 +229,10 @@ def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:
         info |= _read_header(line)
 
     if is_whole:
-        signs = [line[:1] for hunk in read_hunks(patch) for line in hunk.lines]
-        info |= {"additions": signs.count("+"), "deletions": signs.count("-")}
+        info |= {"additions": 0, "deletions": 0}
+        for hunk in read_hunks(patch):
+            info["additions"] += sum(line.startswith("+") for line in hunk.lines)
+            info["deletions"] += sum(line.startswith("-") for line in hunk.lines)
 
     return info
 
@@ -222,18 +248,34 @@ def abbreviate_object_ids(patch: str) -> str:
 
 
 def _read_header(line: str) -> dict[str, Any]:
-    if match := _MODE.fullmatch(line):
-        field, mode = match[1], match[2]
-        if field == "new file mode":
+    """Return the values that a line of a patch's header has, by column; none for other lines."""
+    mode = _MODE.fullmatch(line)
+    if mode is not None:
+        return _mode_columns(mode[1], mode[2])
+
+    index = _INDEX.fullmatch(line)
+    if index is not None:
+        columns = {"old_object_id": index[1], "object_id": index[2]}
+        # With a mode, the line says that it did not change.
+        if index[3]:
+            columns |= {"old_mode": index[3], "mode": index[3]}
+        return columns
+
+    similarity = _SIMILARITY.fullmatch(line)
+    if similarity is not None:
+        return {"score": int(similarity[1])}
+    if line.startswith(_BINARY):
+        return {"binary": True}
+    return {}
+
+
+def _mode_columns(field: str, mode: str) -> dict[str, str]:
+    match field:
+        case "new file mode":
             return {"mode": mode, "old_mode": _NO_MODE, "old_object_id": _NO_OBJECT}
-        if field == "deleted file mode":
+        case "deleted file mode":
             return {"mode": _NO_MODE, "old_mode": mode, "object_id": _NO_OBJECT}
-        return {"old_mode" if field == "old mode" else "mode": mode}
-
-    if match := _INDEX.fullmatch(line):
-        modes = {"mode": match[3], "old_mode": match[3]} if match[3] else {}
-        return {"old_object_id": match[1], "object_id": match[2], **modes}
-    if match := _SIMILARITY.fullmatch(line):
-        return {"score": int(match[1])}
-
-    return {"binary": True} if line.startswith(_BINARY) else {}
+        case "old mode":
+            return {"old_mode": mode}
+        case _:
+            return {"mode": mode}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -166,48 +165,71 @@ def matches(
         for start, end in boundaries(len(rows), codes):
             yield _commit(rows.slice(start, end), kind, repositories, options)
     elif kind == "symbol":
-        values = file_keys(rows, np.array([start for start, _ in rows.files()], dtype=np.int64))
-        numbers = rows.numbers("repository_id")
-        for (start, end), file_values in zip(rows.files(), values, strict=True):
-            name, revision, commit = (rows.text(column, start) for column in ("repository", "revision", "commit"))
-            info = repositories.get(name) or RepositoryInfo(name)
-            symbols = [_symbol(rows, row, with_line=options.symbol_lines) for row in range(start, end)]
-            location = repository_fields(info, int(numbers[start]), revision, commit)
-            file = {"type": kind, "path": rows.text("path", start)} | location
-            yield file | file_values | {"symbols": symbols}
+        yield from _symbol_files(rows, repositories, options)
     else:
         for row in range(len(rows)):
             yield encode_match(_repo(rows, row, repositories))
 
 
+def _symbol_files(
+    rows: MatchRows, repositories: Mapping[str, RepositoryInfo], options: EncodeOptions
+) -> Iterator[dict[str, Json]]:
+    """Yield the JSON values of files with their definitions."""
+    values = file_keys(rows, np.array([start for start, _ in rows.files()], dtype=np.int64))
+    numbers = rows.numbers("repository_id")
+    for (start, end), file_values in zip(rows.files(), values, strict=True):
+        name = rows.text("repository", start)
+        info = repositories.get(name) or RepositoryInfo(name)
+        revision, commit = rows.text("revision", start), rows.text("commit", start)
+        location = repository_fields(info, int(numbers[start]), revision, commit)
+        symbols = [_symbol(rows, row, with_line=options.symbol_lines) for row in range(start, end)]
+        yield {
+            "type": "symbol",
+            "path": rows.text("path", start),
+            **location,
+            **file_values,
+            "symbols": symbols,
+        }
+
+
 def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
-    line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
+    line = _cell(rows, row, "line_number")
     value: dict[str, Json] = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
     value["url"] = value["url"] or _symbol_url(rows, row, line)
     value["kind"] = rows.text("symbol_kind", row).upper()
 
-    if with_line and "line" in rows and rows.column("line")[row].is_valid:
-        value |= {"text": rows.text("line", row), "spans": _spans(rows, row)}
+    if with_line and _cell(rows, row, "line") is not None:
+        value["text"] = rows.text("line", row)
+        value["spans"] = _spans(rows, row)
         value["nameSpans"] = _spans(rows, row, "name_start", "name_end")
-        if "cell" in rows and rows.column("cell")[row].is_valid:
-            value["cell"] = [rows.column(name)[row].as_py() for name in ("cell", "cell_kind", "cell_line")]
+        if _cell(rows, row, "cell") is not None:
+            value["cell"] = [_cell(rows, row, name) for name in ("cell", "cell_kind", "cell_line")]
 
-    return value if line is None else value | {"line": line}
+    if line is not None:
+        value["line"] = line
+    return value
+
+
+def _cell(rows: MatchRows, row: int, name: str) -> Any:
+    """Return the value of a column in a row; None for null, and for a column that the batch lacks."""
+    return rows.batch.column(name)[row].as_py() if name in rows else None
 
 
 def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
     """Return the values of a row that the wire sends unchanged, by key."""
-    return {
-        key: _value(rows, row, column)
-        for column, key in keys
-        if not column.optional or rows.column(column.name)[row].is_valid
-    }
+    values = {}
+    for column, key in keys:
+        # The service may not know the value of an optional column, and then the key is left out.
+        if not column.optional or _cell(rows, row, column.name) is not None:
+            values[key] = _value(rows, row, column)
+    return values
 
 
 def _value(rows: MatchRows, row: int, column: Column) -> Json:
     if column.type in {"dict8", "dict32", "string"}:
         return rows.text(column.name, row)
-    value = rows.batch.column(column.name)[row].as_py() if column.name in rows else None
+
+    value = _cell(rows, row, column.name)
     if column.type != "timestamp":
         return value
     return "" if value is None else value.isoformat().replace("+00:00", "Z")
@@ -215,7 +237,8 @@ def _value(rows: MatchRows, row: int, column: Column) -> Json:
 
 def _spans(rows: MatchRows, row: int, start: str = "start", end: str = "end") -> list[tuple[int, int]]:
     """Return the spans of a row; empty for rows without these columns."""
-    starts, ends = (rows.column(name)[row].as_py() or () for name in (start, end))
+    starts = _cell(rows, row, start) or ()
+    ends = _cell(rows, row, end) or ()
     return list(zip(starts, ends, strict=True))
 
 
@@ -226,7 +249,7 @@ def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
     if line is None:
         return url
 
-    starts = rows.batch.column("start")[row].as_py() if "start" in rows else None
+    starts = _cell(rows, row, "start")
     column = starts[0] + 1 if starts else 1
     return f"{url}?L{line}:{column}-{line}:{column + len(rows.text('symbol', row))}"
 
@@ -251,24 +274,22 @@ def _repo(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo])
 def _repository(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
     name = rows.text("repository", row)
     info = repositories.get(name) or RepositoryInfo(name)
-    number = rows.batch.column("repository_id")[row].as_py() if "repository_id" in rows else None
     return {
         "repository": name,
-        "repository_id": number or info.id,
+        "repository_id": _cell(rows, row, "repository_id") or info.id,
         "repo_stars": info.stars,
         "repo_last_fetched": info.last_fetched,
     }
 
 
 def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
-    if "name_start" not in rows:
-        return ()
-    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("name_start", "name_end"))
+    """Return the matches in the name of a repository."""
 
     def location(column: int) -> Location:
         return Location(len(name[:column].encode()), 0, column)
 
-    return tuple(Range(location(start), location(end)) for start, end in zip(starts, ends, strict=True))
+    spans = _spans(rows, row, "name_start", "name_end")
+    return tuple(Range(location(start), location(end)) for start, end in spans)
 
 
 def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Json:
@@ -278,21 +299,28 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
     subject = message.partition("\n")[0]
     label = f"[{name}](/{name}) \u203a [{values['authorName']}]({url}): [{subject}]({url})"
     detail = f"[`{oid[:7]}` {values['authorDate']}]({url})"
-    content, ranges = _diff_content(rows) if kind == "diff" else _message_content(rows, message)
-    entries = _diff_cells(rows) if kind == "diff" else {}
-    return (
-        {
-            "type": options.diff_type if kind == "diff" else kind,
-            "label": values.pop("label") or label,
-            "url": url,
-            "detail": values.pop("detail") or detail,
-        }
-        | repository_json(**_repository(rows, 0, repositories))
-        | {"oid": oid, "message": message}
-        | values
-        | {"content": content, "ranges": ranges}
-        | entries
-    )
+    if kind == "diff":
+        wire_type: str = options.diff_type
+        content = _diff_content(rows)
+        entries = _diff_cells(rows)
+    else:
+        wire_type = kind
+        content = _message_content(rows, message)
+        entries = {}
+
+    return {
+        "type": wire_type,
+        "label": values.pop("label") or label,
+        "url": url,
+        "detail": values.pop("detail") or detail,
+        **repository_json(**_repository(rows, 0, repositories)),
+        "oid": oid,
+        "message": message,
+        **values,
+        "content": content.text,
+        "ranges": content.ranges,
+        **entries,
+    }
 
 
 def _diff_cells(rows: MatchRows) -> dict[str, Json]:
@@ -304,33 +332,44 @@ def _diff_cells(rows: MatchRows) -> dict[str, Json]:
     if not entries:
         return {}
 
+    # A preview has its own order of lines, and leaves some of them out.
     if "preview" in rows and rows.first("preview"):
-        preview_lines = enumerate(rows.column("preview_line").to_pylist())
-        order = [row for _, row in sorted((line, row) for row, line in preview_lines if line)]
-        entries = {key: [of_rows[row] for row in order] for key, of_rows in entries.items()}
+        positions = rows.column("preview_line").to_pylist()
+        order = [row for row, position in enumerate(positions) if position]
+        order.sort(key=lambda row: positions[row])
+        entries = {key: [row_entries[row] for row in order] for key, row_entries in entries.items()}
 
-    language = next(filter(None, rows.texts("language")), None)
-    return {**entries, **({"language": language} if language else {})}
-
-
-_Triples = tuple[tuple[int, int, int], ...]
-
-
-def _message_content(rows: MatchRows, message: str) -> tuple[str, _Triples]:
-    numbers = rows.numbers("line_number").tolist()
-    triples = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
-    return diff_text.write_message(message), tuple(chain.from_iterable(triples))
+    languages = [language for language in rows.texts("language") if language]
+    if languages:
+        return {**entries, "language": languages[0]}
+    return dict(entries)
 
 
-def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
-    if "preview" in rows and (preview := rows.first("preview")):
-        lines_of_rows = rows.column("preview_line").to_pylist()
-        triples = (
-            diff_text.triples(position, _spans(rows, row), 1)
-            for row, position in enumerate(lines_of_rows)
-            if position is not None
-        )
-        return diff_text.fence_diff(preview), tuple(sorted(chain.from_iterable(triples)))
+_Triple: TypeAlias = tuple[int, int, int]
+
+
+class _Content(NamedTuple):
+    """The text of a commit's match, and its ranges: line of the text, first character, length."""
+
+    text: str
+    ranges: tuple[_Triple, ...]
+
+
+def _message_content(rows: MatchRows, message: str) -> _Content:
+    ranges: list[_Triple] = []
+    for row, number in enumerate(rows.numbers("line_number").tolist()):
+        ranges += diff_text.triples(number, _spans(rows, row), 0)
+    return _Content(diff_text.write_message(message), tuple(ranges))
+
+
+def _diff_content(rows: MatchRows) -> _Content:
+    preview = rows.first("preview") if "preview" in rows else ""
+    ranges: list[_Triple] = []
+    if preview:
+        for row, position in enumerate(rows.column("preview_line").to_pylist()):
+            if position is not None:
+                ranges += diff_text.triples(position, _spans(rows, row), 1)
+        return _Content(diff_text.fence_diff(preview), tuple(sorted(ranges)))
 
     numbers = rows.numbers("line_number").tolist()
     side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
@@ -339,7 +378,6 @@ def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
         for row in side_rows
     ]
     content, positions = diff_text.write_diff(lines)
-    triples = (
-        diff_text.triples(position, _spans(rows, row), 1) for row, position in zip(side_rows, positions, strict=True)
-    )
-    return content, tuple(chain.from_iterable(triples))
+    for row, position in zip(side_rows, positions, strict=True):
+        ranges += diff_text.triples(position, _spans(rows, row), 1)
+    return _Content(content, tuple(ranges))
