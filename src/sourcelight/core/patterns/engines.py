@@ -46,49 +46,60 @@ class PatternEngines:
     def of(cls, text: str, kind: PatternKind, *, case_sensitive: bool, whole_text: bool) -> PatternEngines:
         """Compile a pattern; raises `PatternError`."""
         raw = text.encode()
-        source = quote(raw) if kind == "literal" else raw
-        if kind == "regexp":  # error messages quote the pattern without the added flags
+        source = raw
+        if kind == "literal":
+            source = quote(raw)
+        else:
+            # Error messages quote the pattern without the added flags.
             compile_re2(source, case_sensitive=case_sensitive, quoted=text)
 
         # RE2 reads ^ and $ as the ends of the text unless (?m) is on.
         flagged = source if whole_text else b"(?m)" + source
         regexp = compile_re2(flagged, case_sensitive=case_sensitive, quoted=text)
         syntax = _parse(text, kind, source, case_sensitive=case_sensitive, whole_text=whole_text)
-        tree = syntax.tree
-        anchor_kinds = anchors(tree)
+        source_tree = syntax.tree
+        anchor_kinds = anchors(source_tree)
         anchored_ends = {"text-start", "text-end"} & anchor_kinds
 
         # \A and \z name the ends of the document, which a scan of single lines can't see.
-        multi_line = matches_newline(tree) or (bool(anchored_ends) and not whole_text)
-        matches_empty = nullable(tree)
+        multi_line = matches_newline(source_tree) or (bool(anchored_ends) and not whole_text)
+        matches_empty = nullable(source_tree)
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
         kernel = _with_flags(flags, syntax.plain_source)
 
         # $ and \z look ahead only. Every other anchor, \b too, looks at the byte before a match, so a search that goes
         # on after a match must still see that byte.
-        looks_behind = bool(anchor_kinds - {"line-end", "text-end"}) or isinstance(tree, UnknownNode)
+        looks_behind = bool(anchor_kinds - {"line-end", "text-end"}) or isinstance(source_tree, UnknownNode)
         matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=matches_empty)
-        shorter = never_empty(syntax) if kind == "regexp" and not anchor_kinds else None
-        if shorter is not None:
-            # Empty matches are dropped anyway. Excluding them here saves an attempt at every character.
-            tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
-            regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
 
-        is_nullable = matches_empty and shorter is None
-        runs = None if is_nullable or anchor_kinds else class_runs(tree, greedy=syntax.greedy)
-        finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=is_nullable, runs=runs)
+        # Empty matches are dropped anyway. Excluding them here saves an attempt at every character.
+        shorter = None
+        if kind == "regexp" and not anchor_kinds:
+            shorter = never_empty(syntax)
 
         # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
-        bulk_source = kernel if shorter is not None and kernel else (b"" if case_sensitive else b"(?i)") + flagged
-        bulk = BulkMatcher(bulk_source, lambda: weaker_patterns(tree))
+        bulk_source = flagged if case_sensitive else b"(?i)" + flagged
+        tree = source_tree
+        if shorter is not None:
+            tree = shorter.tree
+            matches_empty = False
+            kernel = _with_flags(flags, shorter.plain_source)
+            regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
+            bulk_source = kernel or bulk_source
+
+        runs = None
+        if not matches_empty and not anchor_kinds:
+            runs = class_runs(tree, greedy=syntax.greedy)
+
+        finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=matches_empty, runs=runs)
         return cls(
-            source_tree=syntax.tree,
+            source_tree=source_tree,
             tree=tree,
             multi_line=multi_line,
             matcher=matcher,
             finder=finder,
-            bulk=bulk,
-            nullable=is_nullable,
+            bulk=BulkMatcher(bulk_source, lambda: weaker_patterns(tree)),
+            nullable=matches_empty,
             runs=runs,
             unanchored=not anchor_kinds,
             line_is_text=bool(anchored_ends),

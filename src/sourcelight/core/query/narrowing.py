@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.alternatives import alternatives
@@ -54,9 +56,12 @@ def add_filter(query: Query, addition: str, *, at_end: bool = False) -> str:
     nodes = [node for node in (added, query.root) if node is not None]
     if not nodes:
         return query.text
-    front = (f"{addition} {query.text}".strip(), f"{addition} ({query.text})")
-    back = (f"{query.text} {addition}".strip(), f"({query.text}) {addition}") if at_end else ()
-    return _write(combine("and", nodes), query.pattern_type, (*back, *front))
+
+    candidates = []
+    if at_end:
+        candidates += [f"{query.text} {addition}".strip(), f"({query.text}) {addition}"]
+    candidates += [f"{addition} {query.text}".strip(), f"{addition} ({query.text})"]
+    return _write(combine("and", nodes), query.pattern_type, candidates)
 
 
 def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
@@ -106,11 +111,15 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
         return text
 
     # Some alternatives have a timeout and others don't: no text in front reaches only the latter.
-    filters = [() if has else (Filter("timeout", duration),) for has in limited]
-    parts = [
-        combine("and", [*added, *item.filters, *([] if item.pattern is None else [item.pattern])])
-        for item, added in zip(query.plan, filters, strict=True)
-    ]
+    parts = []
+    for alternative, has_timeout in zip(query.plan, limited, strict=True):
+        nodes: list[Node] = [*alternative.filters]
+        if not has_timeout:
+            nodes.insert(0, Filter("timeout", duration))
+        if alternative.pattern is not None:
+            nodes.append(alternative.pattern)
+        parts.append(combine("and", nodes))
+
     return str(Expression(combine("or", parts)))
 
 
@@ -122,18 +131,22 @@ def replace_filter(query: Query, name: str, value: str) -> str:
     QueryError
         No text means that.
     """
-    remaining = _without(query.root, {name}) if query.root is not None else None
+    remaining = _without(query.root, {name})
     replacement = f"{name}:{quote_value(value)}"
-    node = combine("and", [Filter(name, value), *([] if remaining is None else [remaining])])
-    texts: tuple[str, ...]
-    if remaining == query.root:  # what was typed comes first
-        text, texts = query.text, (f"{query.text} {replacement}", f"{replacement} {query.text}")
+    nodes: list[Node] = [Filter(name, value)]
+    if remaining is not None:
+        nodes.append(remaining)
+
+    # Without a filter to replace, what was typed comes first.
+    if remaining == query.root:
+        text = query.text
+        candidates = [f"{text} {replacement}", f"{replacement} {text}"]
     else:
         text = _without_filters(query.text, {name})
-        texts = (f"{replacement} {text}",)
+        candidates = [f"{replacement} {text}"]
 
-    candidates = (*texts, f"({text}) {replacement}", f"{replacement} ({text})")
-    return _write(node, query.pattern_type, [candidate.strip() for candidate in candidates])
+    candidates += [f"({text}) {replacement}", f"{replacement} ({text})"]
+    return _write(combine("and", nodes), query.pattern_type, [candidate.strip() for candidate in candidates])
 
 
 def without_filters(query: Query, names: Collection[str]) -> str:
@@ -144,9 +157,11 @@ def without_filters(query: Query, names: Collection[str]) -> str:
     QueryError
         No text means that.
     """
-    remaining = _without(query.root, names) if query.root is not None else None
-    if remaining is None or remaining == query.root:
-        return "" if remaining is None else query.text
+    remaining = _without(query.root, names)
+    if remaining is None:
+        return ""
+    if remaining == query.root:
+        return query.text
     return _write(remaining, query.pattern_type, (_without_filters(query.text, names),))
 
 
@@ -173,12 +188,16 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
     if changed is None or changed == query.root:
         raise QueryError(f"the query has no pattern {pattern.value}", query=query.text, stage="parse")
 
-    positions = [match.start() for match in re.finditer(re.escape(typed), query.text)] if typed else []
-    variants = (
-        f"{query.text[:position]}{replacement}{query.text[position + len(typed) :]}"
-        for position in positions[:_MAX_POSITIONS]
-    )
-    return _write(changed, query.pattern_type, (*variants, query.text.replace(typed, replacement)))
+    return _write(changed, query.pattern_type, _replaced_texts(query.text, typed, replacement))
+
+
+def _replaced_texts(text: str, typed: str, replacement: str) -> Iterator[str]:
+    """Yield `text` with one occurrence of `typed` replaced, each in turn, and then with all of them."""
+    if typed:
+        for match in islice(re.finditer(re.escape(typed), text), _MAX_POSITIONS):
+            yield text[: match.start()] + replacement + text[match.end() :]
+
+    yield text.replace(typed, replacement)
 
 
 def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
@@ -189,12 +208,12 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
     QueryError
         The query has several alternatives, or no text means that.
     """
+    args: Sequence[Node] = ()
     if isinstance(query.root, And):
         args = query.root.args
-    elif query.root is None:
-        args = ()
-    else:
+    elif query.root is not None:
         args = (query.root,)
+
     selected = [arg for arg in args if isinstance(arg, Filter) and arg.name == name and not arg.negated]
     remaining = [arg for arg in args if arg not in selected]
     if not selected or len(query.plan) > 1:
@@ -202,12 +221,11 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
 
     choice = combine("or", [Filter(name, value) for value in values])
     choice_text = " or ".join(f"{name}:{quote_value(value)}" for value in values)
-    choice_text = f"({choice_text})" if len(values) > 1 else choice_text
-    return _write(
-        combine("and", [choice, *remaining]),
-        query.pattern_type,
-        (f"{choice_text} {_without_filters(query.text, {name})}",),
-    )
+    if len(values) > 1:
+        choice_text = f"({choice_text})"
+
+    candidate = f"{choice_text} {_without_filters(query.text, {name})}"
+    return _write(combine("and", [choice, *remaining]), query.pattern_type, [candidate])
 
 
 def in_pattern_type(text: str, pattern_type: str) -> str:
@@ -227,17 +245,28 @@ def in_pattern_type(text: str, pattern_type: str) -> str:
 
 
 def _write(node: Node, pattern_type: str, candidates: Iterable[str], *, requested: Sequence[str] = ()) -> str:
-    """Return the first of `candidates` that means `node`, else a text made from `node`."""
+    """Return the first of `candidates` that means `node`, else a text made from `node`.
+
+    Parameters
+    ----------
+    node, pattern_type
+        What the text must mean, read in this pattern type.
+    candidates
+        Texts to try.
+    requested
+        Pattern types of searches in which the text must have `pattern_type`, because it says so itself.
+    """
     # Parentheses, quotes and `or` can change the meaning, so each candidate is parsed and compared.
     expected = _meaning(alternatives(node, "", pattern_type))
     for text in candidates:
         try:
-            if any(parse(text, requested_type).pattern_type != pattern_type for requested_type in requested):
-                continue
-            read = parse(text, pattern_type)
+            query = parse(text, pattern_type)
+            types = {parse(text, requested_type).pattern_type for requested_type in requested}
         except QueryError:
             continue
-        if read.pattern_type == pattern_type and _meaning(read.plan) == expected:
+
+        types.add(query.pattern_type)
+        if types == {pattern_type} and _meaning(query.plan) == expected:
             return text
 
     return str(Expression(node))
@@ -249,22 +278,35 @@ def _without_filters(text: str, names: Collection[str]) -> str:
     return re.sub(rf"""(?i)(?<![^\s(])-?(?:{fields}):(?:"[^"]*"|'[^']*'|[^\s()]*)\s*""", "", text).strip()
 
 
-def _without(node: Node, names: Collection[str]) -> Node | None:
-    if isinstance(node, And | Or):
-        args = [filtered for arg in node.args if (filtered := _without(arg, names)) is not None]
-        return combine("and" if isinstance(node, And) else "or", args) if args else None
-    return None if isinstance(node, Filter) and node.name in names else node
+def _without(node: Node | None, names: Collection[str]) -> Node | None:
+    """Return a tree without its filters on `names`; None if nothing else is in it."""
+    if isinstance(node, Filter) and node.name in names:
+        return None
+    if not isinstance(node, And | Or):
+        return node
+
+    args = []
+    for arg in node.args:
+        remaining = _without(arg, names)
+        if remaining is not None:
+            args.append(remaining)
+
+    return combine(_operator(node), args) if args else None
 
 
 def _replace(node: Node, pattern: Pattern, replacement: Node) -> Node:
+    """Return a tree with `replacement` in place of each pattern equal to `pattern`."""
     if isinstance(node, And | Or):
-        return combine(
-            "and" if isinstance(node, And) else "or", [_replace(arg, pattern, replacement) for arg in node.args]
-        )
+        return combine(_operator(node), [_replace(arg, pattern, replacement) for arg in node.args])
     return replacement if node == pattern else node
 
 
+def _operator(node: And | Or) -> Literal["and", "or"]:
+    return "and" if isinstance(node, And) else "or"
+
+
 def _meaning(plan: Iterable[Alternative]) -> list[tuple[list[str], str]]:
+    """Return a value that is the same only for alternatives that mean the same, in any order."""
     return sorted((sorted(map(_bare, item.filters)), _bare(item.pattern)) for item in plan)
 
 

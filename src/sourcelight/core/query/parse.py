@@ -12,13 +12,14 @@ from typing import NoReturn
 
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError, UnsupportedQuery
-from sourcelight.core.query.alternatives import Validator, alternatives
+from sourcelight.core.query.alternatives import alternatives
 from sourcelight.core.query.fields import DATED, NAMED_TYPES, PATTERN_TYPES, STRUCTURE, current_time
 from sourcelight.core.query.normalize import Normalizer
 from sourcelight.core.query.shapes import fill, is_replaceable, split_words
 from sourcelight.core.query.syntax.lexer import RawFilter
 from sourcelight.core.query.syntax.nodes import Alternative, Filter, Node, Predicate, Query
 from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
+from sourcelight.core.query.validation import Validator
 
 MAX_QUERY_BYTES = 1_000_000
 

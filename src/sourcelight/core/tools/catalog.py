@@ -20,21 +20,18 @@ from sourcelight.core.tools import (
 )
 from sourcelight.core.tools.tool import Scope, Tool
 
-TOOLS: dict[str, Tool[Any]] = {
-    tool.name: tool
-    for domain in (
-        files,
-        navigation,
-        commits,
-        blame,
-        analyses,
-        evolution,
-        quality,
-        inspection,
-        conversations,
-    )
-    for tool in domain.TOOLS
-}
+_ALL_TOOLS: tuple[Tool[Any], ...] = (
+    *files.TOOLS,
+    *navigation.TOOLS,
+    *commits.TOOLS,
+    *blame.TOOLS,
+    *analyses.TOOLS,
+    *evolution.TOOLS,
+    *quality.TOOLS,
+    *inspection.TOOLS,
+    *conversations.TOOLS,
+)
+TOOLS: dict[str, Tool[Any]] = {tool.name: tool for tool in _ALL_TOOLS}
 """Definitions by the name of the tool, in the order in which MCP clients list them."""
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
@@ -51,6 +48,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 """Columns of the tables of tools, by the name that `Tool.columns` has."""
 
 _WITH_ATTRIBUTES = frozenset({"commit_search", "find_references", "nls_search"})
+"""Tools of the specification with attributes that MCP doesn't carry: clients call them as analyses."""
 
 
 def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
@@ -63,7 +61,10 @@ def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
 
 def columns_named(name: str) -> list[Column]:
     """Return all columns with this name, over all tables."""
-    return [column for table in (MATCHES, *COLUMNS.values()) for column in table if column.name == name]
+    columns = []
+    for table in (MATCHES, *COLUMNS.values()):
+        columns += [column for column in table if column.name == name]
+    return columns
 
 
 def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[Any]]:
@@ -71,20 +72,15 @@ def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[An
 
     The rest are analyses, which only clients offer.
     """
-    return {
-        name: tool
-        for name, tool in TOOLS.items()
-        if tool.mcp is not None and (suite == "all" or tool.mcp.suite == "default")
-    }
+    return {name: tool for name, tool in TOOLS.items() if tool.mcp is not None and suite in {"all", tool.mcp.suite}}
 
 
 def analysis_tools() -> dict[str, Tool[Any]]:
-    """Return the analyses by name: the tools outside the specification, except conversations.
-
-    Tools of the specification with attributes that MCP doesn't carry are analyses, too.
-    """
+    """Return the analyses by name: the tools outside the specification, except conversations."""
     specified = mcp_tools().keys() - _WITH_ATTRIBUTES
-    return {n: tool for n, tool in TOOLS.items() if n not in specified and tool.scope is not Scope.CONVERSATION}
+    return {
+        name: tool for name, tool in TOOLS.items() if name not in specified and tool.scope is not Scope.CONVERSATION
+    }
 
 
 def is_conversation(name: str) -> bool:
