@@ -28,12 +28,23 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_STATUS = {"completed": "complete", "error": "failed", "canceled": "interrupted"}
+_STATUS = {
+    "completed": "complete",
+    "error": "failed",
+    "canceled": "interrupted",
+    "pending": "running",
+    "processing": "running",
+}
+"""Status of an answer by the state of a question on the wire; of any other state, ``complete``."""
+
 _CITED = ("file", "commit", "unknown")
+"""Types of sources that a sentence may cite; ``unknown`` is a citation that couldn't be read."""
+
 _RESTORED = (
     "question", "answer", "status", "state", "sources", "rejected", "suggested_followups", "tables", "stats", "error",
     "pins", "researcher", "model",
 )  # fmt: skip
+"""Keys of a question that an answer keeps, and that are stored with it."""
 
 
 class Asker(Protocol):
@@ -98,12 +109,12 @@ class DeepSearchAnswer:
     @property
     def question(self) -> str:
         """The question; of a conversation, the last one."""
-        return str(self.questions[-1].get("question") or "") if self.questions else ""
+        return str(self._last_question.get("question") or "")
 
     @property
     def text(self) -> str:
         """The answer in Markdown; of a conversation, the last one. Empty while there is none."""
-        return str(self.questions[-1].get("answer") or "") if self.questions else ""
+        return str(self._last_question.get("answer") or "")
 
     @property
     def identifier(self) -> str:
@@ -113,16 +124,12 @@ class DeepSearchAnswer:
     @property
     def follow_ups(self) -> list[str]:
         """Suggested follow-up questions."""
-        return [
-            str(follow_up)
-            for question in self.questions[-1:]
-            for follow_up in question.get("suggested_followups") or ()
-        ]
+        return [str(follow_up) for follow_up in self._last_question.get("suggested_followups") or ()]
 
     @property
     def stats(self) -> dict[str, Any]:
         """Counts of the answer: citations, tool calls, tokens of a model."""
-        return dict(self.questions[-1].get("stats") or {}) if self.questions else {}
+        return dict(self._last_question.get("stats") or {})
 
     @cached_property
     def sources(self) -> DataFrame:
@@ -156,8 +163,12 @@ class DeepSearchAnswer:
         """Tables of a counted answer by their titles: every row, not a sample; `attrs` have the query and the total."""
         from sourcelight.display.frames.facts import counted_frame
 
-        rows = (table for question in self.questions for table in question.get("tables") or ())
-        return {str(table.get("title")): counted_frame(table, self._source) for table in rows}
+        frames: dict[str, DataFrame] = {}
+        for question in self.questions:
+            for table in question.get("tables") or ():
+                frames[str(table.get("title"))] = counted_frame(table, self._source)
+
+        return frames
 
     @property
     def files(self) -> list[str]:
@@ -200,8 +211,15 @@ class DeepSearchAnswer:
     @property
     def _source(self) -> dict[str, Any]:
         """Attributes for the `attrs` of its frames."""
-        attrs = {"status": self.status} if self._asker is None else provenance(self._asker.backend, status=self.status)
+        attrs: dict[str, Any] = {"status": self.status}
+        if self._asker is not None:
+            attrs = provenance(self._asker.backend, status=self.status)
         return {"call": "deepsearch", **attrs, "requested_at": self._made_at}
+
+    @property
+    def _last_question(self) -> Mapping[str, Any]:
+        """The question that `text` answers; empty before a service has named one."""
+        return self.questions[-1] if self.questions else {}
 
     def ask(self, question: str) -> DeepSearchAnswer:
         """Ask a follow-up question in the same conversation. Blocks, also inside a running event loop.
@@ -291,7 +309,9 @@ class DeepSearchAnswer:
         """
         if changes.get("title") is not None:
             self.title = str(changes["title"])
-        if changes.get("reset_link") and (url := address_of(attributes)):
+
+        url = address_of(attributes)
+        if changes.get("reset_link") and url:
             self.url = url
             token = str(attributes.get("read_token") or "")
             # A copy, as `to_dict` has given the former mapping to callers.
@@ -379,16 +399,25 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
         # `deepsearch` answers one question, with its fields at the top level; `deepsearch_read` has a list of answers.
         questions = [{**attributes, "question": question}]
 
-    status = str(
-        attributes.get("state") or (questions[-1].get("state") if questions else "") or attributes.get("status")
-    )
-    rows = [{**row, "question": question or row["question"]} for row in answer.table.to_pylist()]
+    # A conversation is in the state of its last question.
+    state = attributes.get("state")
+    if not state and questions:
+        state = questions[-1].get("state")
+
+    rows = answer.table.to_pylist()
+    for row in rows:
+        row["question"] = question or row["question"]
+
     return {
-        "status": _STATUS.get(status, "running" if status in {"pending", "processing"} else "complete"),
+        "status": _STATUS.get(str(state or attributes.get("status")), "complete"),
         "title": attributes.get("title") or "",
         "url": address_of(attributes),
         "read_token": attributes.get("read_token") or "",
         "notices": list(answer.notices),
-        "questions": [{name: item[name] for name in _RESTORED if name in item} for item in questions],
+        "questions": [_kept_fields(item) for item in questions],
         "rows": rows,
     }
+
+
+def _kept_fields(question: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: question[name] for name in _RESTORED if name in question}

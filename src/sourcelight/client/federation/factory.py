@@ -1,9 +1,12 @@
-"""Making a federation of clients and addresses."""
+"""Make the backend of a federation from clients and addresses.
+
+The functions `federate` and `afederate` pass their arguments here, and the class of their clients with them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -45,38 +48,25 @@ def make_backend(
     if isinstance(services, (str, kind)):
         raise ConfigurationError("federate takes several services: a list of clients and addresses, or a dict of them")
 
-    has_names = isinstance(services, Mapping)
-    items = list(services.values() if isinstance(services, Mapping) else services)
-    if not items:
-        raise ConfigurationError("a federation needs a service: pass clients and addresses")
-
-    for service in items:
-        if not isinstance(service, (str, kind)):
-            raise ConfigurationError(
-                f"{type(service).__name__} is not a service; pass a {kind.__name__}, or an address"
-            )
+    if isinstance(services, Mapping):
+        given_names, items = [str(name) for name in services], list(services.values())
+    else:
+        given_names, items = [], list(services)
+    _check_services(items, given_names, kind)
 
     opened_clients: list[AnyClient] = []
     clients: list[AnyClient] = []
     for service in items:
+        client = service
         if isinstance(service, str):
             # An empty token: the token of SRC_ACCESS_TOKEN belongs to SRC_ENDPOINT and must not be sent to another
             # service.
-            opened_clients.append(connect(service, token=None if _is_ours(service) else ""))
-            clients.append(opened_clients[-1])
-        else:
-            clients.append(service)
+            client = connect(service, token=None if _is_ours(service) else "")
+            opened_clients.append(client)
+        clients.append(client)
 
-    if any(isinstance(client.backend, FederatedBackend) for client in clients):
-        raise ConfigurationError("a federation can't contain another one; pass its services")
-    if len({id(client.backend) for client in clients}) < len(clients):
-        raise ConfigurationError("a client occurs twice among the services")
-
-    for name in services if isinstance(services, Mapping) else ():
-        if not str(name).strip() or not str(name).isprintable() or "," in str(name):
-            raise ConfigurationError(f"{name!r} isn't valid as a service name: use letters, and no comma")
-
-    names = [str(n) for n in services] if has_names else distinct(short_name(client.backend.name) for client in clients)
+    _check_clients(clients)
+    names = given_names or distinct(short_name(client.backend.name) for client in clients)
 
     async def close_clients() -> None:
         await close(opened_clients)
@@ -87,6 +77,30 @@ def make_backend(
         close=close_clients,
         idle_timeout_s=IDLE_TIMEOUT_S if idle_timeout_s is None else idle_timeout_s,
     )
+
+
+def _check_services(items: Sequence[object], names: Sequence[str], kind: type[AnyClient]) -> None:
+    """Raise `ConfigurationError` for values that no federation can be made of, before anything is connected."""
+    if not items:
+        raise ConfigurationError("a federation needs a service: pass clients and addresses")
+
+    for service in items:
+        if not isinstance(service, (str, kind)):
+            raise ConfigurationError(
+                f"{type(service).__name__} is not a service; pass a {kind.__name__}, or an address"
+            )
+
+    for name in names:
+        if not name.strip() or not name.isprintable() or "," in name:
+            raise ConfigurationError(f"{name!r} isn't valid as a service name: use letters, and no comma")
+
+
+def _check_clients(clients: Sequence[AnyClient]) -> None:
+    """Raise `ConfigurationError` for clients that can't be together in a federation."""
+    if any(isinstance(client.backend, FederatedBackend) for client in clients):
+        raise ConfigurationError("a federation can't contain another one; pass its services")
+    if len({id(client.backend) for client in clients}) < len(clients):
+        raise ConfigurationError("a client occurs twice among the services")
 
 
 def _is_ours(address: str) -> bool:

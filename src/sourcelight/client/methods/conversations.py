@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sourcelight.client.answer_cache import AnswerCache, installed_files
 from sourcelight.client.conversation import DeepSearchAnswer, address_of, conversation_facts
@@ -16,7 +16,6 @@ from sourcelight.client.portal import blocking
 from sourcelight.client.progress import watch
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
-from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, TransportError
 from sourcelight.core.tools.catalog import table_of
@@ -32,7 +31,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _WAITS_S = (1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0)
-_HEX = re.compile(r"[0-9a-f]{40}")
+"""Seconds between reads of a running conversation: short answers come soon, and long ones cost few requests."""
+
+_COMMIT_ID = re.compile(r"[0-9a-f]{40}")
+
+
+_Pin: TypeAlias = tuple[str, str]
+"""Name of a repository, and the commit that an answer is about."""
 
 
 class Asking(ToolCaller, Protocol):
@@ -115,16 +120,25 @@ class ConversationMethods:
         follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
         backend = self.backend
         base_url = "" if backend.local else backend.name
-        is_cached = cache and follows is None and not backend.features.is_recorded()
-        cache_key = json.dumps([question, scope]) if scope else question
-        answer_cache = AnswerCache(_asker(backend), cache_key) if is_cached else None
-        commits = await _pins(backend, revision) if answer_cache is not None and backend.local else None
-        if answer_cache is not None and commits is not None and (stored := answer_cache.load(commits)) is not None:
-            cached = DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
-            self._last_answer, self._read_last = cached, lambda: cached
-            return cached
 
-        arguments = {"question": question, **scope, **({} if follows is None else {"identifier": follows})}
+        # A stored answer holds for its question, its scope and these commits.
+        answer_cache: AnswerCache | None = None
+        commits: list[_Pin] | None = None
+        if cache and follows is None and not backend.features.is_recorded():
+            answer_cache = AnswerCache(_asker(backend), json.dumps([question, scope]) if scope else question)
+            commits = await _pins(backend, revision) if backend.local else None
+
+        if answer_cache is not None and commits is not None:
+            stored = answer_cache.load(commits)
+            if stored is not None:
+                cached = DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
+                self._last_answer, self._read_last = cached, lambda: cached
+                return cached
+
+        arguments = {"question": question, **scope}
+        if follows is not None:
+            arguments["identifier"] = follows
+
         state, attributes = AskState(question), dict[str, Any]()
         try:
             await watch(state, _ask(backend, arguments, state, attributes, timeout_s), progress, 0.3, client=self)
@@ -136,18 +150,20 @@ class ConversationMethods:
             stored = {**stored, "notices": [*stored.get("notices", ()), notice]}
             return DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
         finally:
-            nothing = {"status": "interrupted", "title": question, "questions": [{"question": question}]}
-            self._last_answer = DeepSearchAnswer(
-                {**nothing, **attributes}, base_url=base_url, asker=self, turns=state.turns
-            )  # fmt: skip
-            self._read_last = lambda: self._last_answer
+            # Also after an interrupt, for `last`.
+            interrupted = {"status": "interrupted", "title": question, "questions": [{"question": question}]}
+            answer = DeepSearchAnswer(interrupted | attributes, base_url=base_url, asker=self, turns=state.turns)
+            self._last_answer, self._read_last = answer, lambda: self._last_answer
 
-        changes = bool(self._last_answer.stats.get("changes"))  # the same commits may give another answer tomorrow
-        is_complete = self._last_answer.status == "complete" and not changes
-        if answer_cache is not None and is_complete and (commits is not None or not backend.local):
-            answer_cache.store(_answered_of(attributes) if commits is None else commits, self._last_answer.to_dict())
+        # An answer that changes with time may be another one tomorrow, over the same commits.
+        is_final = answer.status == "complete" and not answer.stats.get("changes")
+        if answer_cache is not None and is_final:
+            if not backend.local:
+                answer_cache.store(_answered_of(attributes), answer.to_dict())
+            elif commits is not None:
+                answer_cache.store(commits, answer.to_dict())
 
-        return self._last_answer
+        return answer
 
     async def deepsearch_read(
         self: Asking, identifier: str | int, *, progress: ProgressChoice = None
@@ -348,29 +364,39 @@ class BlockingConversationMethods:
 
 def _scope(repos: Texts | None, revision: str | None) -> dict[str, Any]:
     """Return the arguments for the scope; none for everywhere."""
+    scope: dict[str, Any] = {}
     names = texts(repos)
-    return {**({"repos": list(names)} if names else {}), **({"revision": revision} if revision else {})}
+    if names:
+        scope["repos"] = list(names)
+    if revision:
+        scope["revision"] = revision
+    return scope
 
 
 def _asker(backend: Backend) -> str:
+    """Return who answers: two askers with the same text give the same answer to a question."""
     if not backend.local:
         return f"{backend.name} {backend.features.credential_id}"
     return f"{backend.name} {os.environ.get('SOURCELIGHT_MODEL', '')} {installed_files()}"
 
 
-async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, CommitId]] | None:
+async def _pins(backend: Backend, revision: str | None) -> list[_Pin] | None:
     """Return names and commits of the repositories that a question would cover, or None if unknown."""
-    if revision is not None and not _HEX.fullmatch(revision):
+    if revision is not None and not _COMMIT_ID.fullmatch(revision):
         return None
     repositories = await backend.repositories()
-    pins = [(repository.name, repository.commit) for repository in repositories]
+    pins: list[_Pin] = [(repository.name, repository.commit) for repository in repositories]
     return pins if all(commit for _, commit in pins) else None
 
 
-def _answered_of(attributes: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _answered_of(attributes: Mapping[str, Any]) -> list[_Pin]:
     """Return the repositories and commits that an answer names as its source."""
-    pins = [pin for question in attributes["questions"] for pin in question.get("pins") or ()]
-    return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
+    pins: set[_Pin] = set()
+    for question in attributes["questions"]:
+        for pin in question.get("pins") or ():
+            pins.add((str(pin.get("repository")), str(pin.get("commit"))))
+
+    return sorted(pins)
 
 
 async def _ask(
@@ -413,18 +439,28 @@ async def _poll(
 
         await asyncio.sleep(wait_s)
         attempt += 1
-        answer = await backend.call("deepsearch_read", {"identifier": attributes["url"] or attributes["read_token"]})
+        identifier = attributes["url"] or attributes["read_token"]
+        answer = await backend.call("deepsearch_read", {"identifier": identifier})
         conversation = conversation_facts(answer)
-        last: Mapping[str, Any] = conversation["questions"][-1] if conversation["questions"] else {}
-        has_answer = bool(str(last.get("answer") or "").strip()) or bool(last.get("error"))
-        if conversation["status"] == "running" or not has_answer or len(conversation["questions"]) < question_count:
+        questions = conversation["questions"]
+        if conversation["status"] == "running" or len(questions) < question_count:
+            continue
+        if not questions or not _is_answered(questions[-1]):
             continue
 
-        numbers = {len(conversation["questions"])}
-        rows = [row for row in conversation["rows"] if row["question_number"] in numbers]
-        preserved = {name: attributes[name] for name in ("url", "read_token") if attributes.get(name)}
-        attributes.update(conversation | preserved | {"questions": [dict(last)], "rows": rows})
+        # The read has the whole conversation; this answer is its last question.
+        conversation["questions"] = [dict(questions[-1])]
+        conversation["rows"] = [row for row in conversation["rows"] if row["question_number"] == len(questions)]
+        for name in ("url", "read_token"):
+            conversation[name] = attributes[name] or conversation[name]
+
+        attributes.update(conversation)
         return answer
+
+
+def _is_answered(question: Mapping[str, Any]) -> bool:
+    has_answer = bool(str(question.get("answer") or "").strip())
+    return has_answer or bool(question.get("error"))
 
 
 def _countable(attributes: Mapping[str, Any], answer: ToolResult) -> ToolResult:
