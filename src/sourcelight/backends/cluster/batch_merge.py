@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import accumulate
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,37 +19,54 @@ from sourcelight.engines.search.scan.raw_batches import join_matches
 LARGE_ROWS = 1024
 """Rows of one repository from which on they are a batch of their own: to copy them costs more than a batch does."""
 
-Cut = tuple[Any, int, int]
-"""A record batch or raw matches, and where its rows that are meant begin and end."""
+Batch: TypeAlias = pa.RecordBatch | RawMatches
+"""Rows as an engine gives them: columns of Arrow, or raw matches, which become columns on demand."""
 
 
-def join_cuts(cuts: list[Cut]) -> Any:
+@dataclass(slots=True)
+class Cut:
+    """The rows of a batch from `start` to `end`."""
+
+    batch: Batch
+    start: int
+    end: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.end - self.start
+
+
+def join_cuts(cuts: Sequence[Cut]) -> Batch:
     """Return one batch of all rows, in the order given; the batches have the same columns, or all are raw matches.
 
     Its dictionaries hold the values that its rows use, in the order in which the rows use them.
     """
-    if isinstance(cuts[0][0], RawMatches):
+    if isinstance(cuts[0].batch, RawMatches):
         return _join_raw(cuts)
     if len(cuts) == 1:
-        batch, start, end = cuts[0]
-        return in_order(batch.slice(start, end - start))
+        batch: pa.RecordBatch = cuts[0].batch
+        return in_order(batch.slice(cuts[0].start, cuts[0].rows))
 
-    batches, starts, ends = _in_all(cuts)
-    rows_of_all = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
-    rows = runs(starts, ends - starts)
+    joined = _Joined.of(cuts)
+    rows_of_all: pa.RecordBatch = joined.batches[0]
+    if len(joined.batches) > 1:
+        rows_of_all = pa.concat_batches(joined.batches)
+
+    rows = runs(joined.starts, joined.ends - joined.starts)
     if not _is_range(rows, rows_of_all.num_rows):
         rows_of_all = rows_of_all.take(arrow_array(rows))
 
     return in_order(rows_of_all)
 
 
-def _join_raw(cuts: list[Cut]) -> RawMatches:
-    parts, starts, ends = _in_all(cuts)
-    matches: RawMatches = parts[0] if len(parts) == 1 else join_matches(parts)
+def _join_raw(cuts: Sequence[Cut]) -> RawMatches:
+    joined = _Joined.of(cuts)
+    matches: RawMatches = joined.batches[0] if len(joined.batches) == 1 else join_matches(joined.batches)
 
     # A file arrives as a whole, so a cut contains complete files.
     first_rows = np.cumsum(matches.lengths) - matches.lengths
-    first, last = first_rows.searchsorted(starts), first_rows.searchsorted(ends)
+    first, last = first_rows.searchsorted(joined.starts), first_rows.searchsorted(joined.ends)
     files = runs(first, last - first)
     if _is_range(files, len(matches.paths)):
         return matches
@@ -58,13 +75,31 @@ def _join_raw(cuts: list[Cut]) -> RawMatches:
     return join_matches([take_files(matches, files)])
 
 
-def _in_all(cuts: list[Cut]) -> tuple[list[Any], Int64Array, Int64Array]:
-    """Return the distinct batches, and where the rows of each cut begin and end in all of them."""
-    # By identity: comparing contents would read all rows.
-    batches = {id(batch): batch for batch, _, _ in cuts}
-    base = dict(zip(batches, accumulate([batch.num_rows for batch in batches.values()], initial=0), strict=False))
-    starts = np.array([base[id(batch)] + start for batch, start, _ in cuts])
-    return list(batches.values()), starts, starts + np.array([end - start for _, start, end in cuts])
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """The distinct batches of cuts, and where each cut starts and ends in the rows of all batches together."""
+
+    batches: list[Batch]
+    starts: Int64Array
+    ends: Int64Array
+
+    @classmethod
+    def of(cls, cuts: Sequence[Cut]) -> _Joined:
+        batches: list[Batch] = []
+        starts = []
+
+        # By identity: comparing contents would read all rows.
+        first_rows: dict[int, int] = {}
+        row_count = 0
+        for cut in cuts:
+            if id(cut.batch) not in first_rows:
+                first_rows[id(cut.batch)] = row_count
+                row_count += cut.batch.num_rows
+                batches.append(cut.batch)
+            starts.append(first_rows[id(cut.batch)] + cut.start)
+
+        start_rows = np.array(starts)
+        return cls(batches, start_rows, start_rows + np.array([cut.rows for cut in cuts]))
 
 
 def _is_range(indices: Int64Array, size: int) -> bool:
@@ -72,13 +107,13 @@ def _is_range(indices: Int64Array, size: int) -> bool:
     return len(indices) == size and bool((indices == np.arange(size)).all())
 
 
-def in_order(batch: Any) -> Any:
+def in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch with dictionaries of only the values that its rows use, in the order of their use."""
     columns = [_in_order(column) if pa.types.is_dictionary(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _in_order(codes: Any) -> Any:
+def _in_order(codes: pa.DictionaryArray) -> pa.DictionaryArray:
     size = len(codes.dictionary)
     indices = codes.indices
 
@@ -90,61 +125,74 @@ def _in_order(codes: Any) -> Any:
 
     new_code = np.zeros(max(size, 1), order.dtype)
     new_code[order] = np.arange(len(order), dtype=order.dtype)
-    valid = indices.is_valid().to_numpy(zero_copy_only=False) if indices.null_count else None
+    valid = None
+    if indices.null_count:
+        valid = indices.is_valid().to_numpy(zero_copy_only=False)
+        # Null has no code, and a cast of null to an index would fail. Any code does: `valid` masks it again.
+        indices = indices.fill_null(0)
 
-    # Null has no code, and a cast of null to an index would fail; any valid code does, since `valid` masks it again.
-    codes_before = indices if valid is None else indices.fill_null(0)
-    new_codes = arrow_array(new_code[codes_before.to_numpy(zero_copy_only=False)], valid)
+    new_codes = arrow_array(new_code[indices.to_numpy(zero_copy_only=False)], valid)
     return pa.DictionaryArray.from_arrays(new_codes, codes.dictionary.take(distinct))
+
+
+@dataclass(slots=True)
+class _KindCut:
+    kind: int
+    cut: Cut
 
 
 class JoinedRows:
     """Rows that wait for others to share a batch with; give them in the order in which they come."""
 
     def __init__(self) -> None:
-        self._cuts: list[tuple[int, Cut]] = []
+        self._cuts: list[_KindCut] = []
         self.rows = 0
         self.size = 0
 
-    def add(self, kind: int, batch: Any, start: int, end: int, size: int = 0) -> None:
-        """Add rows ``start:stop`` of a batch; a new `kind` starts a new batch.
+    def add(self, kind: int, batch: Batch, start: int, end: int, size: int = 0) -> None:
+        """Add the rows of a batch from `start` to `end`; a new `kind` starts a new batch.
 
         `size` is about how many bytes they take.
         """
-        self._cuts.append((kind, (batch, start, end)))
+        self._cuts.append(_KindCut(kind, Cut(batch, start, end)))
         self.rows += end - start
         self.size += size
 
-    def batches(self) -> Iterator[Any]:
+    def batches(self) -> Iterator[Batch]:
         """Yield all of it, which is forgotten."""
-        cuts, self._cuts, self.rows, self.size = self._cuts, [], 0, 0
-        together: list[Cut] = []
-        last = -1
-        if len({isinstance(cut_rows[0], RawMatches) for _, cut_rows in cuts}) > 1:
-            # Raw matches of a few repositories between record batches of others would divide all of them.
-            cuts = [(kind, _as_record_batch(cut_rows)) for kind, cut_rows in cuts]
+        waiting, self._cuts, self.rows, self.size = self._cuts, [], 0, 0
 
-        for kind, cut_rows in cuts:
-            # Small cuts are joined, because each batch costs some microseconds in every later step. Large ones are
-            # passed on, because joining copies them.
-            large = cut_rows[2] - cut_rows[1] >= LARGE_ROWS
-            if together and (large or kind != last or not _alike(cut_rows[0], together[-1][0])):
+        # Raw matches of a few repositories between record batches of others would divide all of them.
+        raw = [isinstance(item.cut.batch, RawMatches) for item in waiting]
+        if any(raw) and not all(raw):
+            waiting = [_KindCut(item.kind, _as_record_batch(item.cut)) for item in waiting]
+
+        # Small cuts are joined, because each batch costs some microseconds in every later step. Large ones are passed
+        # on, because joining copies them.
+        together: list[Cut] = []
+        last_kind: int | None = None
+        for item in waiting:
+            is_large = item.cut.rows >= LARGE_ROWS
+            if together and (is_large or item.kind != last_kind or not _alike(item.cut.batch, together[-1].batch)):
                 yield join_cuts(together)
                 together = []
-            together.append(cut_rows)
-            last = kind if not large else -1
+
+            together.append(item.cut)
+            last_kind = None if is_large else item.kind
 
         if together:
             yield join_cuts(together)
 
 
-def _alike(batch: Any, previous: Any) -> bool:
+def _alike(batch: Batch, previous: Batch) -> bool:
+    """Return whether two batches can be joined."""
     if isinstance(batch, RawMatches) or isinstance(previous, RawMatches):
         return isinstance(batch, RawMatches) and isinstance(previous, RawMatches)
     return batch is previous or bool(batch.schema.equals(previous.schema))
 
 
-def _as_record_batch(cut_rows: Cut) -> Cut:
+def _as_record_batch(cut: Cut) -> Cut:
     """Return the same rows of a record batch."""
-    batch, start, end = cut_rows
-    return (batch.batch, start, end) if isinstance(batch, RawMatches) else cut_rows
+    if isinstance(cut.batch, RawMatches):
+        return Cut(cut.batch.batch, cut.start, cut.end)
+    return cut

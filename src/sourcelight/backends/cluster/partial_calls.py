@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.cluster.connection import ClusterConnection, ClusterSnapshot
@@ -15,13 +16,15 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.tool import Tool
-from sourcelight.engines.execution.scope.revisions import resolve_context
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative, resolve_context
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.tools import Split, ToolContext
 
 _STEP_S = 0.1
+"""Seconds between looks at the cancellation while the workers work."""
+
 _DATES = ("after", "before")
 
 
@@ -81,7 +84,8 @@ def in_parts(
     messages = wait_for(call.cluster.fleet, requests.last_messages(), call.context.cancellation)
     skipped = _reasons(call.name, requests, messages)
     complete_names = [name for name in requests.order.names if name not in skipped]
-    part = tools.PartialResult.merge(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
+    worker_parts = [message["answer"]["attributes"]["part"] for message in messages]
+    part = tools.PartialResult.merge(complete_names, worker_parts)
     part.check_revisions()
     for name, reason in skipped.items():
         part.omit("answer", name, reason)
@@ -109,9 +113,11 @@ def names_of_question(call: ClusterToolCall, text: str) -> list[str]:
     """Return names of the repositories that the filters of a question choose, of those the viewer may see."""
     from sourcelight.engines.execution.natural_language import filters_query, split_filters
 
-    cluster = call.cluster
-    query = filters_query(split_filters(text)[0])
-    scopes = [item for part in query.plan for item in resolve_context(part, cluster.catalog.contexts, query.text)]
+    filters, _ = split_filters(text)
+    query = filters_query(filters)
+    scopes: list[ScopedAlternative] = []
+    for alternative in query.plan:
+        scopes += resolve_context(alternative, call.cluster.catalog.contexts, query.text)
     return make_cluster_plans(call.cluster, call.context.viewer, scopes).names
 
 
@@ -128,7 +134,7 @@ def _reasons(name: str, requests: HolderRequests, messages: Sequence[Any]) -> di
     """Return repositories that no worker answered for, and the reason for each."""
     failures = {repository: requests.replicas.failures(repository) for repository in requests.skipped}
     if not messages:
-        raise NoWorkerAnswered(name, [attempt for attempts in failures.values() for attempt in attempts])
+        raise NoWorkerAnswered(name, list(chain.from_iterable(failures.values())))
     return {repository: sentence(repository, attempts) for repository, attempts in sorted(failures.items())}
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Cut, join_cuts
+import pyarrow as pa
+
+from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Batch, Cut, join_cuts
 from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultBatch, WorkerRequest
 from sourcelight.backends.cluster.worker.phases import has_two_runs, phases_of
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
@@ -221,21 +223,27 @@ def _row_limit(plans: Sequence[Plan], limit: int) -> int:
     return max(limit, CANDIDATES)
 
 
-def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
+def _names_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     """Yield batches of several alternatives, each of which goes through all repositories again."""
     cuts: list[tuple[str, Cut]] = []
     for batch in batches:
-        names = batch.column(batch.schema.get_field_index("repository")).to_pylist() if batch.num_rows else []
-        if names and MatchRows(batch).first("type") == "repo":
-            cuts += ((name, (batch, index, index + 1)) for index, name in enumerate(names))
+        if batch.num_rows and MatchRows(batch).first("type") == "repo":
+            names = batch.column(batch.schema.get_field_index("repository")).to_pylist()
+            cuts += [(name, Cut(batch, index, index + 1)) for index, name in enumerate(names)]
             continue
+
         if cuts:
-            yield join_cuts([cut_rows for _, cut_rows in sorted(cuts, key=itemgetter(0))])
+            yield _join_by_name(cuts)
             cuts = []
         yield batch
 
     if cuts:
-        yield join_cuts([cut_rows for _, cut_rows in sorted(cuts, key=itemgetter(0))])
+        yield _join_by_name(cuts)
+
+
+def _join_by_name(cuts: list[tuple[str, Cut]]) -> Batch:
+    """Return one batch of the rows of repositories, by name."""
+    return join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])
 
 
 def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearch:
