@@ -73,7 +73,7 @@ class AsyncServiceTools:
             raise UnsupportedTool(f"{self._backend.name} has no tool {name!r}; it has {names}", tool=name)
 
         bound = bind_arguments(tool, values, arguments)
-        from sourcelight.display.frames.tables import payload_frame
+        from sourcelight.display.frames.payloads import payload_frame
 
         requested_at, start_s = now(), time.monotonic()
         structured, texts, other = await service.call_advertised(name, bound)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sourcelight.core.batches.events import OtherMatch, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.results import ToolResult, utc_time
-from sourcelight.core.batches.schema import SERVICE
+from sourcelight.core.batches.schema import SERVICE, Column
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.tools.catalog import COLUMNS
@@ -16,7 +17,13 @@ from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilt
 from sourcelight.display.frames.schema import ALERTS, FILTERS, OTHER, PROGRESS, REPOSITORIES, SERVICES, SKIPPED
 from sourcelight.display.frames.tables import rows_table, to_pandas
 
-Frame = Any
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pandas import DataFrame
+
+Frame: TypeAlias = "DataFrame"
+
+_FILTER_FIELDS = ("kind", "value", "label", "count", "unit", "exhaustive")
 
 
 def progress_frame(events: Iterable[Progress]) -> Frame:
@@ -32,16 +39,14 @@ def progress_frame(events: Iterable[Progress]) -> Frame:
         }
         for event in events
     ]
-    return to_pandas(rows_table(PROGRESS, rows), PROGRESS)
+    return _frame(PROGRESS, rows)
 
 
 def filters_frame(filters: Iterable[SuggestedFilter]) -> Frame:
     """Return one row per suggested filter, in the order of the service."""
-    rows = [
-        {name: getattr(item, name) for name in ("kind", "value", "label", "count", "unit", "exhaustive")}
-        for item in filters
-    ]
-    return to_pandas(rows_table(FILTERS, rows), FILTERS)
+    get_values = attrgetter(*_FILTER_FIELDS)
+    rows = [dict(zip(_FILTER_FIELDS, get_values(item), strict=True)) for item in filters]
+    return _frame(FILTERS, rows)
 
 
 def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
@@ -57,7 +62,7 @@ def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
         }
         for item in skipped
     ]
-    return to_pandas(rows_table(SKIPPED, rows), SKIPPED)
+    return _frame(SKIPPED, rows)
 
 
 def other_frame(other: Iterable[OtherMatch]) -> Frame:
@@ -71,7 +76,7 @@ def other_frame(other: Iterable[OtherMatch]) -> Frame:
         }
         for match in other
     ]
-    return to_pandas(rows_table(OTHER, rows), OTHER)
+    return _frame(OTHER, rows)
 
 
 def alerts_frame(alerts: Iterable[Alert]) -> Frame:
@@ -81,12 +86,12 @@ def alerts_frame(alerts: Iterable[Alert]) -> Frame:
             "kind": alert.kind,
             "title": alert.title,
             "description": alert.description,
-            "proposed_queries": [proposed_query.query for proposed_query in alert.proposed_queries],
-            "proposed_descriptions": [proposed_query.description for proposed_query in alert.proposed_queries],
+            "proposed_queries": [proposal.query for proposal in alert.proposed_queries],
+            "proposed_descriptions": [proposal.description for proposal in alert.proposed_queries],
         }
         for alert in alerts
     ]
-    return to_pandas(rows_table(ALERTS, rows), ALERTS)
+    return _frame(ALERTS, rows)
 
 
 def services_frame(services: Iterable[ServiceStatus]) -> Frame:
@@ -104,13 +109,10 @@ def services_frame(services: Iterable[ServiceStatus]) -> Frame:
         }
         for service in services
     ]
-    return to_pandas(rows_table(SERVICES, rows), SERVICES)
+    return _frame(SERVICES, rows)
 
 
-def repositories_frame(
-    infos: Iterable[RepositoryInfo],
-    matches: Mapping[str, int],
-) -> Frame:
+def repositories_frame(infos: Iterable[RepositoryInfo], matches: Mapping[str, int]) -> Frame:
     """Return one row per repository, by name.
 
     Parameters
@@ -122,64 +124,81 @@ def repositories_frame(
     """
     rows = [
         {
-            "repository": f.name,
-            "repository_id": f.id,
-            "matches": matches.get(f.name, 0),
-            "stars": f.stars,
-            "description": f.description,
-            "fork": f.fork,
-            "archived": f.archived,
-            "private": f.private,
-            "topics": list(f.topics),
-            "last_fetched": utc_time(f.last_fetched),
-            "commit": f.commit or None,
-            "url": f.url or None,
+            "repository": info.name,
+            "repository_id": info.id,
+            "matches": matches.get(info.name, 0),
+            "stars": info.stars,
+            "description": info.description,
+            "fork": info.fork,
+            "archived": info.archived,
+            "private": info.private,
+            "topics": list(info.topics),
+            "last_fetched": utc_time(info.last_fetched),
+            "commit": info.commit or None,
+            "url": info.url or None,
         }
-        for f in sorted(infos, key=lambda f: f.name)
+        for info in sorted(infos, key=lambda info: info.name)
     ]
-    return to_pandas(rows_table(REPOSITORIES, rows), REPOSITORIES)
+    return _frame(REPOSITORIES, rows)
 
 
-def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Any:
+def _frame(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Frame:
+    frame: Frame = to_pandas(rows_table(columns, rows), columns)
+    return frame
+
+
+def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Frame:
     """Return DataFrame of an answer; its `attrs` have `source`, the attributes, ``status`` and ``notices``."""
-    attrs = {
-        **(source or {}),
-        **answer.attributes,
-        "status": status or call_status(complete=answer.complete, rows=answer.table.num_rows, limit=None),
-        "notices": list(answer.notices),
-    }
-    # Of several services, each row says which one it is of.
-    served = (SERVICE,) if SERVICE.name in answer.table.column_names else ()
-    return to_pandas(answer.table, (*served, *COLUMNS[answer.columns]), attrs)
+    if status is None:
+        status = call_status(complete=answer.complete, rows=answer.table.num_rows, limit=None)
+
+    attrs = {**(source or {}), **answer.attributes, "status": status, "notices": list(answer.notices)}
+    columns = _with_service(answer.table, COLUMNS[answer.columns])
+    frame: Frame = to_pandas(answer.table, columns, attrs)
+    return frame
 
 
-def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+def partial_frame(rows: Sequence[pa.Table], attrs: Mapping[str, Any]) -> Frame | None:
     """Return DataFrame of the rows that a call reported before it was stopped, or None without rows."""
     import pyarrow as pa
 
     if not rows:
         return None
 
-    served = (SERVICE,) if SERVICE.name in rows[0].column_names else ()
-    names = [name for name in rows[0].column_names if name != SERVICE.name]
-
-    # The rows of a stopped call have lost their table's name; its columns identify it.
-    columns = next(
-        (candidate for candidate in COLUMNS.values() if [column.name for column in candidate] == names), None
-    )
-    frame_attrs = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
+    columns = _columns_of(rows[0])
     if columns is None:
         return None
 
-    return to_pandas(pa.concat_tables(rows).unify_dictionaries(), (*served, *columns), frame_attrs)
+    table = pa.concat_tables(rows).unify_dictionaries()
+    notices = ["the call was stopped: there may be more"]
+    frame: Frame = to_pandas(table, columns, {**attrs, "status": "interrupted", "notices": notices})
+    return frame
 
 
-def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Any:
+def _columns_of(table: pa.Table) -> Sequence[Column] | None:
+    """Return the columns of a table of a tool by their names, which identify it; None if no tool has them."""
+    names = [name for name in table.column_names if name != SERVICE.name]
+    for columns in COLUMNS.values():
+        if [column.name for column in columns] == names:
+            return _with_service(table, columns)
+    return None
+
+
+def _with_service(table: pa.Table, columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns of a table: of several services, each row says which one it is of."""
+    if SERVICE.name in table.column_names:
+        return (SERVICE, *columns)
+    return columns
+
+
+def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Frame:
     """Return DataFrame of a table that belongs to an answer of deep search; `attrs` have its title, query and total."""
     require_notebook("pandas", "a DataFrame")
     import pandas as pd
 
-    frame = pd.DataFrame([list(row) for row in table.get("rows") or ()], columns=list(table.get("columns") or ()))
+    rows = [list(row) for row in table.get("rows") or ()]
+    frame = pd.DataFrame(rows, columns=list(table.get("columns") or ()))
     frame.attrs.update(source or {})
-    frame.attrs.update({name: table.get(name) for name in ("title", "query", "total")})
+    for name in ("title", "query", "total"):
+        frame.attrs[name] = table.get(name)
     return frame

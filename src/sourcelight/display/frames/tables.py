@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,12 +16,8 @@ Table = Any
 Frame = Any
 VISIBLE: tuple[Column, ...] = tuple(column for column in MATCHES if column.is_visible)
 
-_LINK = re.compile(r"\[(?P<label>[^\]\n]*)\]\((?P<link>[^()\s]+)\)")
-_BLOB = re.compile(r"(?:https?://[^/]+)?/(?P<repository>.+?)(?:@(?P<revision>[^/]+))?/-/blob/(?P<path>[^?#]+)")
-_LINES = re.compile(r"L(\d+)(?:-L?(\d+))?")
-_CUT = ("limitHit", "truncated", "hasMoreResults", "hasMore")
-
 _CARRIED = ("repository", "revision", "path", "language", "line_number")
+"""Columns of a row that each of its spans repeats."""
 
 
 def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
@@ -34,10 +28,11 @@ def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
     for column in reversed(first):
         kind = arrow_type(column.type)
         name = column.name
-        columns = [
-            batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, kind) for batch in batches
-        ]
-        table = table.add_column(0, name, pa.chunked_array(columns, kind))
+        chunks = []
+        for batch in batches:
+            has_column = name in batch.schema.names
+            chunks.append(batch.column(name) if has_column else pa.nulls(batch.num_rows, kind))
+        table = table.add_column(0, name, pa.chunked_array(chunks, kind))
 
     return table
 
@@ -58,12 +53,14 @@ def matches_table(batches: Sequence[Any], *, served: bool = False) -> Table:
 def _unify_dictionaries(table: Table) -> Table:
     import pyarrow as pa
 
-    columns = [
-        column.cast(f.type.value_type).dictionary_encode().unify_dictionaries().cast(f.type)
-        if pa.types.is_dictionary(f.type)
-        else column
-        for f, column in zip(table.schema, table.columns, strict=True)
-    ]
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if pa.types.is_dictionary(field.type):
+            texts = column.cast(field.type.value_type)
+            columns.append(texts.dictionary_encode().unify_dictionaries().cast(field.type))
+        else:
+            columns.append(column)
+
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
@@ -118,9 +115,8 @@ def _array(values: Any, column: Column) -> Any:
     if kind == "timestamp":
         return pd.array(values.to_numpy(), dtype="datetime64[us, UTC]")
 
-    null_count = values.null_count
     if column.null and kind in {"int32", "int64", "bool"}:
-        mask = values.is_null().to_numpy() if null_count else np.zeros(len(values), np.bool_)
+        mask = values.is_null().to_numpy() if values.null_count else np.zeros(len(values), np.bool_)
         array_type = pd.arrays.BooleanArray if kind == "bool" else pd.arrays.IntegerArray
         return array_type(_copy(values), mask)
 
@@ -147,7 +143,8 @@ def list_values(values: Any) -> list[list[Any] | None]:
     import pyarrow as pa
 
     rows: list[list[Any] | None] = []
-    for array in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+    arrays = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    for array in arrays:
         if array.null_count == len(array):
             rows += [None] * len(array)
             continue
@@ -181,7 +178,8 @@ def _copy(values: Any) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    return np.array(values.fill_null(False if pa.types.is_boolean(values.type) else 0))
+    nothing = False if pa.types.is_boolean(values.type) else 0
+    return np.array(values.fill_null(nothing))
 
 
 def to_polars(table: Table) -> Any:
@@ -211,6 +209,7 @@ def explode(table: Any) -> Any:
 
 
 def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
+    """Return the spans in one column of text: in the line, or in the name of a row without a line."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -231,17 +230,24 @@ def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
     starts = _flat(selected[start])
     ends = _flat(selected[end])
     carried = selected.select(list(_CARRIED)).take(parents)
-    texts = _texts(table[column], rows)
-    pairs = list(zip(parents.to_pylist(), starts.to_pylist(), ends.to_pylist(), strict=True))
+
+    # The text of each match, and whether it continues.
+    texts: list[str] = table[column].take(rows).to_pylist()
+    matches, continues = [], []
+    for position, first, last in zip(parents.to_pylist(), starts.to_pylist(), ends.to_pylist(), strict=True):
+        text = texts[position]
+        matches.append(text[first:last])
+        # A match over several lines ends behind the newline of its line, which the text doesn't have.
+        continues.append(last > len(text))
+
     columns = {
         "row": pc.cast(rows, pa.int64()).take(parents),
         **{name: carried[name] for name in _CARRIED},
         "field": pa.repeat(pa.scalar(column), len(parents)),
         "start": starts,
         "end": ends,
-        "match": pa.array([texts[position][start:end] for position, start, end in pairs], type=pa.string()),
-        # A match over several lines ends behind the newline of its line, which the text doesn't have.
-        "continues": pa.array([end > len(texts[position]) for position, _, end in pairs], type=pa.bool_()),
+        "match": pa.array(matches, type=pa.string()),
+        "continues": pa.array(continues, type=pa.bool_()),
     }
     schema = table_schema(SPANS)
     return pa.table([columns[field.name] for field in schema], schema=schema)
@@ -251,60 +257,3 @@ def _flat(column: Any) -> Any:
     import pyarrow.compute as pc
 
     return pc.list_flatten(column.combine_chunks())
-
-
-def _texts(column: Any, rows: Any) -> list[str]:
-    selected = column.take(rows)
-    texts: list[str] = selected.to_pylist()
-    return texts
-
-
-def payload_frame(structured: Mapping[str, Any] | None, texts: Sequence[str]) -> tuple[Frame, bool]:
-    """Return the answer of a tool as a DataFrame, and whether it is complete as far as the answer says.
-
-    Rows are the only list of objects in its structured content; otherwise the object itself is a row. If there is only
-    text, rows are its links to code; without links, the text is the row.
-    """
-    require_notebook("pandas", "a DataFrame")
-    import pandas as pd
-
-    value: Any = structured
-    if structured is None or set(structured) == {"text"}:
-        text = "\n".join(texts) if structured is None else str(structured["text"])
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return pd.DataFrame(_links(text) or {"text": [text]}), True
-
-    if isinstance(value, Mapping):
-        page = value.get("pageInfo")
-        is_cut = any(value.get(name) for name in _CUT) or (isinstance(page, Mapping) and bool(page.get("hasNextPage")))
-        lists = [item for item in value.values() if _is_rows(item)]
-        return pd.DataFrame(lists[0] if len(lists) == 1 else [dict(value)]), not is_cut
-
-    return pd.DataFrame(value if _is_rows(value) else {"value": value if isinstance(value, list) else [value]}), True
-
-
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
-
-
-def _links(text: str) -> list[dict[str, Any]]:
-    rows = []
-    for match in _LINK.finditer(text):
-        if (blob := _BLOB.match(match["link"])) is not None:
-            lines = _LINES.search(match["link"].partition("/-/blob/")[2])
-            first = int(lines[1]) if lines else None
-            rows.append(
-                {
-                    "label": match["label"],
-                    "repository": blob["repository"],
-                    "revision": blob["revision"] or "",
-                    "path": blob["path"],
-                    "start_line": first,
-                    "end_line": int(lines[2] or lines[1]) if lines else None,
-                    "link": match["link"],
-                }
-            )
-
-    return rows

@@ -17,7 +17,7 @@ from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.cells.json_lines import cell_text, has_json_line
 from sourcelight.core.errors import ToolError
-from sourcelight.display.frames.aggregates import GRAINS, compare_frames
+from sourcelight.display.frames.comparison import GRAINS, compare_frames
 from sourcelight.display.frames.facts import answer_frame
 from sourcelight.display.notebook import CallState, ProgressChoice
 from sourcelight.display.notebook.views import LinkResolver

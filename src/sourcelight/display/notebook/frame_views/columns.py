@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames.schema import FRAMES, NAME
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 _FIRST: Mapping[str, tuple[str, ...]] = {
     "matches": (
@@ -78,11 +81,12 @@ _COUNTED_ROWS = 100_000
 def table_of(names: tuple[str, ...]) -> str:
     """Return the name of the largest documented table whose columns are all in `names`; empty for none."""
     present = set(names)
-    full_tables = [(len(columns), table) for table, columns in _SHOWN_TABLES.items() if present.issuperset(columns)]
-    return max(full_tables)[1] if full_tables else ""
+    tables = [table for table, columns in _SHOWN_TABLES.items() if present.issuperset(columns)]
+    # By name among equal ones, so that the choice doesn't depend on the order above.
+    return max(tables, key=lambda table: (len(_SHOWN_TABLES[table]), table), default="")
 
 
-def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
+def displayed_columns(frame: DataFrame, *, every: bool = False) -> list[str]:
     """Return names of the columns to display, in order.
 
     Parameters
@@ -98,34 +102,50 @@ def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
         return names
 
     documented = set(_SHOWN_TABLES[table])
-    first = _FIRST.get(table)
-    chosen_names = list(first) if first else [n for n in _SHOWN_TABLES[table] if n not in _HIDDEN]
-    if table == "matches" and len(frame):
-        kinds = set(frame["type"].dropna().unique())
-        if kinds == {"commit"}:  # their number counts lines of the message
-            chosen_names.remove("line_number")
-        chosen_names += [
-            *(["type"] if len(kinds) > 1 else []),
-            *([] if is_filled(frame["line"]) else ["message"]),
-            "chunk",
-        ]
-    elif table == "matches":
-        chosen_names = list(_EMPTY_MATCHES)
-
-    leading = [name for name in _LEADING if name in names and name not in chosen_names and name not in documented]
+    selected = _match_columns(frame) if table == "matches" else _table_columns(table)
+    leading = [name for name in _LEADING if name in names and name not in selected and name not in documented]
     added = [name for name in names if name not in documented and name not in leading]
     if added:
-        chosen_names = [name for name in chosen_names if name not in _CROWDED.get(table, ())]
-        hidden = _WORKING if table == "commits" else frozenset()
-        added = [n for n in added if n not in hidden and not (table == "matches" and n.endswith(_DETAILS))]
+        selected = [name for name in selected if name not in _CROWDED.get(table, ())]
+
+    # Columns that the reader added, but for those that repeat others, or serve only to count.
+    if table == "commits":
+        added = [name for name in added if name not in _WORKING]
+    elif table == "matches":
+        added = [name for name in added if not name.endswith(_DETAILS)]
 
     if len(frame):
-        chosen_names = [name for name in chosen_names if is_filled(frame[name])]
+        selected = [name for name in selected if is_filled(frame[name])]
 
-    return [*leading, *chosen_names, *added] or names
+    return [*leading, *selected, *added] or names
 
 
-def is_filled(values: Any) -> bool:
+def _table_columns(table: str) -> list[str]:
+    if table in _FIRST:
+        return list(_FIRST[table])
+    return [name for name in _SHOWN_TABLES[table] if name not in _HIDDEN]
+
+
+def _match_columns(frame: DataFrame) -> list[str]:
+    """Return the columns of a frame of matches, which depend on the types of its rows."""
+    if not len(frame):
+        return list(_EMPTY_MATCHES)
+
+    selected = list(_FIRST["matches"])
+    types = set(frame["type"].dropna().unique())
+    # The line number of a commit counts lines of its message.
+    if types == {"commit"}:
+        selected.remove("line_number")
+    if len(types) > 1:
+        selected.append("type")
+    if not is_filled(frame["line"]):
+        selected.append("message")
+
+    selected.append("chunk")
+    return selected
+
+
+def is_filled(values: Series) -> bool:
     """Return whether the first 100,000 rows have a value that is neither null nor an empty text or list."""
     head = values.head(_COUNTED_ROWS).dropna()
     if not len(head):
@@ -142,5 +162,7 @@ def shown_rows(total: int, limit: int | None, least: int | None) -> tuple[Sequen
     """Return the rows that a table displays at its head and tail, by pandas' options for the maximum and minimum."""
     if not limit or total <= limit:
         return range(total), ()
-    half = max((min(least, limit) if least else limit) // 2, 1)
+
+    shown = min(least, limit) if least else limit
+    half = max(shown // 2, 1)
     return range(half), range(total - half, total)

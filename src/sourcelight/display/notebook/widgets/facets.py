@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import anywidget
@@ -15,8 +16,38 @@ from sourcelight.display.notebook.programs import program, style
 
 _WORDS = {"repo": "Repository", "lang": "Language", "file": "File", "type": "Type", "symbol type": "Kind of symbol",
           "utility": "Include", "author": "Author", "commit date": "Date", "count": "Limit"}  # fmt: skip
+"""Titles of kinds of filters, in the order in which the panel has them; other kinds follow."""
+
 _FIRST = 8
+"""Values of a kind that are shown at first; a button shows the rest."""
+
 _MAX_VALUES = 60
+"""Values of a kind that the page gets at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Suggestion:
+    """A suggested filter, and its position among all, by which the page names it."""
+
+    position: int
+    filter: SuggestedFilter
+
+    @property
+    def count_text(self) -> str:
+        """The number of matches; with a plus if there may be more."""
+        return f"{self.filter.count:,}" if self.filter.exhaustive else f"{self.filter.count:,}+"
+
+    @property
+    def short_value(self) -> str:
+        return one_line(self.filter.value, 80)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The suggestions of one kind."""
+
+    title: str
+    suggestions: Sequence[_Suggestion]
 
 
 class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
@@ -71,17 +102,20 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         """Search for `query`: gives a `SearchResult`."""
         return self._search(self.query)
 
-    def _groups(self) -> list[tuple[str, list[tuple[int, SuggestedFilter]]]]:
-        groups: dict[str, list[tuple[int, SuggestedFilter]]] = {}
-        for index, item in enumerate(self._filters):
-            groups.setdefault(item.kind, []).append((index, item))
+    def _groups(self) -> list[_Group]:
+        by_kind: dict[str, list[_Suggestion]] = {}
+        for position, item in enumerate(self._filters):
+            by_kind.setdefault(item.kind, []).append(_Suggestion(position, item))
 
         order = list(_WORDS)
-        kinds = sorted(groups, key=lambda kind: order.index(kind) if kind in order else len(order))
-        return [
-            (facet_title(_WORDS.get(kind, one_line(kind, 40)), [item for _, item in groups[kind]]), groups[kind])
-            for kind in kinds
-        ]
+        groups = []
+        for kind in sorted(by_kind, key=lambda kind: order.index(kind) if kind in order else len(order)):
+            suggestions = by_kind[kind]
+            word = _WORDS.get(kind, one_line(kind, 40))
+            title = facet_title(word, [suggestion.filter for suggestion in suggestions])
+            groups.append(_Group(title, suggestions))
+
+        return groups
 
     def _ticked_positions(self) -> list[int]:
         """Return the selected suggestions, each once; unknown ones from the page are ignored."""
@@ -93,30 +127,30 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
 
     def _send_selection(self) -> None:
         ticked = set(self._ticked_positions())
-        groups = [
-            {
-                "title": title,
-                "first": _FIRST,
-                "more": max(len(filters) - _MAX_VALUES, 0),
-                "facets": [
-                    {"at": position, "label": one_line(item.label, 80), "value": one_line(item.value, 200),
-                     "count": item.count,
-                     "limited": not item.exhaustive, "selected": position in ticked}
-                    for position, item in filters[:_MAX_VALUES]
-                ],
-            }
-            for title, filters in self._groups()
-        ]  # fmt: skip
+        groups = []
+        for group in self._groups():
+            visible = group.suggestions[:_MAX_VALUES]
+            groups.append(
+                {
+                    "title": group.title,
+                    "first": _FIRST,
+                    "more": len(group.suggestions) - len(visible),
+                    "facets": [_to_json(item, is_ticked=item.position in ticked) for item in visible],
+                }
+            )
+
         self.send({"kind": "facets", "groups": groups, "query": one_line(self.query, 1000)})
 
     def __repr__(self) -> str:
         lines = [f"FacetPanel: {len(self._filters)} suggested filters of {one_line(self._narrow([]), 100)}"]
-        for title, group in self._groups():
-            lines.append(f"  {title}")
-            lines += [f"    {item.count:>8,}{'' if item.exhaustive else '+'} {one_line(item.value, 80)}"
-                      for _, item in group[:_FIRST]]  # fmt: skip
-            if len(group) > _FIRST:
-                lines.append(f"    {_FIRST} of {len(group):,}")
+        for group in self._groups():
+            lines.append(f"  {group.title}")
+            for item in group.suggestions[:_FIRST]:
+                plus = "" if item.filter.exhaustive else "+"
+                lines.append(f"    {item.filter.count:>8,}{plus} {item.short_value}")
+
+            if len(group.suggestions) > _FIRST:
+                lines.append(f"    {_FIRST} of {len(group.suggestions):,}")
 
         return "\n".join(lines)
 
@@ -126,14 +160,16 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
     def _html(self) -> str:
         """Return the first filters of each kind as tables, for readers without a kernel."""
         tables = []
-        for title, filters in self._groups():
+        for group in self._groups():
             rows = "".join(
-                f"<tr><td>{item.count:,}{'' if item.exhaustive else '+'}</td><td style='text-align:left'>"
-                f"<code>{escape(one_line(item.value, 80))}</code></td></tr>"
-                for _, item in filters[:_FIRST]
+                f"<tr><td>{item.count_text}</td><td style='text-align:left'>"
+                f"<code>{escape(item.short_value)}</code></td></tr>"
+                for item in group.suggestions[:_FIRST]
             )
-            remaining = f"<div>and {len(filters) - _FIRST:,} more</div>" if len(filters) > _FIRST else ""
-            tables.append(f"<div><b>{escape(title)}</b><table><tbody>{rows}</tbody></table>{remaining}</div>")
+            remaining = ""
+            if len(group.suggestions) > _FIRST:
+                remaining = f"<div>and {len(group.suggestions) - _FIRST:,} more</div>"
+            tables.append(f"<div><b>{escape(group.title)}</b><table><tbody>{rows}</tbody></table>{remaining}</div>")
 
         query = escape(one_line(self._narrow([]), 100))
         return f"<div>Suggested filters of <code>{query}</code></div>{''.join(tables)}"
@@ -142,3 +178,15 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         bundle = super()._repr_mimebundle_(**options)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         return {**(data or {}), "text/plain": repr(self), "text/html": f"<pre>{escape(repr(self))}</pre>"}
+
+
+def _to_json(item: _Suggestion, *, is_ticked: bool) -> dict[str, Any]:
+    """Return a suggestion as the page's script reads it."""
+    return {
+        "at": item.position,
+        "label": one_line(item.filter.label, 80),
+        "value": one_line(item.filter.value, 200),
+        "count": item.filter.count,
+        "limited": not item.filter.exhaustive,
+        "selected": is_ticked,
+    }
