@@ -42,7 +42,8 @@ def show(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> int:
         print_line(json.dumps([dict(row) for row in records], indent=2))
     else:
         heads = [column.replace("_", " ") for column in columns]
-        print_table(heads, [[_format_cell(row[column]) for column in columns] for row in records])
+        print_table(heads, [_cells(row, columns) for row in records])
+
     return DONE
 
 
@@ -94,12 +95,17 @@ def list_users(state: State, *, as_json: bool) -> int:
             "name": account.name,
             "roles": ["User", *account.roles],
             "password": account.has_password,
-            "tokens": sum(token.state(state.clock()) == "active" for token in state.tokens.all(account.name)),
+            "tokens": _active_tokens(state, account.name),
             "created": _format_time(account.created_at),
         }
         for account in state.accounts.all()
     ]
     return show(rows, ("name", "roles", "password", "tokens", "created"), as_json=as_json)
+
+
+def _active_tokens(state: State, account: str) -> int:
+    now = state.clock()
+    return sum(token.state(now) == "active" for token in state.tokens.all(account))
 
 
 def create_user(state: State, name: str, *, with_password: bool) -> None:
@@ -113,7 +119,8 @@ def set_password(state: State, name: str, *, remove: bool) -> None:
     # Raises for an unknown account before anyone types a password.
     state.accounts.get(name)
     state.accounts.set_password(name, "" if remove else read_password())
-    print_line(f"{'removed' if remove else 'set'} the password of {name} and ended its sessions")
+    action = "removed" if remove else "set"
+    print_line(f"{action} the password of {name} and ended its sessions")
 
 
 def list_roles(state: State, *, as_json: bool) -> int:
@@ -167,7 +174,10 @@ def create_token(state: State, account: str, scopes: Sequence[str], *, expires: 
         print_line(json.dumps(result, indent=2))
         return
 
-    until = f"until {_format_time(token.expires_at)}" if token.expires_at is not None else "without expiry"
+    until = "without expiry"
+    if token.expires_at is not None:
+        until = f"until {_format_time(token.expires_at)}"
+
     # On standard error, so that `TOKEN=$(sourcelight admin …)` gets the secret alone.
     say(f"token {token.id} of {token.account}, scope {' '.join(token.scopes)}, {until}; shown only once")
     print_line(secret)
@@ -204,12 +214,15 @@ def create_client(
     from sourcelight.server.oauth.addresses import redirect_problem
 
     for uri in redirect_uris:
-        if problem := redirect_problem(uri):
+        problem = redirect_problem(uri)
+        if problem:
             raise ConfigurationError(f"can't use the redirect address {uri!r}: {problem}")
 
     client, secret = state.clients.create(name, redirect_uris, scopes=scopes or ("mcp",), confidential=confidential)
     if as_json:
-        result = {"client_id": client.id} | ({"client_secret": secret} if secret else {})
+        result = {"client_id": client.id}
+        if secret:
+            result["client_secret"] = secret
         print_line(json.dumps(result, indent=2))
         return
 
@@ -243,6 +256,7 @@ def list_client_grants(state: State, account: str, *, as_json: bool) -> int:
 
 def list_repository_grants(state: State, repository: str, *, as_json: bool) -> int:
     """List grants of private repositories."""
+    identifier = name_or_directory(repository) if repository else None
     rows = [
         {
             "repository": grant.repository,
@@ -251,24 +265,25 @@ def list_repository_grants(state: State, repository: str, *, as_json: bool) -> i
             "granted": _format_time(grant.created_at),
             "folder": grant.canonical_path,
         }
-        for grant in state.grants.all(name_or_directory(repository) if repository else None)
+        for grant in state.grants.all(identifier)
     ]
     return show(rows, ("repository", "user", "role", "granted", "folder"), as_json=as_json)
 
 
 def list_repository_folders(state: State, *, as_json: bool) -> int:
     """List the directory behind each name, its visibility, and other directories that claim the name."""
-    rows = [
-        {
-            "repository": record.name,
-            "visibility": record.visibility,
-            "folder": record.canonical_path,
-            "also_claimed_by": [
-                path for path in state.repositories.claims(record.claim) if path != record.canonical_path
-            ],
-        }
-        for record in sorted(state.repositories.all(), key=lambda record: record.name)
-    ]
+    rows = []
+    for record in sorted(state.repositories.all(), key=lambda record: record.name):
+        claims = state.repositories.claims(record.claim)
+        rows.append(
+            {
+                "repository": record.name,
+                "visibility": record.visibility,
+                "folder": record.canonical_path,
+                "also_claimed_by": [path for path in claims if path != record.canonical_path],
+            }
+        )
+
     return show(rows, ("repository", "visibility", "folder", "also_claimed_by"), as_json=as_json)
 
 
@@ -310,10 +325,10 @@ def name_or_directory(repository: str) -> str:
     """Return a repository as the state has it, from its name or its directory (``/…``, ``./…``, ``~…``)."""
     from sourcelight.repos import canonical_path_at
 
-    is_directory = (
-        Path(repository).is_absolute() or repository in {".", ".."} or repository.startswith(("./", "../", "~"))
-    )
-    return canonical_path_at(repository) if is_directory else repository
+    is_relative = repository in {".", ".."} or repository.startswith(("./", "../", "~"))
+    if is_relative or Path(repository).is_absolute():
+        return canonical_path_at(repository)
+    return repository
 
 
 def read_password() -> str:
@@ -334,6 +349,10 @@ def read_password() -> str:
 
 def _format_time(seconds: int | None) -> str | None:
     return None if seconds is None else format_time(seconds)
+
+
+def _cells(row: Row, columns: Sequence[str]) -> list[object]:
+    return [_format_cell(row[column]) for column in columns]
 
 
 def _format_cell(value: object) -> object:

@@ -17,6 +17,8 @@ from sourcelight.core.markup.counts import count_of, size_text
 if TYPE_CHECKING:
     from sourcelight.core.batches.events import IndexProgress
     from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution.indexes.disk import DiskUsage
+    from sourcelight.repos import Repository
 
 
 class IndexKind(StrEnum):
@@ -130,6 +132,7 @@ def build_index(
     from sourcelight.backends.embedded import open_engine
     from sourcelight.core.cancellation import Cancellation
 
+    # The line is cleared before anything else is printed, also by an error.
     line = StatusLine()
     try:
         engine = open_engine(
@@ -163,12 +166,13 @@ def build_index(
         f"{size_text(report.text_bytes)} of text), {len(report.current)} already current, "
         f"{len(report.failures)} failed"
     )
-    stored = [_store_scip(engine, file) for file in scip_files]
-    return FAILED if report.failures or history_failures or not all(stored) else DONE
+    # Each file is tried, also after one that fits no repository.
+    unused_files = [file for file in scip_files if not _store_scip(engine, file)]
+    return FAILED if report.failures or history_failures or unused_files else DONE
 
 
 def _store_scip(engine: LocalEngine, file: str) -> bool:
-    """Store a SCIP file for the repository whose files it names, at the commit that it fits."""
+    """Store a SCIP file for the repository and the commit that it fits; return whether there is one."""
     reasons = []
     for repository in engine.catalog.repositories:
         try:
@@ -179,8 +183,9 @@ def _store_scip(engine: LocalEngine, file: str) -> bool:
             reasons.append(f"{repository.name}: {exc}")
             continue
 
-        skipped_text = "".join(f", {label} skipped: {number:,}" for label, number in sorted(skipped.items()))
-        print_line(f"{file}: stored for {repository.name}, {count_of(count, 'file')}{skipped_text}")
+        parts = [f"{file}: stored for {repository.name}", count_of(count, "file")]
+        parts += [f"{label} skipped: {number:,}" for label, number in sorted(skipped.items())]
+        print_line(", ".join(parts))
         return True
 
     say(f"can't use {file}: {'; '.join(reasons)}")
@@ -194,31 +199,48 @@ def show_status(paths: Sequence[str]) -> int:
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 
-    keys = {repository.key for repository in Catalog.open(paths).repositories} if paths else None
-    usages = disk_usage(IndexStore(str(index_folder())), keys)
-    kinds = [kind for kind in KINDS if kind != "scip" or any(usage.kind_bytes[kind] for usage in usages)]
-    rows = []
-    for usage in usages:
-        status = usage.status
-        rows.append(
-            (
-                usage.repository or usage.key,
-                " ".join(commit[:12] for commit in status.commits) if status else "",
-                status.files if status else 0,
-                size_text(status.text_bytes if status else 0),
-                *(size_text(usage.kind_bytes[kind]) for kind in kinds),
-                size_text(usage.total_bytes),
-                (status.damaged or "good") if status else "no text index",
-            )
-        )
+    keys = None
+    if paths:
+        keys = {repository.key for repository in Catalog.open(paths).repositories}
 
-    print_table(("repository", "commit", "files", "of text", *kinds, "disk", "state"), rows)
+    usages = disk_usage(IndexStore(str(index_folder())), keys)
+    kind_bytes = {kind: sum(usage.kind_bytes[kind] for usage in usages) for kind in KINDS}
+
+    # Few people have SCIP files; the other kinds are always shown.
+    if not kind_bytes["scip"]:
+        del kind_bytes["scip"]
+
+    print_table(
+        ("repository", "commit", "files", "of text", *kind_bytes, "disk", "state"),
+        [_status_row(usage, list(kind_bytes)) for usage in usages],
+    )
     text_bytes = sum(usage.status.text_bytes for usage in usages if usage.status)
-    total = sum(usage.total_bytes for usage in usages)
-    sums = ", ".join(f"{kind} {size_text(sum(usage.kind_bytes[kind] for usage in usages))}" for kind in kinds)
-    ratio = f", {total / text_bytes:.1f} times the text" if text_bytes else ""
-    print_line(f"{size_text(total)} in {index_folder()} and its sibling directories{ratio}: {sums}")
+    total_bytes = sum(usage.total_bytes for usage in usages)
+    ratio = f", {total_bytes / text_bytes:.1f} times the text" if text_bytes else ""
+    sums = ", ".join(f"{kind} {size_text(size)}" for kind, size in kind_bytes.items())
+    print_line(f"{size_text(total_bytes)} in {index_folder()} and its sibling directories{ratio}: {sums}")
     return DONE
+
+
+def _status_row(usage: DiskUsage, kinds: Sequence[str]) -> tuple[object, ...]:
+    """Return the cells of a repository's row: its text index, the bytes of each kind of index, and the state."""
+    commits, files, text_bytes, state = "", 0, 0, "no text index"
+    status = usage.status
+    if status is not None:
+        commits = " ".join(commit[:12] for commit in status.commits)
+        files, text_bytes = status.files, status.text_bytes
+        state = status.damaged or "good"
+
+    kind_sizes = [size_text(usage.kind_bytes[kind]) for kind in kinds]
+    return (
+        usage.repository or usage.key,
+        commits,
+        files,
+        size_text(text_bytes),
+        *kind_sizes,
+        size_text(usage.total_bytes),
+        state,
+    )
 
 
 def prune_indexes(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
@@ -231,13 +253,18 @@ def prune_indexes(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
     if not paths and not kinds:
         raise typer.BadParameter("--prune needs --kind, or PATHs whose indexes to keep")
 
-    keep = {repository.key for repository in Catalog.open(paths).repositories} if paths else set()
-    freed = prune(IndexStore(str(index_folder())), keep, [kind for kind in KINDS if not kinds or kind in kinds])
-    sums = ", ".join(f"{kind} {size_text(size)}" for kind, size in freed.items() if size)
-    print_line(
-        f"freed {size_text(sum(freed.values()))}{f': {sums}' if sums else ''}; "
-        f"kept the indexes of {count_of(len(keep), 'repository')}"
-    )
+    keep = set()
+    if paths:
+        keep = {repository.key for repository in Catalog.open(paths).repositories}
+
+    pruned_kinds = [kind for kind in KINDS if not kinds or kind in kinds]
+    freed = prune(IndexStore(str(index_folder())), keep, pruned_kinds)
+    freed_text = size_text(sum(freed.values()))
+    sums = [f"{kind} {size_text(size)}" for kind, size in freed.items() if size]
+    if sums:
+        freed_text += f": {', '.join(sums)}"
+
+    print_line(f"freed {freed_text}; kept the indexes of {count_of(len(keep), 'repository')}")
     return DONE
 
 
@@ -249,15 +276,22 @@ def list_repositories(paths: Sequence[str]) -> int:
     rows = []
     for repository in catalog.repositories:
         info = repository.info
-        marks = [word for word in ("fork", "archived", "private") if getattr(info, word)]
-        marks += [repository.incomplete] if repository.incomplete else []
-        marks += [count_of(info.replaced_objects, "replaced object")] if info.replaced_objects else []
-        rows.append(
-            (info.name, info.commit[:12], info.last_fetched[:10], repository.kind, ", ".join(marks), info.description)
-        )
+        marks = ", ".join(_marks(repository))
+        rows.append((info.name, info.commit[:12], info.last_fetched[:10], repository.kind, marks, info.description))
 
     print_table(("repository", "commit", "fetched", "kind", "marks", "description"), rows)
     # Warnings go to standard error, and must come after the table.
     sys.stdout.flush()
     say_warnings(catalog)
     return DONE
+
+
+def _marks(repository: Repository) -> list[str]:
+    """Return what is unusual about a repository, in words."""
+    info = repository.info
+    marks = [word for word in ("fork", "archived", "private") if getattr(info, word)]
+    if repository.incomplete:
+        marks.append(repository.incomplete)
+    if info.replaced_objects:
+        marks.append(count_of(info.replaced_objects, "replaced object"))
+    return marks

@@ -1,7 +1,7 @@
-"""Terminal output: matches, tables, a status line, messages on standard error, and errors as exit statuses.
+"""Terminal output: tables, a status line, messages on standard error, and errors as exit statuses.
 
 Text of repositories and services is made harmless: control characters and characters that reorder text are printed as
-visible symbols. Colors appear only on a terminal, and only when NO_COLOR is not set.
+visible symbols. Matches are printed by `sourcelight.cli.match_printer`.
 
 Exit statuses are like grep's: 0 done, 1 no match, 2 error or wrong usage, 130 interrupted.
 """
@@ -35,15 +35,9 @@ DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
 USAGE = FAILED
 """Wrong usage has the status of an error, so that a script can take 1 for "no match"."""
 
-_HEADING_COLOR, _NUMBER_COLOR, _MATCH_COLOR, _RESET = "\x1b[35m", "\x1b[32m", "\x1b[1;31m", "\x1b[0m"
-_COMMIT_CHARS = 12
 _MAX_CELL_CHARS = 200
-# Ten paintings a second look continuous; more cost time on a slow terminal.
 _PAINT_INTERVAL_S = 0.1
-_PRINTED_COLUMNS = (
-    "type", "repository", "revision", "path", "line_number", "line", "start", "end", "name_start", "name_end",
-    "commit", "author", "commit_date",
-)  # fmt: skip
+"""Ten paintings a second look continuous; more cost time on a slow terminal."""
 
 _FOR_TERMINALS = {
     "Open with worktree=True": "Pass --worktree",
@@ -63,104 +57,25 @@ _TICKS = re.compile(r"(`+)")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 
-def wants_color(stream: IO[str]) -> bool:
-    """Return whether to highlight on `stream`."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-class MatchPrinter:
-    """Prints record batches: a heading for each file or commit, its matched lines below with their numbers.
-
-    Parameters
-    ----------
-    stream
-        Where to print.
-    use_color
-        Whether to highlight.
-    """
-
-    def __init__(self, stream: IO[str], *, use_color: bool) -> None:
-        self._stream = stream
-        self._use_color = use_color
-        self._heading = ""
-        self.rows = 0
-
-    def write(self, batch: Any) -> None:
-        """Print the rows of a batch with any subset of the match columns."""
-        names = batch.schema.names
-        columns = {name: batch.column(names.index(name)).to_pylist() for name in _PRINTED_COLUMNS if name in names}
-        nulls: list[Any] = [None] * batch.num_rows
-        rows = zip(*(columns.get(name, nulls) for name in _PRINTED_COLUMNS), strict=True)
-        lines: list[str] = []
-        for kind, repository, revision, path, number, line, start, end, name_start, name_end, *commit in rows:
-            target = _name(f"{repository}@{revision}" if revision else str(repository))
-            if kind == "repo":
-                self._add_heading(lines, self._highlight(target, name_start, name_end))
-            elif line is None:
-                self._add_heading(
-                    lines, f"{visible(target)}  {self._highlight(_name(str(path)), name_start, name_end)}"
-                )
-            else:
-                parts = (target, _commit_label(*commit) if kind in {"commit", "diff"} else "", _name(path or ""))
-                self._add_heading(lines, self._color(visible("  ".join(filter(None, parts))), _HEADING_COLOR))
-                label = f"{number:>7}" if number is not None else " " * 7
-                # Further lines of a match are indented like its first one: 7 digits and 2 spaces.
-                text = self._highlight(line.removesuffix("\r"), start, end).replace("\n", "\n" + " " * 9)
-                lines.append(f"{self._color(label, _NUMBER_COLOR)}  {text}\n")
-
-        self.rows += batch.num_rows
-        self._stream.write("".join(lines))
-        self._stream.flush()
-
-    def _add_heading(self, lines: list[str], heading: str) -> None:
-        if heading != self._heading:
-            self._heading = heading
-            lines.append(f"{heading}\n")
-
-    def _highlight(self, text: str, starts: Sequence[int] | None, ends: Sequence[int] | None) -> str:
-        if not self._use_color or not starts or not ends:
-            return visible(text)
-
-        parts = []
-        position = 0
-        for span_start, span_end in zip(starts, ends, strict=True):
-            start, end = max(span_start, position), min(span_end, len(text))
-            if start < end:
-                parts += [visible(text[position:start]), _MATCH_COLOR, visible(text[start:end]), _RESET]
-                position = end
-
-        return "".join(parts) + visible(text[position:])
-
-    def _color(self, text: str, color: str) -> str:
-        return f"{color}{text}{_RESET}" if self._use_color else text
-
-
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], stream: IO[str] | None = None) -> None:
     """Print columns under their heads: numbers to the right, text to the left."""
-    body = [["" if value is None else value for value in row] for row in rows]
-    texts = [[_format_cell(value) for value in row] for row in body]
-    widths = [max([len(head), *(len(row[i]) for row in texts)]) for i, head in enumerate(heads)]
-    is_number = [bool(body) and all(isinstance(row[i], int | float) for row in body) for i in range(len(heads))]
+    values = [["" if value is None else value for value in row] for row in rows]
+    texts = [[str(head) for head in heads]]
+    texts += [[_format_cell(value) for value in row] for row in values]
+
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    is_number = [False] * len(heads)
+    if values:
+        is_number = [all(isinstance(value, int | float) for value in column) for column in zip(*values, strict=True)]
+
     output = sys.stdout if stream is None else stream
-    for line in ([str(head) for head in heads], *texts):
-        cells = [
-            cell.rjust(width) if is_right else cell.ljust(width)
-            for cell, width, is_right in zip(line, widths, is_number, strict=True)
-        ]
+    for line in texts:
+        cells = []
+        for cell, width, is_right in zip(line, widths, is_number, strict=True):
+            cells.append(cell.rjust(width) if is_right else cell.ljust(width))
         output.write("  ".join(cells).rstrip() + "\n")
 
     output.flush()
-
-
-def _name(text: str) -> str:
-    """Return a name on one line; the symbol for a line end takes one character too, which keeps spans right."""
-    return text.replace("\n", "\u240a")
-
-
-def _commit_label(commit: str | None, author: str | None, date: datetime | None) -> str:
-    """Return the short id, day and author of a commit, as far as they are known."""
-    parts = ((commit or "")[:_COMMIT_CHARS], f"{date:%Y-%m-%d}" if date else "", _name(author or ""))
-    return "  ".join(filter(None, parts))
 
 
 def format_time(seconds: float) -> str:
@@ -368,8 +283,10 @@ def exit_status(command: Callable[[], object]) -> int:  # noqa: PLR0911 - one fo
         say(str(exc))
         return USAGE
     except SourcelightError as exc:
-        hint = exc.hint if isinstance(exc, QueryError) else ""
-        say(f"{exc}: {hint}" if hint and hint not in str(exc) else str(exc))
+        message = str(exc)
+        if isinstance(exc, QueryError) and exc.hint not in message:
+            message += f": {exc.hint}"
+        say(message)
         return FAILED
     except OSError as exc:
         name = f"{exc.filename}: " if exc.filename else ""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sourcelight.cli.match_printer import MatchPrinter, wants_color
 from sourcelight.cli.notices import say_alerts, say_end, say_unsearched
 from sourcelight.cli.output import (
     DONE,
-    MatchPrinter,
     StatusLine,
     binary_output,
     finish_index,
@@ -25,7 +25,6 @@ from sourcelight.cli.output import (
     print_table,
     say,
     say_client_warnings,
-    wants_color,
 )
 from sourcelight.core.errors import NoRepositories, SearchFailed
 from sourcelight.core.markup.counts import count_of
