@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,13 +29,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_STATUS = {
-    "completed": "complete",
-    "error": "failed",
-    "canceled": "interrupted",
-    "pending": "running",
-    "processing": "running",
-}
+_STATUS = {"completed": "complete", "error": "failed", "canceled": "interrupted", "pending": "running",
+           "processing": "running"}  # fmt: skip
 """Status of an answer by the state of a question on the wire; of any other state, ``complete``."""
 
 _CITED = ("file", "commit", "unknown")
@@ -163,12 +159,8 @@ class DeepSearchAnswer:
         """Tables of a counted answer by their titles: every row, not a sample; `attrs` have the query and the total."""
         from sourcelight.display.frames.facts import counted_frame
 
-        frames: dict[str, DataFrame] = {}
-        for question in self.questions:
-            for table in question.get("tables") or ():
-                frames[str(table.get("title"))] = counted_frame(table, self._source)
-
-        return frames
+        tables = chain.from_iterable(question.get("tables") or () for question in self.questions)
+        return {str(table.get("title")): counted_frame(table, self._source) for table in tables}
 
     @property
     def files(self) -> list[str]:
@@ -404,10 +396,7 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
     if not state and questions:
         state = questions[-1].get("state")
 
-    rows = answer.table.to_pylist()
-    for row in rows:
-        row["question"] = question or row["question"]
-
+    rows = [{**row, "question": question or row["question"]} for row in answer.table.to_pylist()]
     return {
         "status": _STATUS.get(str(state or attributes.get("status")), "complete"),
         "title": attributes.get("title") or "",

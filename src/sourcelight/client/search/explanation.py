@@ -52,7 +52,7 @@ class QueryExplanation:
         return self.text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
-        from sourcelight.display.notebook.answer_html import explanation_html
+        from sourcelight.display.notebook.explanation_html import explanation_html
 
         return {"text/plain": self.text, "text/html": explanation_html(self.data, self.note)}
 

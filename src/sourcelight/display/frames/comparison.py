@@ -26,7 +26,7 @@ GRAINS: Mapping[str, tuple[str, ...]] = {
 """Columns by which rows of both sides are paired, for each unit of comparison."""
 
 _CHANGES = {"left_only": "removed", "right_only": "added", "both": "kept"}
-"""What pandas says of a pair, in the words of the table."""
+"""The words of the table for the sides on which pandas found a pair."""
 
 _ORDER = {"removed": 0, "kept": 1, "added": 2}
 
@@ -53,8 +53,8 @@ def compare_frames(before: DataFrame, after: DataFrame, by: str) -> DataFrame:
     # Pairs of a file by line: of the newer side, or of the older one if the line is gone.
     pairs["_at"] = pairs["line_number"].fillna(pairs["line_number_before"])
     pairs["_order"] = pairs["change"].map(_ORDER)
-    place = [name for name in ("name", *_PLACE) if name in keys]
-    pairs = pairs.sort_values([*place, "_at", "_order"], kind="stable", na_position="first")
+    sort_columns = [name for name in ("name", *_PLACE) if name in keys]
+    pairs = pairs.sort_values([*sort_columns, "_at", "_order"], kind="stable", na_position="first")
     frame: DataFrame = to_pandas(_arrow_table(pairs), COMPARISON, _attrs(before, after, pairs))
     return frame
 
@@ -126,7 +126,7 @@ def _no_numbers(rows: int) -> Any:
 
 
 def _rows(frame: DataFrame) -> DataFrame:
-    """Return the rows of a side with plain columns: objects, and None in place of any null."""
+    """Return the rows of a side with plain columns: objects, and None for any null."""
     import pandas as pd
 
     rows = pd.DataFrame(index=range(len(frame)))

@@ -1,4 +1,4 @@
-"""Answers of deep search and explanations of queries as text and HTML.
+"""Answers of deep search as Markdown, text and HTML.
 
 An answer isn't trusted: nothing in it runs, and links lead only to the service. Every text is escaped before tags are
 added.
@@ -64,9 +64,10 @@ OPEN_LINES = 24
 # Code, which has no links, or a link to an address without a host.
 _RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)\)")
 
+_TAG = re.compile(r"<[^>]*>")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADS = ("searches", "filters", "patterns: every match contains", "the index leaves")
-_MAX_CHARS = 300
+_MAX_LABEL_CHARS = 300
+_MAX_QUESTION_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,21 @@ class AnswerView:
         """The word above the answer: of a finished one, whether it states a fact, lists places, or is uncertain."""
         if self.status != "complete":
             return self.status
-        stats = (self.questions[-1].get("stats") or {}) if self.questions else {}
+
+        stats: Mapping[str, Any] = {}
+        if self.questions:
+            stats = self.questions[-1].get("stats") or {}
+
         if stats.get("confident") is False:
             return _UNCERTAIN
         if stats.get("states_fact") is False:
             return _PLACES
         return _IN_PART if stats.get("complete") is False else _ANSWERED
+
+    @property
+    def shows_turns(self) -> bool:
+        """Whether to show the steps, because there is no answer yet."""
+        return bool(self.turns) and not any(question.get("answer") for question in self.questions)
 
 
 def answer_markdown(view: AnswerView) -> str:
@@ -105,18 +115,21 @@ def answer_markdown(view: AnswerView) -> str:
     for question in view.questions:
         text = _with_addresses(question.get("answer") or "", view)
         answer_text = visible(text).strip() or f"({view.status}: no answer yet)"
-        parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{answer_text}\n")
+        parts.append(f"# {one_line(question.get('question') or '', _MAX_QUESTION_CHARS)}\n\n{answer_text}\n")
+
         source_list = _source_list(question)
-        parts.append(f"## Sources\n\n{source_list}" if source_list else "")
-        rejected = "".join(f"- {code(text)}\n" for text in _removed_questions(question))
-        parts.append(f"## Removed citations\n\n{rejected}" if rejected else "")
+        if source_list:
+            parts.append(f"## Sources\n\n{source_list}")
 
-    if view.turns and not any(question.get("answer") for question in view.questions):
-        parts.append(
-            "## So far\n\n" + "".join(f"- {one_line(f'{label}: {text}', 300)}\n" for label, text in view.turns)
-        )
+        rejected = "".join(f"- {code(label)}\n" for label in _removed_citations(question))
+        if rejected:
+            parts.append(f"## Removed citations\n\n{rejected}")
 
-    return "\n".join(filter(None, parts))
+    if view.shows_turns:
+        turns = "".join(f"- {turn}\n" for turn in _turn_lines(view))
+        parts.append(f"## So far\n\n{turns}")
+
+    return "\n".join(parts)
 
 
 def _with_addresses(text: str, view: AnswerView) -> str:
@@ -165,8 +178,9 @@ def _address_of(url: str, view: AnswerView, *, in_notebook: bool) -> str:
 
 
 def _source_list(question: Mapping[str, Any]) -> str:
-    """Return the same as a Markdown list."""
-    return "".join(f"- [{code(label)}]({quote(url, safe=_URL_CHARS)})\n" for label, url in _source_links(question))
+    """Return the sources that the answer doesn't link to, as a Markdown list."""
+    items = [f"- [{code(label)}]({quote(url, safe=_URL_CHARS)})\n" for label, url in _source_links(question)]
+    return "".join(items)
 
 
 def _source_links(question: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -174,23 +188,33 @@ def _source_links(question: Mapping[str, Any]) -> list[tuple[str, str]]:
     if question.get("researcher"):
         return []
     answer = str(question.get("answer") or "")
-    links = [
-        (str(source.get("label") or ""), str(source.get("link") or "")) for source in question.get("sources") or ()
-    ]
-    return [(one_line(label or url, 300), url) for label, url in links if url and f"]({url})" not in answer]
+    links = []
+    for source in question.get("sources") or ():
+        url = str(source.get("link") or "")
+        if url and f"]({url})" not in answer:
+            label = str(source.get("label") or url)
+            links.append((one_line(label, _MAX_LABEL_CHARS), url))
+
+    return links
 
 
-def _removed_questions(question: Mapping[str, Any]) -> list[str]:
-    return [one_line(str(source.get("label") or ""), 300) for source in question.get("rejected") or ()]
+def _removed_citations(question: Mapping[str, Any]) -> list[str]:
+    """Return the labels of citations that the check removed from the answer, with the reasons."""
+    return [one_line(str(source.get("label") or ""), _MAX_LABEL_CHARS) for source in question.get("rejected") or ()]
+
+
+def _turn_lines(view: AnswerView) -> list[str]:
+    return [one_line(f"{label}: {text}", _MAX_LABEL_CHARS) for label, text in view.turns]
 
 
 def answer_text(view: AnswerView) -> str:
     """Return the text for a plain terminal."""
-    citation_count = sum(
-        source.get("type") in {"file", "commit"}
-        for question in view.questions
-        for source in question.get("sources") or ()
-    )
+    citation_count = 0
+    for question in view.questions:
+        for source in question.get("sources") or ():
+            if source.get("type") in {"file", "commit"}:
+                citation_count += 1
+
     head = f"Deep search: {view.heading}, {count_of(citation_count, 'citation')}"
     return f"{head}\n\n{answer_markdown(view)}".rstrip("\n")
 
@@ -198,8 +222,9 @@ def answer_text(view: AnswerView) -> str:
 def answer_html(view: AnswerView) -> str:
     """Return the HTML for a notebook."""
     conversation_link = f" \u00b7 {link('conversation', view.url)}" if view.url else ""
+    color = _COLORS.get(view.heading, "inherit")
     head = (
-        f'<div class="sl-head" role="status" style="--sl-color:{_COLORS.get(view.heading, "inherit")}">'
+        f'<div class="sl-head" role="status" style="--sl-color:{color}">'
         f"<b>{escape(view.heading)}</b>{conversation_link}</div>"
     )
     return f'{_STYLE}<div class="sl-answer {NO_MATH}">{head}{_body(view, 3, in_notebook=True)}</div>'
@@ -216,19 +241,27 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
 
     parts = []
     for question in view.questions:
-        question_html = escape(one_line(question.get("question") or "", 2_000))
-        answer_text_html = to_html(
-            question.get("answer") or "", resolve, top=top, open_lines=OPEN_LINES, collapsed_titles=METHOD_SECTIONS,
+        heading = escape(one_line(question.get("question") or "", _MAX_QUESTION_CHARS))
+        answer = to_html(
+            question.get("answer") or "",
+            resolve,
+            top=top,
+            open_lines=OPEN_LINES,
+            collapsed_titles=METHOD_SECTIONS,
             show_link=_citation_shower(question),
-        )  # fmt: skip
-        parts.append(f"<h{top}>{question_html}</h{top}>{answer_text_html}")
-        source_list = _source_list(question)
-        parts.append(f"<p>Sources:</p>{to_html(source_list, resolve, top=top)}" if source_list else "")
-        rejected = "".join(f"<li>{escape(text)}</li>" for text in _removed_questions(question))
-        parts.append(f"<p>Removed citations:</p><ul>{rejected}</ul>" if rejected else "")
+        )
+        parts.append(f"<h{top}>{heading}</h{top}>{answer}")
 
-    if view.turns and not any(question.get("answer") for question in view.questions):
-        steps = "".join(f"<li>{escape(one_line(f'{label}: {text}', 300))}</li>" for label, text in view.turns)
+        source_list = _source_list(question)
+        if source_list:
+            parts.append(f"<p>Sources:</p>{to_html(source_list, resolve, top=top)}")
+
+        rejected = "".join(f"<li>{escape(label)}</li>" for label in _removed_citations(question))
+        if rejected:
+            parts.append(f"<p>Removed citations:</p><ul>{rejected}</ul>")
+
+    if view.shows_turns:
+        steps = "".join(f"<li>{escape(turn)}</li>" for turn in _turn_lines(view))
         parts.append(f"<p>So far:</p><ul>{steps}</ul>")
 
     return "".join(parts)
@@ -243,8 +276,12 @@ def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], s
 
     def show(label: str, address: str, target: str) -> str:
         name = place_name(address)
-        words = escape(name) or label
-        title = f' title="{escape(html.unescape(re.sub(r"<[^>]*>", "", label)))}"' if name else ""
+        words, title = label, ""
+        if name:
+            # The name of the file is enough in a sentence; the label has the repository and the path.
+            full_label = html.unescape(_TAG.sub("", label))
+            words, title = escape(name), f' title="{escape(full_label)}"'
+
         if target:
             return f'<a href="{escape(target)}"{title}>{words}</a>'
 
@@ -260,70 +297,3 @@ def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], s
         )
 
     return show
-
-
-def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
-    """Return the view of an explanation; `note` lists unknowns."""
-    blocks = [
-        f"<div><code>{_text(data['query'])}</code> read as <b>{_text(data['pattern_type'])}</b></div>",
-        f'<pre tabindex="0" style="text-align:left">{escape(str(data["tree_text"]))}</pre>',
-    ]
-    if parts := data.get("alternatives"):
-        heads = "".join(f'<th scope="col" style="text-align:left">{head}</th>' for head in _HEADS)
-        body = "".join(f"<tr>{''.join(_cell(lines) for lines in _lines(part))}</tr>" for part in parts)
-        blocks.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
-
-    if warnings := data.get("warnings"):
-        items = "".join(f"<li><b>warning</b> {_with_code(_advice(item))}</li>" for item in warnings)
-        blocks.append(f'<ul aria-label="Warnings">{items}</ul>')
-
-    if note:
-        blocks.append(f"<div>{_text(note)}</div>")
-
-    return f'<div class="sl-explanation {NO_MATH}">{"".join(blocks)}</div>'
-
-
-def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:
-    """Return lines of the cells of one alternative."""
-    names = ", ".join(alternative["names"])
-    remaining = alternative["repositories"] - len(alternative["names"])
-    searched = [
-        count_of(alternative["repositories"], "repository"),
-        f"{names} and {remaining:,} more" if remaining > 0 else names,
-        f"{alternative['passing']:,} of {alternative['files']:,} files",
-        f"results: {', '.join(alternative['types'])}",
-    ]
-    filters = [
-        f"{item['text']}: {item['meaning']}"
-        + ("" if item["files"] is None else f" ({count_of(item['files'], 'file')})")
-        for item in alternative["filters"]
-    ]
-    patterns = [
-        f"{item['kind']} {item['text']}: {item['required'] or 'no text required'}" for item in alternative["patterns"]
-    ]
-    index = [
-        f"{item['candidate_units']:,} of {item['units']:,} blocks, {item['candidate_bytes']:,} bytes"
-        for item in alternative["patterns"]
-    ]
-    return searched, filters, patterns, index
-
-
-def _cell(lines: Sequence[str]) -> str:
-    html = "<br>".join(_text(line) for line in lines if line)
-    return f'<td style="text-align:left;vertical-align:top">{html}</td>'
-
-
-def _advice(item: Mapping[str, Any]) -> str:
-    return "; ".join(text for text in (item.get("message", ""), item.get("fix", "")) if text)
-
-
-def _with_code(text: str) -> str:
-    """Return text in which words between back quotes are code."""
-    parts = one_line(text, _MAX_CHARS).split("`")
-    if len(parts) % 2 == 0:  # a back quote without its partner
-        return _text(text)
-    return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(parts))
-
-
-def _text(value: object) -> str:
-    return escape(one_line(str(value), _MAX_CHARS))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
@@ -23,8 +23,11 @@ from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
 PAGE = 10
-_CR = "\r"
+"""Rows that a cell shows."""
+
 _WIDTH = 120
+"""Characters of a line of the view in plain text."""
+
 _EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.is_visible)
 _STANDARD_COLUMNS = frozenset({*_EMPTY, SERVICE.name})
 
@@ -73,9 +76,18 @@ _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_coun
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
 _OF_LINES = ("line_number", "cell", "cell_kind", "cell_line")
 _OF_HISTORY = ("repository", "commit", "author", "author_date", "path", *_OF_LINES, "side", "line")
-_TEXT = frozenset({"repository", "author", "container", SERVICE.name})
-_CODE = frozenset({"path", "line", "symbol", "message"})
+_CLASSES = {
+    "line_number": " class=sl-count",
+    **dict.fromkeys(("repository", "author", "container", SERVICE.name), " class=sl-text"),
+    **dict.fromkeys(("line", "symbol", "message"), " class=sl-code"),
+    "path": ' class="sl-code sl-name"',
+}
+"""Attribute of the cells of a column; others have none."""
+
 _MAX_CHUNK_LINES = 200
+
+_Row: TypeAlias = dict[str, Any]
+"""A match with all columns that a frame shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +115,16 @@ class ResultView:
         return sum(batch.num_rows for batch in self.batches)
 
 
-def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
+def first_rows(batches: Iterable[Any], limit: int) -> list[_Row]:
     """Return the first rows, with all columns that a frame shows, made without touching the rest."""
-    rows: list[dict[str, Any]] = []
+    rows: list[_Row] = []
     for batch in batches:
         if len(rows) >= limit:
             break
-        part = batch.slice(0, limit - len(rows)).to_pylist()
-        rows += [
-            {**_EMPTY, **{name: value for name, value in row.items() if name in _STANDARD_COLUMNS}} for row in part
-        ]
+        for batch_row in batch.slice(0, limit - len(rows)).to_pylist():
+            row = dict(_EMPTY)
+            row.update({name: value for name, value in batch_row.items() if name in _STANDARD_COLUMNS})
+            rows.append(row)
 
     return rows
 
@@ -138,12 +150,16 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
     for alert in view.alerts:
         seen_texts |= {alert.text, f"alert: {alert.title}"}
         hints = "".join(f" \u2014 try {proposal.query}" for proposal in alert.proposed_queries[:3])
-        yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(alert.text)}{hints}"
+        severity = alert.kind if alert.kind in {"error", "warning"} else "info"
+        yield severity, f"{join_lines(alert.text)}{hints}"
 
     for reason in view.reasons:
-        if reason not in seen_texts and reason != view.status:
-            is_requested = reason.endswith((LIMITED_BY_COUNT, LIMITED_BY_DISPLAY))
-            yield "info" if is_requested else {"failed": "error"}.get(view.status, "warning"), reason
+        if reason in seen_texts or reason == view.status:
+            continue
+        if reason.endswith((LIMITED_BY_COUNT, LIMITED_BY_DISPLAY)):
+            yield "info", reason
+        else:
+            yield ("error" if view.status == "failed" else "warning"), reason
 
 
 def service_text(service: ServiceStatus) -> str:
@@ -155,7 +171,7 @@ def service_text(service: ServiceStatus) -> str:
     return f"{service.name}: {', '.join(parts)}{reasons}"
 
 
-def location_text(row: dict[str, Any]) -> str:
+def location_text(row: _Row) -> str:
     """Return ``repository@revision/path:line`` of a row, as far as it has these."""
     text = row["repository"] or ""
     if row["revision"]:
@@ -206,8 +222,9 @@ def _contents(view: ResultView, hint: str) -> str:
     rows = first_rows(view.batches, view.page)
     chunked = any(row["chunk"] is not None for row in rows)
     body = _chunks(rows, view.links) if chunked else _table(rows, view.links)
-    is_cut = len(rows) < view.rows
-    more_html = f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>' if is_cut else ""
+    more_html = ""
+    if len(rows) < view.rows:
+        more_html = f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>'
     return f"{_banner(view)}{body}{more_html}"
 
 
@@ -228,53 +245,59 @@ def _services(view: ResultView) -> str:
     if not view.services:
         return ""
 
-    items = "".join(
-        f'<li style="--sl-color:{_COLORS.get(service.status, "inherit")}">'
-        f'<b class="sl-service">{escape(service.status)}</b> '
-        f"{escape(one_line(service_text(service).replace(f': {service.status}', '', 1), 500))}</li>"
-        for service in view.services
-    )
-    return f'<ul class="sl-services" aria-label="Services">{items}</ul>'
+    items = []
+    for service in view.services:
+        color = _COLORS.get(service.status, "inherit")
+        # The status has its own element, in the color of the status.
+        text = service_text(service).replace(f": {service.status}", "", 1)
+        items.append(
+            f'<li style="--sl-color:{color}"><b class="sl-service">{escape(service.status)}</b> '
+            f"{escape(one_line(text, 500))}</li>"
+        )
+
+    return f'<ul class="sl-services" aria-label="Services">{"".join(items)}</ul>'
 
 
-def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
+def _table(rows: list[_Row], links: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
 
     columns = [column for column in _columns(rows) if any(row[column] not in {None, ""} for row in rows)]
-    classes = {"line_number": " class=sl-count", **dict.fromkeys(_TEXT, " class=sl-text")}
-    classes |= {**dict.fromkeys(_CODE, " class=sl-code"), "path": ' class="sl-code sl-name"'}
-    head = "".join(
-        f'<th scope="col"{" class=sl-count" if column == "line_number" else ""}>{escape(column)}</th>'
-        for column in columns
-    )
-    row_links = [links.of(row) for row in rows]
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{classes.get(column, '')}>{_cell(row, column, links, there)}</td>" for column in columns)
-        + "</tr>"
-        for row, there in zip(rows, row_links, strict=True)
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    head = ""
+    for column in columns:
+        style = _CLASSES["line_number"] if column == "line_number" else ""
+        head += f'<th scope="col"{style}>{escape(column)}</th>'
+
+    body = []
+    for row in rows:
+        row_links = links.of(row)
+        cells = [f"<td{_CLASSES.get(name, '')}>{_cell(row, name, links, row_links)}</td>" for name in columns]
+        body.append(f"<tr>{''.join(cells)}</tr>")
+
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
 
 
-def _columns(rows: list[dict[str, Any]]) -> list[str]:
+def _columns(rows: list[_Row]) -> list[str]:
     """Return columns displayed: of history those that a log has, with the text last."""
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
     if kinds <= {"commit", "diff"}:
         return first + [column for column in _OF_HISTORY if column not in _OF_LINES or "diff" in kinds]
 
-    hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
-    last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
-    columns = [row for row in rows[0] if row not in hidden and row not in last_columns]
+    hidden = {*_SPAN_COLUMNS, *_CHUNK_COLUMNS, SERVICE.name, "language"}
+    if not kinds & {"commit", "diff"}:
+        hidden.add("commit")
+    if len(kinds) == 1:
+        hidden.add("type")
 
     # The line comes before its language, so that readers see it without scrolling.
-    return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
+    columns = [name for name in rows[0] if name not in hidden]
+    columns.insert(columns.index("line") + 1, "language")
+    return [*first, *columns]
 
 
-def _cell(row: dict[str, Any], column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
+def _cell(row: _Row, column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
     value = row[column]
     if value is None:
         return ""
@@ -300,16 +323,18 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
     return blank.replace("></a>", f">{html}</a>") if blank else html
 
 
-def _mark(row: dict[str, Any], column: str) -> str:
+def _mark(row: _Row, column: str) -> str:
     if column == "line":
         text = row_line(row)
         # In `pre`, because nbconvert would drop the indentation before a mark elsewhere.
-        return f"<pre>{highlight(*cut_window(text.text.removesuffix(_CR), text.starts, text.ends))}</pre>"
+        window = cut_window(text.text.removesuffix("\r"), text.starts, text.ends)
+        return f"<pre>{highlight(*window)}</pre>"
+
     starts, ends = row["name_start"] or [], row["name_end"] or []
     return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
 
 
-def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
+def _chunks(rows: list[_Row], links: LinkResolver) -> str:
     """Return matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
     for name, group in groupby(rows, key=lambda row: location_text(row | {"line_number": None})):
@@ -327,7 +352,7 @@ def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
     return "".join(blocks)
 
 
-def _end(rows: list[dict[str, Any]], start: int) -> int:
+def _end(rows: list[_Row], start: int) -> int:
     """Return the line behind the last one of a chunk."""
     if rows[0]["chunk"] is None or not rows[0]["chunk_start_line"]:
         return max(row["line_number"] or 0 for row in rows) + 1
@@ -338,30 +363,37 @@ def _gap(count: int) -> str:
     return f'<div class="sl-gap">\u22ef {count_of(count, "line")} left out \u22ef</div>'
 
 
-def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(rows: list[_Row]) -> Iterator[str]:
     """Yield numbered lines of one chunk; rows without a chunk give their own line."""
     matched_rows = {row["line_number"]: row for row in rows if row["line"] is not None}
-    if rows[0]["chunk"] is None or rows[0]["chunk_start_line"] is None:
-        numbered = [(n, row_line(row).text) for n, row in matched_rows.items()]
-    else:
-        numbered = list(enumerate(rows[0]["chunk"].split("\n"), rows[0]["chunk_start_line"]))[:_MAX_CHUNK_LINES]
-        if any(map(has_json_line, rows)):
-            texts = dict(context_lines(numbered))
-            numbered = [(n, texts.get(n, line)) for n, line in numbered if n in texts or n in matched_rows]
-
+    numbered = _numbered_lines(rows, matched_rows)
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
-        matched_row = matched_rows.get(number)
-        # A truncated line may end within its JSON string, which can't be parsed then.
-        is_json = matched_row is not None and has_json_line(matched_row) and not rows[0]["truncated"]
-        if matched_row is None:
-            line = ShownLine(text, [], [])
-        elif is_json:
-            line = row_line(matched_row)
-        else:
-            line = ShownLine(text, matched_row["start"] or [], matched_row["end"] or [])
+        row = matched_rows.get(number)
+        sign = "-"
+        line = ShownLine(text, [], [])
+        if row is not None:
+            sign = ":"
+            # A truncated line may end within its JSON string, which can't be parsed then.
+            is_json = has_json_line(row) and not rows[0]["truncated"]
+            line = row_line(row) if is_json else ShownLine(text, row["start"] or [], row["end"] or [])
+
         code_html = highlight(*cut_window(*line))
-        yield f'<span class="sl-number">{number:>{width}}{":" if matched_row else "-"}</span> {code_html}\n'
+        yield f'<span class="sl-number">{number:>{width}}{sign}</span> {code_html}\n'
 
     if rows[0]["truncated"]:
         yield '<span class="sl-number">(long lines are truncated)</span>\n'
+
+
+def _numbered_lines(rows: list[_Row], matched_rows: dict[int, _Row]) -> list[tuple[int, str]]:
+    """Return the lines of a chunk with their numbers; of a notebook without the JSON around its cells."""
+    first = rows[0]
+    if first["chunk"] is None or first["chunk_start_line"] is None:
+        return [(number, row_line(row).text) for number, row in matched_rows.items()]
+
+    numbered = list(enumerate(first["chunk"].split("\n"), first["chunk_start_line"]))[:_MAX_CHUNK_LINES]
+    if not any(map(has_json_line, rows)):
+        return numbered
+
+    texts = dict(context_lines(numbered))
+    return [(n, texts.get(n, line)) for n, line in numbered if n in texts or n in matched_rows]

@@ -163,6 +163,6 @@ def shown_rows(total: int, limit: int | None, least: int | None) -> tuple[Sequen
     if not limit or total <= limit:
         return range(total), ()
 
-    shown = min(least, limit) if least else limit
-    half = max(shown // 2, 1)
+    rows = min(least, limit) if least else limit
+    half = max(rows // 2, 1)
     return range(half), range(total - half, total)

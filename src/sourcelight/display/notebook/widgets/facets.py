@@ -43,7 +43,7 @@ class _Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _FacetGroup:
     """The suggestions of one kind."""
 
     title: str
@@ -102,7 +102,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         """Search for `query`: gives a `SearchResult`."""
         return self._search(self.query)
 
-    def _groups(self) -> list[_Group]:
+    def _groups(self) -> list[_FacetGroup]:
         by_kind: dict[str, list[_Suggestion]] = {}
         for position, item in enumerate(self._filters):
             by_kind.setdefault(item.kind, []).append(_Suggestion(position, item))
@@ -113,7 +113,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             suggestions = by_kind[kind]
             word = _WORDS.get(kind, one_line(kind, 40))
             title = facet_title(word, [suggestion.filter for suggestion in suggestions])
-            groups.append(_Group(title, suggestions))
+            groups.append(_FacetGroup(title, suggestions))
 
         return groups
 
