@@ -63,19 +63,19 @@ def conversation_html(
         Address of the forms of its owner; empty for other readers, who have none.
     """
     info = answer.attributes
-    parts = [
+    parts = []
+    for number, question in enumerate(info["questions"]):
         # The first question is usually the title above it.
-        _question(
-            question, turns.get(number, []), prefix, use.get(number, ""), is_title=question["question"] == info["title"]
-        )
-        for number, question in enumerate(info["questions"])
-    ]
+        is_title = question["question"] == info["title"]
+        parts.append(_question(question, turns.get(number, []), prefix, use.get(number, ""), is_title=is_title))
+    if action:
+        parts.append(_owner_forms(info, action))
+
     visibility = "anyone with the link can read it" if info["shared"] else "only its owner can read it"
     return (
         f"<h1>{escape(one_line(info['title'], 200))}</h1>"
         f'<p class="quiet">Opened {_minute(info["created_at"])}, changed {_minute(info["updated_at"])}; {visibility}. '
         f'<a href="{escape(markdown)}">As Markdown</a></p>{"".join(parts)}'
-        f"{_owner_forms(info, action) if action else ''}"
     )
 
 
@@ -86,7 +86,11 @@ def _minute(time: str) -> str:
 
 def is_running(answer: ToolResult) -> bool:
     """Return whether a conversation still works on a question."""
-    return any(question["state"] in {"pending", "processing"} for question in answer.attributes["questions"])
+    return _has_running(answer.attributes["questions"])
+
+
+def _has_running(questions: Sequence[Mapping[str, Any]]) -> bool:
+    return any(question["state"] in {"pending", "processing"} for question in questions)
 
 
 def _owner_forms(info: Mapping[str, Any], action: str) -> str:
@@ -94,7 +98,7 @@ def _owner_forms(info: Mapping[str, Any], action: str) -> str:
         return f'<button name="do" value="{do}">{label}</button>'
 
     start = f'<form method="post" action="{escape(action)}"'
-    if any(question["state"] in {"pending", "processing"} for question in info["questions"]):
+    if _has_running(info["questions"]):
         return f"{start}>{button('cancel', 'Cancel the question')}</form>"
 
     sharing = button("unshare", "Stop sharing") if info["shared"] else button("share", "Share by link")
@@ -109,13 +113,20 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: s
     color, status_text = _STATES.get(question["state"], ("", ""))
     state = f'<p class="{color}" role="status">This question {status_text}.</p>' if status_text else ""
     steps = _list("Steps so far", "ol", [escape(one_line(turn, 300)) for turn in turns])
-    body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2, open_lines=_OPEN_LINES,
-                   collapsed_titles=_METHOD_SECTIONS, show_link=_show_citation)  # fmt: skip
+    body = to_html(
+        question["answer"],
+        lambda url: link_of(url, prefix),
+        top=2,
+        open_lines=_OPEN_LINES,
+        collapsed_titles=_METHOD_SECTIONS,
+        show_link=_show_citation,
+    )
     sources = _folded_list("Sources", question["sources"], prefix)
     sources += _folded_list("Removed citations", question["rejected"], prefix)
     follow_ups = [_follow_up(text, prefix) for text in question["suggested_followups"]]
     next_questions = _list("Follow-up questions", "ul", follow_ups)
-    heading = f"<h2{' class=hidden' if is_title else ''}>{escape(one_line(question['question'], 1000))}</h2>"
+    hidden = " class=hidden" if is_title else ""
+    heading = f"<h2{hidden}>{escape(one_line(question['question'], 1000))}</h2>"
     return f"<article>{heading}{state}{steps}{body}{sources}{next_questions}{use}</article>"
 
 
@@ -123,14 +134,18 @@ def _list(title: str, tag: str, items: Sequence[str]) -> str:
     """Return a list of HTML items below its title; empty without any."""
     if not items:
         return ""
-    return f"<h3>{title}</h3><{tag}>{''.join(f'<li>{item}</li>' for item in items)}</{tag}>"
+    items_html = "".join(f"<li>{item}</li>" for item in items)
+    return f"<h3>{title}</h3><{tag}>{items_html}</{tag}>"
 
 
 def _show_citation(label: str, address: str, target: str) -> str:
     """Show a citation by the name of its file and its lines; its title is its full label."""
+    if not target:
+        return label
+
     name = place_name(address)
-    if not target or not name:
-        return f'<a href="{escape(target)}">{label}</a>' if target else label
+    if not name:
+        return f'<a href="{escape(target)}">{label}</a>'
     full = escape(html.unescape(re.sub(r"<[^>]*>", "", label)))
     return f'<a href="{escape(target)}" title="{full}">{escape(name)}</a>'
 
@@ -144,9 +159,11 @@ def _follow_up(text: str, prefix: str) -> str:
 
 def _folded_list(title: str, sources: Sequence[Mapping[str, Any]], prefix: str) -> str:
     """Return a list of places below its number: the answer has links to them already."""
+    if not sources:
+        return ""
     items = "".join(f"<li>{_source(source, prefix)}</li>" for source in sources)
     summary = f'<summary><h3>{title}</h3> <span class="quiet">{len(sources):,}</span></summary>'
-    return f'<details class="sources">{summary}<ul>{items}</ul></details>' if items else ""
+    return f'<details class="sources">{summary}<ul>{items}</ul></details>'
 
 
 def _source(source: Mapping[str, Any], prefix: str) -> str:

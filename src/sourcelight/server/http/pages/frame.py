@@ -16,6 +16,18 @@ _POLICY = (
     "frame-ancestors 'none'"
 )
 _FIELDS = " ".join(ALIASES)
+"""Names of filters, which the page's script completes."""
+
+_PATTERN_TYPES = {
+    "": "Standard",
+    "keyword": "Keywords",
+    "regexp": "Regexp",
+    "literal": "Literal",
+    "ast-grep": "Code",
+    "nls": "Description",
+}
+"""Labels of the pattern types of the query box."""
+
 HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Frame-Options": "DENY",
@@ -102,34 +114,34 @@ def page(
     """
     refresh = f'<noscript><meta http-equiv="refresh" content="{refresh_s}"></noscript>' if refresh_s else ""
     tools = f'<div class="tools">{use}</div>' if use else ""
-    text = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">{refresh}'
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="robots" content="noindex">{refresh}'
         f"<title>{escape(one_line(title, 120))} \u00b7 sourcelight</title>"
         f'<link rel="stylesheet" href="{escape(prefix)}{STYLE_PATH}">'
-        f'<script src="{escape(prefix)}{SCRIPT_PATH}" defer></script></head>'
-        f"<body>{_bar(prefix, query, kind)}<main{' class=wide' if wide else ''}>{tools}{body}</main></body></html>\n"
+        f'<script src="{escape(prefix)}{SCRIPT_PATH}" defer></script>'
     )
+    width = " class=wide" if wide else ""
+    text = (
+        f'<!doctype html>\n<html lang="en"><head>{head}</head>'
+        f"<body>{_bar(prefix, query, kind)}<main{width}>{tools}{body}</main></body></html>\n"
+    )
+    headers = dict(HEADERS)
+    if posts:
+        # With no-referrer, a browser would send "Origin: null" with forms of this service, which then refuses them.
+        headers["Referrer-Policy"] = "same-origin"
 
     # A path of any bytes may have lone surrogates in its text. They are visible by now; the rest must not fail here.
-    # With no-referrer, a browser would send "Origin: null" with forms of this service, which then refuses them.
-    headers = {**HEADERS, "Referrer-Policy": "same-origin"} if posts else HEADERS
     return HTMLResponse(text.encode("utf-8", "replace"), status, headers)
 
 
 def _bar(prefix: str, query: str, kind: str) -> str:
     """Return the bar at the top of every page: home and the query box."""
-    options = "".join(
-        f'<option value="{value}"{" selected" if value == kind else ""}>{label}</option>'
-        for value, label in (
-            ("", "Standard"),
-            ("keyword", "Keywords"),
-            ("regexp", "Regexp"),
-            ("literal", "Literal"),
-            ("ast-grep", "Code"),
-            ("nls", "Description"),
-        )
-    )
+    options = ""
+    for value, label in _PATTERN_TYPES.items():
+        selected = " selected" if value == kind else ""
+        options += f'<option value="{value}"{selected}>{label}</option>'
+
     base = escape(prefix)
     return (
         f'<header class="bar"><a href="{base}/search">sourcelight</a><nav aria-label="Pages">'

@@ -21,7 +21,16 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.markdown import to_html
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import parse
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter, facet_title
+from sourcelight.core.wire.events import (
+    Alert,
+    Done,
+    ErrorEvent,
+    Filters,
+    Progress,
+    Skipped,
+    SuggestedFilter,
+    facet_title,
+)
 from sourcelight.server.http.pages.python import call_text, python_block
 from sourcelight.server.http.pages.search_lines import MAX_CHARS, line_table, remaining_text
 
@@ -50,7 +59,10 @@ _Row = Mapping[str, Any]
 
 def search_url(prefix: str, query: str, pattern_type: str = "", path: str = "/search", **options: str) -> str:
     """Return the address of a search."""
-    parameters = {"q": query} | ({"patternType": pattern_type} if pattern_type else {}) | options
+    parameters = {"q": query}
+    if pattern_type:
+        parameters["patternType"] = pattern_type
+    parameters |= options
     return f"{prefix}{path}?{urlencode(parameters, quote_via=quote, errors='replace')}"
 
 
@@ -106,8 +118,10 @@ class SearchView:
 
     def fail(self, error: QueryError | PatternError) -> None:
         """Take the error of a query that can't run."""
-        hint = error.hint if isinstance(error, QueryError) else ""
-        self._alerts.append(Alert("This query can't run", f"{error}{f'; {hint}' if hint else ''}", "error"))
+        text = str(error)
+        if isinstance(error, QueryError) and error.hint:
+            text += f"; {error.hint}"
+        self._alerts.append(Alert("This query can't run", text, "error"))
         self.done = True
 
     def _add_rows(self, batch: Any) -> None:
@@ -122,18 +136,14 @@ class SearchView:
         self._hidden += max(0, batch.num_rows - max_rows)
 
         for row in batch.select(names).slice(0, max_rows).to_pylist():
-            if row["type"] in {"commit", "diff"}:
-                kind = "commit"
-            elif row["type"] == "repo":
-                kind = "repo"
-            else:
-                kind = "file"
-            key_columns = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
-            key = (kind, *(str(row.get(name) or "") for name in key_columns))
-            if key not in self._results and len(self._results) >= MAX_FILES:
-                self._hidden += 1
-                continue
-            self._results.setdefault(key, _Result(kind)).rows.append(row)
+            key = _key_of(row)
+            if key not in self._results:
+                if len(self._results) >= MAX_FILES:
+                    self._hidden += 1
+                    continue
+                self._results[key] = _Result(key[0])
+
+            self._results[key].rows.append(row)
 
     @property
     def status(self) -> str:
@@ -172,9 +182,10 @@ class SearchView:
 
     def results_html(self) -> str:
         """Return the results alone."""
-        results = "".join(
-            self._result(key, result, number) for number, (key, result) in enumerate(self._results.items(), 1)
-        )
+        results = ""
+        for number, (key, result) in enumerate(self._results.items(), 1):
+            results += self._result(key, result, number)
+
         if not results and self.done and self.status != "failed":
             results = '<p class="empty">Nothing matches.</p>'
 
@@ -204,52 +215,54 @@ class SearchView:
         return f'<p class="summary" role="status" data-status="{self.status}">{text}</p>'
 
     def _messages(self) -> str:
-        parts = []
-        for alert in self._alerts:
-            proposals = "".join(
-                f'<li><a href="{self._link(proposal.query)}"><code>{escape(proposal.query)}</code></a> '
-                f"{escape(proposal.description)}</li>"
-                for proposal in alert.proposed_queries
-            )
-            text = to_html(alert.description, _no_link) if alert.description else ""
-            kind = "bad" if alert.kind == "error" else "warn"
-            parts.append(
-                f'<div class="message {kind}"><strong>{escape(alert.title)}</strong>{text}'
-                f"{f'<ul>{proposals}</ul>' if proposals else ''}</div>"
-            )
-
+        parts = [self._alert(alert) for alert in self._alerts]
         parts += [f'<div class="message bad">{escape(text)}</div>' for text in self._errors]
-        skipped = self._progress.skipped if self._progress is not None else ()
-        if skipped:
-            items = []
-            for item in skipped:
-                hint = item.suggested
-                if hint is not None:
-                    link = f' <a href="{self._link(f"{self.query} {hint.query_expression}")}">{escape(hint.title)}</a>'
-                else:
-                    link = ""
-                title = f"<strong>{escape(one_line(item.title, _MAX_TITLE_CHARS))}</strong>"
-                items.append(f"<li>{title} {to_html(item.message, _no_link)}{link}</li>")
-
-            titles = ", ".join(one_line(item.title.partition(":")[0], _MAX_TITLE_CHARS) for item in skipped)
-            is_limited = any(map(is_limiting, skipped))
-            parts.append(
-                f"<details class=skipped><summary{' class=warn' if is_limited else ''}>Left out: {escape(titles)}"
-                f"</summary><ul>{''.join(items)}</ul></details>"
-            )
-
+        if self._progress is not None and self._progress.skipped:
+            parts.append(self._left_out(self._progress.skipped))
         return "".join(parts)
+
+    def _alert(self, alert: Alert) -> str:
+        kind = "bad" if alert.kind == "error" else "warn"
+        text = to_html(alert.description, _no_link) if alert.description else ""
+        proposals = ""
+        for proposal in alert.proposed_queries:
+            link = f'<a href="{self._link(proposal.query)}"><code>{escape(proposal.query)}</code></a>'
+            proposals += f"<li>{link} {escape(proposal.description)}</li>"
+        if proposals:
+            proposals = f"<ul>{proposals}</ul>"
+
+        return f'<div class="message {kind}"><strong>{escape(alert.title)}</strong>{text}{proposals}</div>'
+
+    def _left_out(self, skipped: Sequence[Skipped]) -> str:
+        """Return what the answer leaves out, folded below the titles."""
+        items = []
+        for item in skipped:
+            title = f"<strong>{escape(one_line(item.title, _MAX_TITLE_CHARS))}</strong>"
+            link = ""
+            if item.suggested is not None:
+                query = f"{self.query} {item.suggested.query_expression}"
+                link = f' <a href="{self._link(query)}">{escape(item.suggested.title)}</a>'
+            items.append(f"<li>{title} {to_html(item.message, _no_link)}{link}</li>")
+
+        titles = ", ".join(one_line(item.title.partition(":")[0], _MAX_TITLE_CHARS) for item in skipped)
+        style = " class=warn" if any(map(is_limiting, skipped)) else ""
+        return (
+            f"<details class=skipped><summary{style}>Left out: {escape(titles)}</summary>"
+            f"<ul>{''.join(items)}</ul></details>"
+        )
 
     def _facets(self) -> str:
         groups: dict[str, list[SuggestedFilter]] = {}
         for facet in self._filters:
             groups.setdefault(facet.kind, []).append(facet)
 
-        return "".join(
-            f"<section><h2>{escape(facet_title(_KINDS.get(kind, kind.capitalize()), filters))}</h2>"
-            f"<ul>{''.join(map(self._facet, filters[:_MAX_FACETS]))}</ul></section>"
-            for kind, filters in groups.items()
-        )
+        sections = []
+        for kind, filters in groups.items():
+            title = facet_title(_KINDS.get(kind, kind.capitalize()), filters)
+            items = "".join(map(self._facet, filters[:_MAX_FACETS]))
+            sections.append(f"<section><h2>{escape(title)}</h2><ul>{items}</ul></section>")
+
+        return "".join(sections)
 
     def _facet(self, suggested: SuggestedFilter) -> str:
         try:
@@ -259,10 +272,8 @@ class SearchView:
 
         # Long names break after a slash, and not within a word.
         label = escape(suggested.label).replace("/", "/<wbr>")
-        return (
-            f'<li><a href="{self._link(query)}"><span>{label}</span> '
-            f'<span class="count">{suggested.count:,}{"" if suggested.exhaustive else "+"}</span></a></li>'
-        )
+        count = f"{suggested.count:,}" if suggested.exhaustive else f"{suggested.count:,}+"
+        return f'<li><a href="{self._link(query)}"><span>{label}</span> <span class="count">{count}</span></a></li>'
 
     def _result(self, key: tuple[str, ...], result: _Result, number: int) -> str:
         first = result.rows[0]
@@ -328,20 +339,15 @@ class SearchView:
         name, commit = first["repository"], str(first.get("commit") or "")
         message = str(first.get("message") or "")
         subject = one_line(message.partition("\n")[0], 200) or commit[:12]
-        lines, location = [], None
-        for row in [row for row in rows if row.get("line") is not None][:MAX_ROWS]:
-            cell = (row["cell"], str(row["cell_kind"])) if row.get("cell") else None
-            if row["type"] == "diff" and (row.get("path"), cell) != location:
-                location = row.get("path"), cell
-                heading = str(row.get("path")) if cell is None else f"{row.get('path')}, cell {cell[0]} ({cell[1]})"
-                lines.append(f'<span class="path">{escape(heading)}</span>')
-
-            side = str(row.get("side") or "")
-            style, sign = {"added": ("add", "+"), "removed": ("del", "-")}.get(side, ("", " " if side else ""))
-            visible = row_line(row)
-            text = highlight(visible.text[:MAX_CHARS], visible.starts, visible.ends)
-            number = f'<span class="quiet">{row["cell_line"]:>4} </span>' if cell is not None else ""
-            lines.append(f"<span{f' class={style}' if style else ''}>{number}{sign}{text}</span>")
+        text_rows = [row for row in rows if row.get("line") is not None]
+        lines: list[str] = []
+        last_location = ""
+        for row in text_rows[:MAX_ROWS]:
+            location = _location_of(row)
+            if row["type"] == "diff" and location != last_location:
+                lines.append(f'<span class="path">{escape(location)}</span>')
+                last_location = location
+            lines.append(_commit_line(row))
 
         date = first["author_date"].date().isoformat() if first.get("author_date") is not None else ""
         head = (
@@ -349,6 +355,42 @@ class SearchView:
             f"{escape(str(first.get('author') or ''))}, {date}, <code>{escape(commit[:12])}</code></small>"
         )
         return head, f'<pre class="diff" tabindex="0" aria-label="Matching lines">{"".join(lines)}</pre>'
+
+
+def _key_of(row: _Row) -> tuple[str, ...]:
+    """Return the kind of result that a row belongs to, and what distinguishes results of this kind."""
+    if row["type"] in {"commit", "diff"}:
+        return ("commit", _text(row, "repository"), _text(row, "commit"))
+
+    kind = "repo" if row["type"] == "repo" else "file"
+    return (kind, _text(row, "repository"), _text(row, "revision"), _text(row, "commit"), _text(row, "path"))
+
+
+def _text(row: _Row, name: str) -> str:
+    return str(row.get(name) or "")
+
+
+def _location_of(row: _Row) -> str:
+    """Return the file of a changed line, and the cell of a notebook."""
+    if not row.get("cell"):
+        return str(row.get("path"))
+    return f"{row.get('path')}, cell {row['cell']} ({row['cell_kind']})"
+
+
+def _commit_line(row: _Row) -> str:
+    """Return a line of a diff or a message: the sign of its side, and the text with the matches."""
+    match row.get("side"):
+        case "added":
+            style, sign = " class=add", "+"
+        case "removed":
+            style, sign = " class=del", "-"
+        case side:
+            style, sign = "", " " if side else ""
+
+    visible = row_line(row)
+    text = highlight(visible.text[:MAX_CHARS], visible.starts, visible.ends)
+    number = f'<span class="quiet">{row["cell_line"]:>4} </span>' if row.get("cell") else ""
+    return f"<span{style}>{number}{sign}{text}</span>"
 
 
 def _no_link(_: str) -> str:

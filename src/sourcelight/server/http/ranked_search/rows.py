@@ -43,7 +43,7 @@ _MAX_WORDS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ChunkLines:
     """Lines of a file that were found together; `start_line` is the number of the first."""
 
     start_line: int
@@ -58,7 +58,7 @@ class FileChunks:
     revision: str
     path: str
     commit: CommitId
-    chunks: list[Chunk] = field(default_factory=list)
+    chunks: list[ChunkLines] = field(default_factory=list)
 
     def lines_by_number(self) -> dict[int, str]:
         """Return the lines of all chunks by their numbers, in the order of the file."""
@@ -78,7 +78,7 @@ def ranked_files(table: pa.Table) -> list[FileChunks]:
 
         if row["start_line"] is not None:
             lines = (row["chunk"] or "").split("\n")
-            files[key].chunks.append(Chunk(row["start_line"], lines))
+            files[key].chunks.append(ChunkLines(row["start_line"], lines))
 
     return list(files.values())
 
