@@ -50,6 +50,11 @@ class Candidate:
     record: RepositoryRecord | None
     root: Root
 
+    @property
+    def names(self) -> set[str]:
+        """The names that it shares with other clones of the same repository."""
+        return {self.origin, self.claim}
+
 
 def decide(
     candidates: Sequence[Candidate], absent: Iterable[RepositoryRecord], *, default_visibility: str, has_accounts: bool
@@ -68,43 +73,58 @@ def decide(
         Whether others than the owner may read.
     """
     closed = declared_roots(candidates) if has_accounts else frozenset()
-    result = [
-        _visibility_of(candidate, candidate.root.default_visibility or default_visibility, closed)
-        for candidate in candidates
-    ]
-    remembered = {name for record in absent if record.visibility == "private" for name in (record.origin, record.claim)}
-    spreads = True
+    result = []
+    for candidate in candidates:
+        default = candidate.root.default_visibility or default_visibility
+        result.append(_visibility_of(candidate, default, closed))
+
+    private_names: set[str] = set()
+    for record in absent:
+        if record.visibility == "private":
+            private_names |= {record.origin, record.claim}
 
     # To a fixed point: privacy passes from clone to clone through shared origins and names. Each round makes at least
     # one repository private, so it ends.
+    spreads = True
     while spreads:
-        spreads = False
-        decided: set[str] = set()
-        for candidate, visibility in zip(candidates, result, strict=True):
-            if visibility == "private":
-                remembered |= {candidate.origin, candidate.claim}
-                if candidate.decision is not None:
-                    decided |= {candidate.origin, candidate.claim}
-
-        for index, candidate in enumerate(candidates):
-            # A stored record doesn't override an operator's public setting; a private setting of another clone does.
-            binding = remembered if candidate.decision is None else decided
-            if result[index] != "private" and not binding.isdisjoint({candidate.origin, candidate.claim}):
-                result[index] = "private"
-                spreads = True
+        spreads = _spread_privacy(candidates, result, private_names)
 
     return result
 
 
+def _spread_privacy(candidates: Sequence[Candidate], result: list[Visibility], private_names: set[str]) -> bool:
+    """Make clones of private repositories private, in `result`; return whether there were any.
+
+    `private_names` has the names of private repositories that aren't candidates, and gets those of the candidates.
+    """
+    decided_names: set[str] = set()
+    for candidate, visibility in zip(candidates, result, strict=True):
+        if visibility != "private":
+            continue
+        private_names |= candidate.names
+        if candidate.decision is not None:
+            decided_names |= candidate.names
+
+    spreads = False
+    for index, candidate in enumerate(candidates):
+        # A stored record doesn't override an operator's public setting; a private setting of another clone does.
+        binding = private_names if candidate.decision is None else decided_names
+        if result[index] != "private" and not binding.isdisjoint(candidate.names):
+            result[index] = "private"
+            spreads = True
+
+    return spreads
+
+
 def declared_roots(candidates: Iterable[Candidate]) -> frozenset[str]:
     """Return the served directories in which anything is or was private."""
-    return frozenset(
-        candidate.root.path
-        for candidate in candidates
-        if candidate.root.declares_privacy
-        or candidate.decision
-        or (candidate.record is not None and candidate.record.visibility == "private")
-    )
+    return frozenset(candidate.root.path for candidate in candidates if _shows_privacy(candidate))
+
+
+def _shows_privacy(candidate: Candidate) -> bool:
+    if candidate.root.declares_privacy or candidate.decision:
+        return True
+    return candidate.record is not None and candidate.record.visibility == "private"
 
 
 def _visibility_of(candidate: Candidate, default: str, closed: frozenset[str]) -> Visibility:
