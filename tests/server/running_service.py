@@ -15,7 +15,7 @@ from server.loopback_tls import TLS
 from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.query.explanation import Explanation
+from sourcelight.core.explanation import Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Cut, JoinedRows, join_cuts
+from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, JoinedRows, RowSlice, join_slices
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.messages import ResultBatch
 from sourcelight.backends.cluster.worker.phases import COMMITS, FILES, SYMBOLS, Phases
@@ -47,17 +47,17 @@ ROWS = st.lists(
 @settings(deadline=None, max_examples=50)
 @given(st.data())
 def test_rows_are_joined_as_they_are_in_the_order_given(data: st.DataObject) -> None:
-    cuts = []
+    slices = []
     batch: pa.RecordBatch
     batches = [batch_of(rows) for rows in data.draw(st.lists(ROWS, min_size=1, max_size=3))]
     for batch in data.draw(st.lists(st.sampled_from(batches), min_size=1, max_size=5)):
         start = data.draw(st.integers(0, batch.num_rows - 1))
-        cuts.append(Cut(batch, start, data.draw(st.integers(start + 1, batch.num_rows))))
-    result: pa.RecordBatch = join_cuts(cuts)
+        slices.append(RowSlice(batch, start, data.draw(st.integers(start + 1, batch.num_rows))))
+    result: pa.RecordBatch = join_slices(slices)
     expected = []
-    for cut in cuts:
-        batch = cut.batch
-        expected += batch.slice(cut.start, cut.end - cut.start).to_pylist()
+    for row_slice in slices:
+        batch = row_slice.batch
+        expected += batch.slice(row_slice.start, row_slice.end - row_slice.start).to_pylist()
     assert result.to_pylist() == expected
     for name in ("type", "repository", "language"):
         column = result.column(name)

@@ -55,11 +55,12 @@ class AlternativeCounts:
 
     def apply(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the part of `batches` within the counts; they arrive by repository and revision, in worker order."""
-        group: _Group | None = None
+        group: _RowGroup | None = None
         pending: list[pa.RecordBatch] = []
         for batch in batches:
             for run in _runs(batch):
-                run_group = _Group.of(run)
+                # Rows wait until all of their group are here: a later alternative may match the same files.
+                run_group = _RowGroup.of(run)
                 if group is not None and run_group != group:
                     yield from self._unite(pending, group.kind)
                     pending = []
@@ -115,6 +116,7 @@ class AlternativeCounts:
 
     def _count(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows within what remains of an alternative's count, and subtract their matches from it."""
+        # Alternatives that share their ``count:`` share its node, and what remains of it.
         node = self._alternatives[number].first("count")
         if node is None or id(node) not in self._remaining:
             return batch
@@ -132,15 +134,15 @@ class AlternativeCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """What rows must share to be united: `kind` is ``file``, or a type of `_UNSHARED_TYPES`."""
+class _RowGroup:
+    """The values that rows must share to be united: `kind` is ``file``, or a type of `_UNSHARED_TYPES`."""
 
     kind: str
     repository: str
     revision: str
 
     @classmethod
-    def of(cls, run: pa.RecordBatch) -> _Group:
+    def of(cls, run: pa.RecordBatch) -> _RowGroup:
         rows = MatchRows(run)
         row_type = rows.first("type")
         kind = row_type if row_type in _UNSHARED_TYPES else _FILE
@@ -161,8 +163,8 @@ def _runs(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def _keys(batch: pa.RecordBatch) -> list[_RowKey]:
     """Return the keys that distinguish rows of repositories, and rows of commits."""
     rows = MatchRows(batch)
-    place = "revision" if rows.first("type") == "repo" else "commit"
-    return list(zip(rows.texts("type"), rows.texts("repository"), rows.texts(place), strict=True))
+    column = "revision" if rows.first("type") == "repo" else "commit"
+    return list(zip(rows.texts("type"), rows.texts("repository"), rows.texts(column), strict=True))
 
 
 def _best_scores(alternatives: list[list[pa.RecordBatch]]) -> dict[str | None, float]:

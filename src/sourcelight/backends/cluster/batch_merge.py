@@ -23,8 +23,9 @@ Batch: TypeAlias = pa.RecordBatch | RawMatches
 """Rows as an engine gives them: columns of Arrow, or raw matches, which become columns on demand."""
 
 
+# Not frozen, which doubles the time to make one: a search makes one for each repository in each phase.
 @dataclass(slots=True)
-class Cut:
+class RowSlice:
     """The rows of a batch from `start` to `end`."""
 
     batch: Batch
@@ -33,40 +34,40 @@ class Cut:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return self.end - self.start
 
 
-def join_cuts(cuts: Sequence[Cut]) -> Batch:
+def join_slices(slices: Sequence[RowSlice]) -> Batch:
     """Return one batch of all rows, in the order given; the batches have the same columns, or all are raw matches.
 
     Its dictionaries hold the values that its rows use, in the order in which the rows use them.
     """
-    if isinstance(cuts[0].batch, RawMatches):
-        return _join_raw(cuts)
-    if len(cuts) == 1:
-        batch: pa.RecordBatch = cuts[0].batch
-        return in_order(batch.slice(cuts[0].start, cuts[0].rows))
+    if isinstance(slices[0].batch, RawMatches):
+        return _join_raw(slices)
+    if len(slices) == 1:
+        batch: pa.RecordBatch = slices[0].batch
+        return in_order(batch.slice(slices[0].start, slices[0].rows))
 
-    joined = _Joined.of(cuts)
-    rows_of_all: pa.RecordBatch = joined.batches[0]
-    if len(joined.batches) > 1:
-        rows_of_all = pa.concat_batches(joined.batches)
+    union = _Union.of(slices)
+    rows_of_all: pa.RecordBatch = union.batches[0]
+    if len(union.batches) > 1:
+        rows_of_all = pa.concat_batches(union.batches)
 
-    rows = runs(joined.starts, joined.ends - joined.starts)
+    rows = runs(union.starts, union.ends - union.starts)
     if not _is_range(rows, rows_of_all.num_rows):
         rows_of_all = rows_of_all.take(arrow_array(rows))
 
     return in_order(rows_of_all)
 
 
-def _join_raw(cuts: Sequence[Cut]) -> RawMatches:
-    joined = _Joined.of(cuts)
-    matches: RawMatches = joined.batches[0] if len(joined.batches) == 1 else join_matches(joined.batches)
+def _join_raw(slices: Sequence[RowSlice]) -> RawMatches:
+    union = _Union.of(slices)
+    matches: RawMatches = union.batches[0] if len(union.batches) == 1 else join_matches(union.batches)
 
     # A file arrives as a whole, so a cut contains complete files.
     first_rows = np.cumsum(matches.lengths) - matches.lengths
-    first, last = first_rows.searchsorted(joined.starts), first_rows.searchsorted(joined.ends)
+    first, last = first_rows.searchsorted(union.starts), first_rows.searchsorted(union.ends)
     files = runs(first, last - first)
     if _is_range(files, len(matches.paths)):
         return matches
@@ -76,30 +77,30 @@ def _join_raw(cuts: Sequence[Cut]) -> RawMatches:
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
-    """The distinct batches of cuts, and where each cut starts and ends in the rows of all batches together."""
+class _Union:
+    """The distinct batches of slices, and where each slice starts and ends in the rows of all batches together."""
 
     batches: list[Batch]
     starts: Int64Array
     ends: Int64Array
 
     @classmethod
-    def of(cls, cuts: Sequence[Cut]) -> _Joined:
+    def of(cls, slices: Sequence[RowSlice]) -> _Union:
         batches: list[Batch] = []
         starts = []
 
         # By identity: comparing contents would read all rows.
         first_rows: dict[int, int] = {}
         row_count = 0
-        for cut in cuts:
-            if id(cut.batch) not in first_rows:
-                first_rows[id(cut.batch)] = row_count
-                row_count += cut.batch.num_rows
-                batches.append(cut.batch)
-            starts.append(first_rows[id(cut.batch)] + cut.start)
+        for row_slice in slices:
+            if id(row_slice.batch) not in first_rows:
+                first_rows[id(row_slice.batch)] = row_count
+                row_count += row_slice.batch.num_rows
+                batches.append(row_slice.batch)
+            starts.append(first_rows[id(row_slice.batch)] + row_slice.start)
 
         start_rows = np.array(starts)
-        return cls(batches, start_rows, start_rows + np.array([cut.rows for cut in cuts]))
+        return cls(batches, start_rows, start_rows + np.array([row_slice.rows for row_slice in slices]))
 
 
 def _is_range(indices: Int64Array, size: int) -> bool:
@@ -136,16 +137,16 @@ def _in_order(codes: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 @dataclass(slots=True)
-class _KindCut:
+class _KindSlice:
     kind: int
-    cut: Cut
+    row_slice: RowSlice
 
 
 class JoinedRows:
     """Rows that wait for others to share a batch with; give them in the order in which they come."""
 
     def __init__(self) -> None:
-        self._cuts: list[_KindCut] = []
+        self._slices: list[_KindSlice] = []
         self.rows = 0
         self.size = 0
 
@@ -154,34 +155,36 @@ class JoinedRows:
 
         `size` is about how many bytes they take.
         """
-        self._cuts.append(_KindCut(kind, Cut(batch, start, end)))
+        self._slices.append(_KindSlice(kind, RowSlice(batch, start, end)))
         self.rows += end - start
         self.size += size
 
     def batches(self) -> Iterator[Batch]:
         """Yield all of it, which is forgotten."""
-        waiting, self._cuts, self.rows, self.size = self._cuts, [], 0, 0
+        waiting, self._slices, self.rows, self.size = self._slices, [], 0, 0
 
         # Raw matches of a few repositories between record batches of others would divide all of them.
-        raw = [isinstance(item.cut.batch, RawMatches) for item in waiting]
+        raw = [isinstance(item.row_slice.batch, RawMatches) for item in waiting]
         if any(raw) and not all(raw):
-            waiting = [_KindCut(item.kind, _as_record_batch(item.cut)) for item in waiting]
+            waiting = [_KindSlice(item.kind, _as_record_batch(item.row_slice)) for item in waiting]
 
-        # Small cuts are joined, because each batch costs some microseconds in every later step. Large ones are passed
+        # Small slices are joined, because each batch costs some microseconds in every later step. Large ones are passed
         # on, because joining copies them.
-        together: list[Cut] = []
+        together: list[RowSlice] = []
         last_kind: int | None = None
         for item in waiting:
-            is_large = item.cut.rows >= LARGE_ROWS
-            if together and (is_large or item.kind != last_kind or not _alike(item.cut.batch, together[-1].batch)):
-                yield join_cuts(together)
+            is_large = item.row_slice.rows >= LARGE_ROWS
+            starts_batch = is_large or item.kind != last_kind
+            if together and (starts_batch or not _alike(item.row_slice.batch, together[-1].batch)):
+                yield join_slices(together)
                 together = []
 
-            together.append(item.cut)
+            together.append(item.row_slice)
+            # No row joins a large slice, also none of its kind.
             last_kind = None if is_large else item.kind
 
         if together:
-            yield join_cuts(together)
+            yield join_slices(together)
 
 
 def _alike(batch: Batch, previous: Batch) -> bool:
@@ -191,8 +194,8 @@ def _alike(batch: Batch, previous: Batch) -> bool:
     return batch is previous or bool(batch.schema.equals(previous.schema))
 
 
-def _as_record_batch(cut: Cut) -> Cut:
+def _as_record_batch(row_slice: RowSlice) -> RowSlice:
     """Return the same rows of a record batch."""
-    if isinstance(cut.batch, RawMatches):
-        return Cut(cut.batch.batch, cut.start, cut.end)
-    return cut
+    if isinstance(row_slice.batch, RawMatches):
+        return RowSlice(row_slice.batch.batch, row_slice.start, row_slice.end)
+    return row_slice

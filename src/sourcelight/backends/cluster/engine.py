@@ -25,8 +25,8 @@ from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, RepositoryNotFound, SearchIndexError
+from sourcelight.core.explanation import Advice, Explanation
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.query.explanation import Advice, Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest

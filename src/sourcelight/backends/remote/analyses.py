@@ -17,7 +17,7 @@ from sourcelight.backends.remote.recording import LIVE, Route, route
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import NotRecorded, ProtocolError, ServiceError, StreamBroken, Unauthorized
-from sourcelight.core.query.explanation import Explanation
+from sourcelight.core.explanation import Explanation
 from sourcelight.core.tools.answer_stream import AnswerReader
 from sourcelight.core.tools.catalog import TOOLS, analysis_tools
 from sourcelight.core.wire.request import SearchRequest

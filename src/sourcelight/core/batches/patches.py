@@ -20,7 +20,7 @@ MAX_FILES, MAX_HUNKS, MAX_LINES, CONTEXT_LINES = 5, 3, 5, 1
 _OLD, _NEW = (" ", "-"), (" ", "+")
 """Signs of the lines that a side has."""
 
-_Place: TypeAlias = tuple[str, int]
+_LinePosition: TypeAlias = tuple[str, int]
 """Sign of a line, and its 1-based number: of a removed line in the old file, of others in the new."""
 
 _NO_MODE, _NO_OBJECT = "000000", "0" * 40
@@ -68,7 +68,7 @@ class Hunk:
         ranges = f"@@ -{self.old_start},{self.old_lines} +{self.new_start},{self.new_lines} @@"
         return f"{ranges} {self.section}".rstrip()
 
-    def places(self) -> Iterator[_Place]:
+    def positions(self) -> Iterator[_LinePosition]:
         """Yield sign and number of each line."""
         old, new = self._first_lines()
         for line in self.lines:
@@ -142,18 +142,18 @@ class PreviewFile:
     old_path: str
     path: str
     hunks: Sequence[Hunk]
-    matched_lines: frozenset[_Place] | None
+    matched_lines: frozenset[_LinePosition] | None
 
-    def has_match(self, place: _Place) -> bool:
+    def has_match(self, position: _LinePosition) -> bool:
         """Return whether a line must be in the preview."""
-        return self.matched_lines is None or place in self.matched_lines
+        return self.matched_lines is None or position in self.matched_lines
 
     def has_all_matches(self) -> bool:
         """Return whether each line with matches is in a hunk."""
         if self.matched_lines is None:
             return True
-        places = chain.from_iterable(hunk.places() for hunk in self.hunks)
-        return self.matched_lines.issubset(places)
+        positions = chain.from_iterable(hunk.positions() for hunk in self.hunks)
+        return self.matched_lines.issubset(positions)
 
 
 def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, str, int], int]] | None:
@@ -174,10 +174,10 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
         out.append(f"{escape_name(file.old_path)} {escape_name(file.path)}")
         for part in islice(_preview_parts(file), MAX_HUNKS):
             out.append(part.header)
-            for line, place in zip(part.lines, part.places(), strict=True):
+            for line, position in zip(part.lines, part.positions(), strict=True):
                 out.append(line)
-                if file.matched_lines is not None and place in file.matched_lines:
-                    positions[index, *place] = len(out)
+                if file.matched_lines is not None and position in file.matched_lines:
+                    positions[index, *position] = len(out)
 
     return "\n".join([*out, ""]), positions
 
@@ -185,7 +185,7 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
 def _preview_parts(file: PreviewFile) -> Iterator[Hunk]:
     """Yield the parts of a file's hunks around the lines that must be in the preview."""
     for hunk in file.hunks:
-        marks = [index for index, place in enumerate(hunk.places()) if file.has_match(place)]
+        marks = [index for index, position in enumerate(hunk.positions()) if file.has_match(position)]
         yield from _windows(hunk, marks)
 
 

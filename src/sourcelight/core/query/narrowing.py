@@ -295,7 +295,7 @@ def _without(node: Node | None, names: Collection[str]) -> Node | None:
 
 
 def _replace(node: Node, pattern: Pattern, replacement: Node) -> Node:
-    """Return a tree with `replacement` in place of each pattern equal to `pattern`."""
+    """Return a tree with `replacement` for each pattern equal to `pattern`."""
     if isinstance(node, And | Or):
         return combine(_operator(node), [_replace(arg, pattern, replacement) for arg in node.args])
     return replacement if node == pattern else node

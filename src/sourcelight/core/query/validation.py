@@ -139,8 +139,8 @@ class Validator:
         position = self._source.byte_offset(offset)
         quoted = value if len(value) <= _MAX_QUOTED else value[:_MAX_QUOTED] + "…"
         advice = _NO_GLOB if owner and value.startswith("*") else _BACKSLASH
-        place = f" of {owner}" if owner else ""
-        hint = f"the regular expression {quoted!r}{place} can't be read; {advice}"
+        owner_text = f" of {owner}" if owner else ""
+        hint = f"the regular expression {quoted!r}{owner_text} can't be read; {advice}"
         raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")
 
     def _check_filter(self, node: Filter | Predicate, counts: Counter[str]) -> None:

@@ -5,7 +5,7 @@ The scan is in `sourcelight.engines.search`, histories are in `sourcelight.engin
 then at `local`, the engine of one machine, then at `run`, which has the order of a search's events.
 """
 
-from sourcelight.core.query.explanation import Explanation
+from sourcelight.core.explanation import Explanation
 from sourcelight.engines.execution.engine import Engine
 from sourcelight.engines.execution.local import LocalEngine
 from sourcelight.engines.execution.protocol import DEFAULT_MATCH_LIMIT, Limits

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.query.explanation import Explanation
+from sourcelight.core.explanation import Explanation
 from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing

@@ -13,8 +13,8 @@ from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Cancelled, QueryError, SearchIndexError
+from sourcelight.core.explanation import Explanation
 from sourcelight.core.query import Query
-from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices

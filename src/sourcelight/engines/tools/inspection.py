@@ -15,9 +15,9 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import RepositoryError
+from sourcelight.core.explanation import AlternativeMeaning
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query import parse
-from sourcelight.core.query.explanation import AlternativeMeaning
 from sourcelight.core.query.fields import FilterScope, names_of
 from sourcelight.core.query.narrowing import narrow
 from sourcelight.core.query.printer import to_text

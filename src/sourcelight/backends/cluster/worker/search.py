@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Batch, Cut, join_cuts
+from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Batch, RowSlice, join_slices
 from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultBatch, WorkerRequest
 from sourcelight.backends.cluster.worker.phases import has_two_runs, phases_of
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
@@ -157,7 +157,7 @@ class ShardSearch:
     def _batches(self, plans: list[Plan], limit: int) -> Iterator[Any]:
         """Read what the plans need besides text, and return their batches, with repositories in order."""
         source = self._source
-        # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
+        # The coordinator ranks the rows of all workers, and slices them where alternatives have counts of their own.
         counts = numbers_or_limits([plan.alternative for plan in plans])
 
         # A query for all matches sends few rows as the arrays of the engine, and many as record batches, which the
@@ -225,25 +225,25 @@ def _row_limit(plans: Sequence[Plan], limit: int) -> int:
 
 def _names_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     """Yield batches of several alternatives, each of which goes through all repositories again."""
-    cuts: list[tuple[str, Cut]] = []
+    slices: list[tuple[str, RowSlice]] = []
     for batch in batches:
         if batch.num_rows and MatchRows(batch).first("type") == "repo":
             names = batch.column(batch.schema.get_field_index("repository")).to_pylist()
-            cuts += [(name, Cut(batch, index, index + 1)) for index, name in enumerate(names)]
+            slices += [(name, RowSlice(batch, index, index + 1)) for index, name in enumerate(names)]
             continue
 
-        if cuts:
-            yield _join_by_name(cuts)
-            cuts = []
+        if slices:
+            yield _join_by_name(slices)
+            slices = []
         yield batch
 
-    if cuts:
-        yield _join_by_name(cuts)
+    if slices:
+        yield _join_by_name(slices)
 
 
-def _join_by_name(cuts: list[tuple[str, Cut]]) -> Batch:
+def _join_by_name(slices: list[tuple[str, RowSlice]]) -> Batch:
     """Return one batch of the rows of repositories, by name."""
-    return join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])
+    return join_slices([row_slice for _, row_slice in sorted(slices, key=itemgetter(0))])
 
 
 def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearch:

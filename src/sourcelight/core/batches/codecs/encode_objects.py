@@ -348,28 +348,28 @@ def _diff_cells(rows: MatchRows) -> dict[str, Json]:
 _Triple: TypeAlias = tuple[int, int, int]
 
 
-class _Content(NamedTuple):
+class _CommitContent(NamedTuple):
     """The text of a commit's match, and its ranges: line of the text, first character, length."""
 
     text: str
     ranges: tuple[_Triple, ...]
 
 
-def _message_content(rows: MatchRows, message: str) -> _Content:
+def _message_content(rows: MatchRows, message: str) -> _CommitContent:
     ranges: list[_Triple] = []
     for row, number in enumerate(rows.numbers("line_number").tolist()):
         ranges += diff_text.triples(number, _spans(rows, row), 0)
-    return _Content(diff_text.write_message(message), tuple(ranges))
+    return _CommitContent(diff_text.write_message(message), tuple(ranges))
 
 
-def _diff_content(rows: MatchRows) -> _Content:
+def _diff_content(rows: MatchRows) -> _CommitContent:
     preview = rows.first("preview") if "preview" in rows else ""
     ranges: list[_Triple] = []
     if preview:
         for row, position in enumerate(rows.column("preview_line").to_pylist()):
             if position is not None:
                 ranges += diff_text.triples(position, _spans(rows, row), 1)
-        return _Content(diff_text.fence_diff(preview), tuple(sorted(ranges)))
+        return _CommitContent(diff_text.fence_diff(preview), tuple(sorted(ranges)))
 
     numbers = rows.numbers("line_number").tolist()
     side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
@@ -380,4 +380,4 @@ def _diff_content(rows: MatchRows) -> _Content:
     content, positions = diff_text.write_diff(lines)
     for row, position in zip(side_rows, positions, strict=True):
         ranges += diff_text.triples(position, _spans(rows, row), 1)
-    return _Content(content, tuple(ranges))
+    return _CommitContent(content, tuple(ranges))

@@ -10,9 +10,9 @@ from typing import Any
 
 from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.explanation import Advice, AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
 from sourcelight.core.patterns.formula import RequiredTree
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
-from sourcelight.core.query.explanation import Advice, AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
 from sourcelight.core.query.fields import FIELDS, PATH_REGEXPS
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.syntax.nodes import filter_text, tree_text

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 
 from sourcelight.core.errors import QueryError
+from sourcelight.core.explanation import Advice
 from sourcelight.core.markup import capitalize, count_of
 from sourcelight.core.query import Query
-from sourcelight.core.query.explanation import Advice
 from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.core.query.narrowing import replace_filter, without_filters
 from sourcelight.core.query.shapes import has_stand_in

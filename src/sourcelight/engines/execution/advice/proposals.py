@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from sourcelight.core.boolean import ALWAYS, NEVER
 from sourcelight.core.errors import PatternError, QueryError
+from sourcelight.core.explanation import Advice
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.alternatives import patterns_of
-from sourcelight.core.query.explanation import Advice
 from sourcelight.core.query.fields import (
     ALIASES,
     FIELDS,
