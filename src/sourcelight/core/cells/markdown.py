@@ -8,7 +8,7 @@ cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sourcelight.core.cells.model import CellDocument
@@ -42,11 +42,10 @@ _KERNEL_LANGUAGES = (
 )  # fmt: skip
 """Languages whose fences are cells, as written here or in capitals."""
 
-_CODE_FENCE = re.compile(
-    rb"```(`*)\s*("
-    + b"|".join(re.escape(form.encode()) for name in _KERNEL_LANGUAGES for form in (name, name.upper()))
-    + rb")(?:$|\s(.*)$)"
-)
+_FENCE_NAMES = [*_KERNEL_LANGUAGES, *(name.upper() for name in _KERNEL_LANGUAGES)]
+_CODE_FENCE = re.compile(rb"```(`*)\s*(" + "|".join(map(re.escape, _FENCE_NAMES)).encode() + rb")(?:$|\s(.*)$)")
+"""A fence that is a cell: the marks beyond three, the language, and the options behind it."""
+
 _REGION = re.compile(rb"<!--\s*#(region|markdown|md|raw)(.*)-->\s*$")
 _BLANK = re.compile(rb"\s*$")
 _ACTIVE = re.compile(rb"\bactive=\"([^\"]*)\"")
@@ -61,6 +60,30 @@ class _MarkdownCell(NamedTuple):
     language: str
     first: int
     end: int
+
+
+class _JupytextBlock(NamedTuple):
+    """A cell of jupytext, the line where the next one may begin, and whether a mark or blank lines end the cell."""
+
+    cell: _MarkdownCell
+    after: int
+    is_explicit: bool
+
+
+class _TextEnd(NamedTuple):
+    """The line after a text, the line where the next cell may begin, and whether blank lines are between."""
+
+    end: int
+    after: int
+    is_explicit: bool
+
+
+class _CodeFence(NamedTuple):
+    """A fence that opens a cell: its marks beyond three, the language, and the options."""
+
+    marks: bytes
+    language: bytes
+    options: bytes
 
 
 def read_markdown(data: bytes) -> CellDocument:
@@ -82,17 +105,23 @@ def read_markdown(data: bytes) -> CellDocument:
     if not lines[-1]:
         lines.pop()
 
-    main = next(filter(None, (_language_of(name) for name in _LANGUAGE.findall(header))), "")
-    fenced_cells = [] if format_name in {b"markdown", b"pandoc"} else list(_myst_cells(lines, main))
-    if format_name == b"myst" or any(cell.kind != MARKDOWN for cell in fenced_cells):
-        main = main or next((cell.language for cell in fenced_cells if cell.language), "")
-        return _document(data, start, lines, fenced_cells, main)
+    main = _first_text(map(_language_of, _LANGUAGE.findall(header)))
+
+    # Without a format in the header, a text with MyST's directives is MyST.
+    if format_name not in {b"markdown", b"pandoc"}:
+        myst_cells = list(_myst_cells(lines, main))
+        if format_name == b"myst" or any(cell.kind != MARKDOWN for cell in myst_cells):
+            return _document(data, start, lines, myst_cells, main)
+
     if format_name == b"pandoc" or _JUPYTEXT.search(header) is None:
         return CellDocument()
-
     cells = list(_JupytextReader(lines, header, main).cells())
-    main = main or next((cell.language for cell in cells if cell.language), "")
     return _document(data, start, lines, cells, main, has_header=has_own_keys(header))
+
+
+def _first_text(texts: Iterable[str]) -> str:
+    """Return the first text that isn't empty, or an empty one."""
+    return next(filter(None, texts), "")
 
 
 def opens_markdown_cell(line: bytes) -> bool:
@@ -105,6 +134,8 @@ def opens_markdown_cell(line: bytes) -> bool:
 def _document(
     data: bytes, start: int, lines: list[bytes], cells: list[_MarkdownCell], main: str, *, has_header: bool = False
 ) -> CellDocument:
+    """Return the cells with their places in the file; `main` is the language of the header, or else a cell's."""
+    main = main or _first_text(cell.language for cell in cells)
     builder = CellBuilder(data)
     if has_header:
         builder.add(RAW, main, 0, start)
@@ -131,7 +162,9 @@ def _myst_cells(lines: list[bytes], main: str) -> Iterator[_MarkdownCell]:
     while number < len(lines):
         line = lines[number]
         if line.lstrip().startswith(b"<!--") and b"-->" not in line:
-            number = next((n for n in range(number, len(lines)) if b"-->" in lines[n]), len(lines)) + 1
+            while number < len(lines) and b"-->" not in lines[number]:
+                number += 1
+            number += 1
             continue
 
         if _BREAK.match(line):
@@ -148,8 +181,11 @@ def _myst_cells(lines: list[bytes], main: str) -> Iterator[_MarkdownCell]:
         info = _CELL_INFO.match(fence[2].strip())
         if info is not None and not line.startswith(b" "):
             yield from _markdown(lines, start, number, main)
-            kind, language = (CODE, _language_of(info[2]) or main) if info[1] == b"code" else (RAW, main)
-            yield _MarkdownCell(kind, language, _body_start(lines, number + 1, end), end)
+            body = _body_start(lines, number + 1, end)
+            if info[1] == b"code":
+                yield _MarkdownCell(CODE, _language_of(info[2]) or main, body, end)
+            else:
+                yield _MarkdownCell(RAW, main, body, end)
             start = end + 1
 
         number = end + 1
@@ -170,11 +206,18 @@ def _body_start(lines: list[bytes], first: int, end: int) -> int:
     """Return the first line of a directive after its options, and after a blank one."""
     number = first
     if number < end and lines[number].startswith(b"---"):
-        number = next((n + 1 for n in range(number + 1, end) if _RULE.match(lines[n])), end)
+        # Options in YAML, between two lines of dashes.
+        number += 1
+        while number < end and not _RULE.match(lines[number]):
+            number += 1
+        number = min(number + 1, end)
     else:
         while number < end and lines[number].lstrip().startswith(b":"):
             number += 1
-    return number + 1 if number < end and not lines[number].strip() else number
+
+    if number < end and not lines[number].strip():
+        number += 1
+    return number
 
 
 def _markdown(lines: list[bytes], first: int, end: int, language: str) -> Iterator[_MarkdownCell]:
@@ -204,69 +247,77 @@ class _JupytextReader:
         # One blank line follows the header.
         position = 1 if len(lines) > 1 and _BLANK.match(lines[0]) else 0
         while position < len(lines):
-            cell, after, is_explicit = self._cell(position)
-            yield cell
+            block = self._block(position)
+            yield block.cell
+
             # The blank line, or two after a fence, before the next cell.
+            after = block.after
             blanks = 0
             while after + blanks < len(lines) and _BLANK.match(lines[after + blanks]):
                 blanks += 1
-            if after + blanks < len(lines) and (blanks == 1 or (blanks == 2 and is_explicit)):
+            is_separator = blanks == 1 or (blanks == 2 and block.is_explicit)
+            if is_separator and after + blanks < len(lines):
                 after += blanks
+
             position = max(after, position + 1)
 
-    def _cell(self, first: int) -> tuple[_MarkdownCell, int, bool]:
-        """Return the cell that begins at a line, the line after it, and whether a mark ends it."""
+    def _block(self, first: int) -> _JupytextBlock:
+        """Return the cell that begins at a line."""
         line = self._lines[first]
         region = _REGION.match(line)
         if region is not None:
             end_mark = re.compile(rb"<!--\s*#end" + region[1] + rb"\s*-->\s*$")
             kind = RAW if region[1] == b"raw" else MARKDOWN
-            end = self._first_match(end_mark, first + 1)
-            return (
-                _MarkdownCell(kind=kind, language=self._main, first=first + 1, end=end),
-                min(end + 1, len(self._lines)),
-                end < len(self._lines),
-            )
+            return self._marked_block(kind, self._main, first, end_mark)
 
         fence = self._code_fence(line)
         if fence is not None:
-            marks, language, options = fence
-            end = self._first_match(re.compile(b"```" + marks), first + 1)
-            active = _ACTIVE.search(options)
-            kind = RAW if (active is not None and b"ipynb" not in active[1]) or not language else CODE
-            cell = _MarkdownCell(kind=kind, language=_language_of(language) or self._main, first=first + 1, end=end)
-            return cell, min(end + 1, len(self._lines)), end < len(self._lines)
+            active = _ACTIVE.search(fence.options)
+            is_inactive = active is not None and b"ipynb" not in active[1]
+            kind = RAW if is_inactive or not fence.language else CODE
+            language = _language_of(fence.language) or self._main
+            return self._marked_block(kind, language, first, re.compile(b"```" + fence.marks))
 
-        inactive = _CODE_FENCE.match(line)
-        if inactive is not None and not self._all_fences:
+        displayed = _CODE_FENCE.match(line)
+        if displayed is not None and not self._all_fences:
             # Displayed code is a separate cell if a cell begins with it.
-            end = min(self._first_match(re.compile(b"```" + inactive[1]), first + 1) + 1, len(self._lines))
-            return _MarkdownCell(kind=MARKDOWN, language=self._main, first=first, end=end), end, False
+            end = self._first_match(re.compile(b"```" + displayed[1]), first + 1)
+            end = min(end + 1, len(self._lines))
+            return _JupytextBlock(_MarkdownCell(MARKDOWN, self._main, first, end), end, is_explicit=False)
 
-        end, after, is_explicit = self._text_end(first)
-        return _MarkdownCell(kind=MARKDOWN, language=self._main, first=first, end=end), after, is_explicit
+        text = self._text_end(first)
+        cell = _MarkdownCell(MARKDOWN, self._main, first, text.end)
+        return _JupytextBlock(cell, text.after, text.is_explicit)
 
-    def _code_fence(self, line: bytes) -> tuple[bytes, bytes, bytes] | None:
-        """Return the marks beyond three, the language and the options of a fence that opens a cell."""
+    def _marked_block(self, kind: str, language: str, first: int, end_mark: re.Pattern[bytes]) -> _JupytextBlock:
+        """Return the cell between the mark at a line and the mark that ends it, or the end of the file."""
+        end = self._first_match(end_mark, first + 1)
+        cell = _MarkdownCell(kind, language, first + 1, end)
+        return _JupytextBlock(cell, min(end + 1, len(self._lines)), is_explicit=end < len(self._lines))
+
+    def _code_fence(self, line: bytes) -> _CodeFence | None:
+        """Return the fence of a line that opens a cell."""
         if self._all_fences:
+            if not line.startswith(b"```") or line.startswith(b"```{"):
+                return None
             name, _, options = line[3:].strip().partition(b" ")
-            is_fence = line.startswith(b"```") and not line.startswith(b"```{")
-            if is_fence:
-                return (b"", name if _language_of(name) else b"", options)
-            return None
+            return _CodeFence(b"", name if _language_of(name) else b"", options)
 
         match = _CODE_FENCE.match(line)
         if match is None or _NO_CELL.search(match[3] or b""):
             return None
 
-        return match[1], match[2], match[3] or b""
+        return _CodeFence(match[1], match[2], match[3] or b"")
 
     def _first_match(self, pattern: re.Pattern[bytes], first: int) -> int:
-        numbers = range(first, len(self._lines))
-        return next((n for n in numbers if pattern.match(self._lines[n])), len(self._lines))
+        """Return the first line that matches, or the number of lines."""
+        for number in range(first, len(self._lines)):
+            if pattern.match(self._lines[number]):
+                return number
+        return len(self._lines)
 
-    def _text_end(self, first: int) -> tuple[int, int, bool]:
-        """Return where a text ends, where the next cell begins, and whether blank lines are between."""
+    def _text_end(self, first: int) -> _TextEnd:
+        """Return where a text ends."""
         blanks = 0
         closing = re.compile(rb"```\s*$")
         is_fenced = is_indented = False
@@ -284,12 +335,12 @@ class _JupytextReader:
             if is_indented or is_fenced:
                 continue
             if _REGION.match(line) or self._code_fence(line) is not None:
-                has_blank = number - first > 1 and blanks
-                return (number - 1 if has_blank else number), number, False
+                has_blank = number - first > 1 and blanks > 0
+                return _TextEnd(number - 1 if has_blank else number, number, is_explicit=False)
 
             if line.startswith(b"```"):
                 if blanks >= 2 and not line.startswith(b"```{") and not _CODE_FENCE.match(line):
-                    return number - 2, number, True
+                    return _TextEnd(number - 2, number, is_explicit=True)
                 marks = _CODE_FENCE.match(line)
                 # As in jupytext, a fence after displayed code ends where the displayed code would end.
                 closing = closing if marks is None else re.compile(b"```" + marks[1])
@@ -298,13 +349,13 @@ class _JupytextReader:
                 continue
 
             if self._splits_at_headings and line.startswith(b"#") and blanks >= 1:
-                return number - 1, number, False
+                return _TextEnd(number - 1, number, is_explicit=False)
 
             if is_blank:
                 blanks += 1
             elif blanks >= 2:
-                return number - 2, number, True
+                return _TextEnd(number - 2, number, is_explicit=True)
             else:
                 blanks = 0
 
-        return len(self._lines), len(self._lines), False
+        return _TextEnd(len(self._lines), len(self._lines), is_explicit=False)
