@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.client.search.queries import QueryPart, finds_names, seen_in
+from sourcelight.client.search.query_parts import QueryPart, finds_names, seen_in
 from sourcelight.core.backend import Backend, BackendWrapper
 from sourcelight.core.batches import Event, MatchBatch, OtherMatches, RepositoryInfo
 from sourcelight.core.batches.schema import conform

@@ -23,6 +23,7 @@ _WITHOUT_HINT = 50_000
 """Characters that this client accepts without a hint, so that a hint for less isn't needed."""
 
 _MAX_HINT = 500_000
+"""Largest number that this client accepts."""
 
 _CHARACTERS_OF_TOKEN = 6
 """More than code and prose have, which is 3 to 5 by our estimate of tokens."""
@@ -30,13 +31,15 @@ _CHARACTERS_OF_TOKEN = 6
 
 def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
     """Return the tools of a suite by canonical name."""
-    return {
-        name: tool
-        for name, tool in mcp_tools("all" if suite == "all" else "default").items()
-        if name not in options.disabled_tools
-        and (suite != "deepsearch" or is_conversation(name))
-        and not (name == "deepsearch" and options.without_deepsearch and suite in {"default", "v1"})
-    }
+    excluded = set(options.disabled_tools)
+    if options.without_deepsearch and suite in {"default", "v1"}:
+        excluded.add("deepsearch")
+
+    tools = mcp_tools("all" if suite == "all" else "default")
+    if suite == "deepsearch":
+        tools = {name: tool for name, tool in tools.items() if is_conversation(name)}
+
+    return {name: tool for name, tool in tools.items() if name not in excluded}
 
 
 def offers_pages(suite: str, options: McpOptions) -> bool:
@@ -86,8 +89,10 @@ def named_tools(names: Sequence[str]) -> dict[str, Tool[Any]]:
     available = mcp_tools("all")
     selected: set[str] = set()
     for name in names:
-        if name in {"default", "all"}:
-            selected |= set(mcp_tools("all" if name == "all" else "default"))
+        if name == "all":
+            selected.update(available)
+        elif name == "default":
+            selected.update(mcp_tools("default"))
         elif name in available:
             selected.add(name)
         else:
@@ -132,9 +137,18 @@ def list_tools(
         Tokens of an answer for which a call gives no number; None: as many as it has.
     """
     schemas = advertised_schemas(tools, offers_pages=offers_pages)
-    size = _MAX_HINT if max_tokens is None else min(_MAX_HINT, _CHARACTERS_OF_TOKEN * max_tokens)
-    hint = {"_meta": {SIZE_HINT: size}} if size > _WITHOUT_HINT else {}
-    return {"tools": [_entry(tool, schemas[name], with_structure) | hint for name, tool in tools.items()]}
+    size = _MAX_HINT
+    if max_tokens is not None:
+        size = min(_MAX_HINT, _CHARACTERS_OF_TOKEN * max_tokens)
+
+    entries = []
+    for name, tool in tools.items():
+        entry = _entry(tool, schemas[name], with_structure=with_structure)
+        if size > _WITHOUT_HINT:
+            entry["_meta"] = {SIZE_HINT: size}
+        entries.append(entry)
+
+    return {"tools": entries}
 
 
 def stdio_tool_list(options: StdioOptions) -> bytes:
@@ -165,19 +179,24 @@ def default_suite_lists() -> str:
     return "{" + ",\n".join(texts) + "}\n"
 
 
-def _entry(tool: Tool[Any], schema: Mapping[str, Any], with_structure: bool) -> dict[str, Any]:  # noqa: FBT001
+def _entry(tool: Tool[Any], schema: Mapping[str, Any], *, with_structure: bool) -> dict[str, Any]:
+    """Return a tool as the list has it."""
     text = tool.mcp
     assert text is not None  # noqa: S101 - narrows for the type checker
-    return {
+    entry: dict[str, Any] = {
         "name": tool.name,
         "title": text.title,
         "description": text.description,
         "inputSchema": dict(schema),
-        **({"outputSchema": ROWS_SCHEMA} if with_structure and text.suite == "all" else {}),
-        # The protocol gives the two other hints a meaning only for a tool that changes something.
-        "annotations": {
-            "readOnlyHint": text.read_only,
-            **({} if text.read_only else {"destructiveHint": False}),
-            "openWorldHint": False,
-        },
     }
+    if with_structure and text.suite == "all":
+        entry["outputSchema"] = ROWS_SCHEMA
+
+    # The protocol gives this hint a meaning only for a tool that changes something.
+    annotations = {"readOnlyHint": text.read_only}
+    if not text.read_only:
+        annotations["destructiveHint"] = False
+
+    annotations["openWorldHint"] = False
+    entry["annotations"] = annotations
+    return entry
