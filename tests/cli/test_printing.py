@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.cli.match_printer import MatchPrinter
+from sourcelight.cli.matches.printer import MatchPrinter
 from sourcelight.cli.output import StatusLine, print_line, print_table, without_escapes
 from sourcelight.core.markup.clean_markdown import literal
 from sourcelight.core.markup.counts import size_text

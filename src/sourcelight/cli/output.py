@@ -1,7 +1,7 @@
 """Terminal output: tables, a status line, messages on standard error, and errors as exit statuses.
 
 Text of repositories and services is made harmless: control characters and characters that reorder text are printed as
-visible symbols. Matches are printed by `sourcelight.cli.match_printer`.
+visible symbols. Matches are printed by `sourcelight.cli.matches.printer`.
 
 Exit statuses are like grep's: 0 done, 1 no match, 2 error or wrong usage, 130 interrupted.
 """

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sourcelight.cli.match_printer import MatchPrinter, wants_color
-from sourcelight.cli.notices import say_alerts, say_end, say_unsearched
+from sourcelight.cli.matches.notices import say_alerts, say_end, say_unsearched
+from sourcelight.cli.matches.printer import MatchPrinter, wants_color
 from sourcelight.cli.output import (
     DONE,
     StatusLine,
