@@ -164,17 +164,17 @@ def test_heads_are_read_in_linear_time(language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "beginning"),
+    "question",
     [
-        ("How many plugins are in lib/plugins?", "**3** files in `lib/plugins/`"),
-        ("How many modules are there in the lib/plugins directory?", "**3** files in `lib/plugins/`"),
-        ("Which plugins are in lib/plugins?", "**3** files in `lib/plugins/`"),
+        "How many plugins are in lib/plugins?",
+        "How many modules are there in the lib/plugins directory?",
+        "Which plugins are in lib/plugins?",
     ],
 )
-def test_things_of_a_directory_count_as_its_files(mill: LocalEngine, question: str, beginning: str) -> None:
+def test_things_of_a_directory_count_as_its_files(mill: LocalEngine, question: str) -> None:
     """Plugins and modules have a file each, and the answer says that files are counted."""
     text = research(mill, question).text
-    assert text.startswith(beginning), text
+    assert text.startswith("**3** files in `lib/plugins/`, 1 of them in directories below"), text
     assert "Files count, because neither git nor the indexes have" in text
 
 

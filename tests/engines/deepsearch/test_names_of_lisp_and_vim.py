@@ -91,6 +91,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Where is s:Mill._turnBack defined?", "`s:Mill._turnBack` is defined in `plugin/mill.vim`, line 4"),
         ("What calls _turn?", "`_turn` is called by name in `s:Mill._turnBack` (line 5 of `plugin/mill.vim`)"),
         ("What's the default of MillStones?", "The default of `MillStones` is `2`, in `plugin/mill.vim`, line 1"),
+        ("What is the default of g:MillStones?", "The default of `MillStones` is `2`, in `plugin/mill.vim`, line 1"),
         ("What is *grain-size* by default?", "`*grain-size*` is set to `12`, in `src/mill/core.clj`, line 3"),
         ("What is g:MillStones set to?", "`g:MillStones` is set to `get(g:, 'MillStones', 2)`"),
         (

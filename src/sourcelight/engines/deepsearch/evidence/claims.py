@@ -212,6 +212,7 @@ CLAIMS: Sequence[Claim] = (
         _PLACES,
         (
             "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
+            "workflows.find_action",
             "dependency_lists.list_extra",
         ),
     ),

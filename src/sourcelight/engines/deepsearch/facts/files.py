@@ -70,7 +70,7 @@ def count_files(work: Work) -> Fact:
 
     fact.subject = (
         f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition}"
-        f"{_endings(work, [path for _, path in unique])}"
+        f"{_endings(work, [path for _, path in unique])}{_below(work, [path for _, path in unique])}"
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
@@ -110,6 +110,17 @@ def _count_repositories(work: Work, fact: Fact, files: Collection[tuple[str, str
         table.add((name, number))
 
     fact.tables = [table]
+
+
+def _below(work: Work, paths: Sequence[str]) -> str:
+    """Return how many files are further down, for a question about the things of one directory."""
+    scope = next(iter(work.request.paths), None)
+    if not work.request.subject or scope is None:
+        return ""
+
+    beginning = re.compile(scope.pattern)
+    below = sum("/" in beginning.sub("", path, count=1) for path in paths)
+    return f", {below:,} of them in directories below" if below else ""
 
 
 def _endings(work: Work, paths: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
-from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import WITHOUT_LONG_TEXTS, lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
@@ -421,10 +421,11 @@ def find_unparsed(
         if is_parsed_by_path[key]:
             continue
 
-        define = reader_of(language_at(texts, target, row["path"]), name)
+        language = language_at(texts, target, row["path"])
+        define = reader_of(language, name)
         kind = None if define is None else define(row["line"])
         lines = texts.lines(target, row["path"])
-        if kind is None or (*key, kind) in seen or _is_in_text(lines, row["line_number"]):
+        if kind is None or (*key, kind) in seen or _is_in_text(lines, row["line_number"], language):
             continue
 
         before = "\n".join(lines[: row["line_number"] - 1])
@@ -489,8 +490,11 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
     return _KINDS.get(keyword, "function")
 
 
-def _is_in_text(lines: Sequence[str], number: int) -> bool:
+def _is_in_text(lines: Sequence[str], number: int, language: str) -> bool:
     """Return whether a line is within a text of several lines, as an example in the documentation of Elixir is."""
+    if language in WITHOUT_LONG_TEXTS:
+        return False
+
     before = "\n".join(lines[: number - 1])
     return before.count('"""') % 2 == 1 or before.count("~S'''") > before.count("\n'''")
 

@@ -61,6 +61,9 @@ from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
 _PLAIN_WORD = re.compile(r"[a-z]+")
+_SET_ONCE = re.compile(r" is set to `+ ?(?![\w.:]+\()(?!.*; other lines of the file set it)")
+"""The beginning of a value that isn't made by a call, where no other line of the file sets one."""
+_SCOPE = re.compile(r"^[gbtw]:(?=[A-Za-z_]\w*$)")
 _WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No |`[^`]+` is defined in ")
 
 
@@ -68,6 +71,12 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     """Answer a question by lines that prove the answer; None if it asks for none, or none proves it."""
     topic = project_topic(inquiry)
     lookup = None if topic else read_lookup(inquiry.words)
+    if lookup is not None and lookup.kind == "default" and _SCOPE.match(lookup.name) is not None:
+        # A scope of Vim isn't part of the key that its default is looked up by.
+        name = _SCOPE.sub("", lookup.name)
+        inquiry = inquiry.with_words(inquiry.words.replace(lookup.name, name))
+        lookup = replace(lookup, name=name)
+
     work = Work(FactRequest("lookup"), inquiry, emit)
     try:
         finding = _find(lookup, work) if lookup is not None else None
@@ -176,7 +185,10 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     if unparsed:
         # What replaces an absent value says more than an assignment: `let g:size = get(g:, 'size', 2)`.
         replaced = find_prose_value(work, "", "", lookup.name)
-        return replaced or find_value(work, unparsed, lookup.name, queries, notes)
+        value = replaced or find_value(work, unparsed, lookup.name, queries, notes)
+        # A variable that other lines set too, or that a call sets, has no default there.
+        is_set = value is not None and (replaced is not None or _SET_ONCE.search(value.headline.text) is not None)
+        return value if is_set else None
 
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         return find_value(work, definitions, lookup.name, queries, notes)

@@ -135,7 +135,10 @@ def _is_signed_name(work: Work, token: str, kind: str, *, is_last: bool) -> bool
         return False
     if kind != "ending" or simple.endswith("!"):
         return True
-    if is_last and not any(_defines(row["line"] or "", simple) for row in rows):
+    if not is_last:
+        # "Where is `empty?` defined": the question goes on, so that its own mark is at its end.
+        return True
+    if not any(_defines(row["line"] or "", simple) for row in rows):
         return False
 
     # "What calls empty?" is about `empty` if something has this name.

@@ -125,7 +125,7 @@ _FILE_NOUNS = (
     r"|models?|views?|components?|widgets?|hooks?|tasks?|jobs?|filters?|loaders?|parsers?|generators?|converters?|validators?"
     r"|strategies|workflows?|specs?|fixtures?|schemas?|locales?|translations?|examples?|samples?|demos?|templates?|layouts?"
     r"|decorators?|processors?|engines?|transports?|matchers?|playbooks?|exporters?|integrations?|benchmarks?|serializers?"
-    r"|encoders?|decoders?|renderers?|resolvers?|stages|steps|snippets?|icons?|stubs|mixins?|concerns|partials|utilities)"
+    r"|encoders?|decoders?|renderers?|resolvers?|stages|steps|snippets?|icons?|stubs|mixins?|concerns|partials|utilities|storages?|stores?|managers?|scenarios?|subsystems?|builders?|factories|connectors?|clients?)"
 )
 """Nouns of things that projects keep in files of their own."""
 _FILE_EACH = re.compile(

@@ -46,6 +46,11 @@ _WITHOUT_BLOCKS = frozenset({
     "Haskell", "OCaml", "Elm", "Nim", "Makefile",
 })  # fmt: skip
 """Languages in which a slash and a star begin no comment: they are a part of a text, such as that of a media type."""
+WITHOUT_LONG_TEXTS = frozenset({
+    "Vim Script", "Lua", "Perl", "Shell", "R", "Ruby", "PowerShell", "Haskell", "Elm", "OCaml", "C", "C++", "Go",
+    "Rust", "PHP", "JavaScript", "TypeScript", "TSX",
+})  # fmt: skip
+"""Languages in which three quotation marks in a row are a text and the beginning of another one."""
 _WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})
 """Languages in which a text between backquotes may go over several lines."""
 
@@ -102,7 +107,11 @@ def _find_end(line: str, language: str) -> str:
         return "*/"
     # Marks in a comment, such as those of edoc, open no text.
     is_comment = _WHOLE_COMMENT.match(line) is not None
-    return "" if is_comment else next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+    return (
+        ""
+        if is_comment or language in WITHOUT_LONG_TEXTS
+        else next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+    )
 
 
 def is_outside_comments(line: str, above: Sequence[str]) -> bool:

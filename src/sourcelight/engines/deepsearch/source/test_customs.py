@@ -228,6 +228,11 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
         r"type:file case:yes /^[ \t]*\((?:[\w.-]+\/)?deftest-?[ \t]/",
         "lines that begin with (deftest",
     ),
+    Custom(
+        "PowerShell",
+        r"type:file case:no file:\.Tests\.ps1$ /^[ \t]*It[ \t]+(?:-Name[ \t]+)?[\"'$(]/",
+        "lines that begin with It in files that end in .Tests.ps1",
+    ),
     Custom("Emacs Lisp", r"type:file case:yes /^[ \t]*\(ert-deftest[ \t]/", "lines that begin with (ert-deftest"),
     Custom("R", r"type:file case:yes /^[ \t]*(?:testthat::)?test_that\(/", "lines that begin with test_that("),
     Custom("Julia", r"type:file case:yes /^[ \t]*@testset\b/", "lines that begin with @testset"),

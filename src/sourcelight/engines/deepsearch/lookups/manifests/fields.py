@@ -35,7 +35,7 @@ def package_name(path: str, lines: Sequence[str]) -> str:
     base = path.rpartition("/")[2]
     if not is_readable(path, lines):
         return ""
-    if base.endswith((".cabal", ".gemspec", ".podspec", ".csproj", ".fsproj", ".vbproj", ".nimble", ".opam")):
+    if base.endswith((".cabal", ".gemspec", ".podspec", ".csproj", ".fsproj", ".vbproj", ".nimble", ".opam", ".psd1")):
         return base.rpartition(".")[0]
     if base == "go.mod":
         module = next((match[1] for line in lines if (match := re.match(r"module\s+(\S+)", line)) is not None), "")

@@ -266,7 +266,8 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
             continue
         if match["sign"] == "=>" and path.endswith((".rs", ".scala", ".cs")):
             continue  # an arm of a match
-        if name in _KEYWORDS or (match["sign"] == "<-" and not path.endswith((".R", ".r"))):
+        is_element = bool(match["quoted"]) and _is_element(path, text, match.start("quoted"))
+        if is_element or name in _KEYWORDS or (match["sign"] == "<-" and not path.endswith((".R", ".r"))):
             continue
 
         start = match.start("name") if match["name"] else match.start("quoted")
@@ -280,6 +281,15 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
             yield Binding(name, described[0], "fallback", start, described[1])
         else:
             yield from _read(lines, number, path, name, form, start, end, ",;")
+
+
+def _is_element(path: str, text: str, column: int) -> bool:
+    """Return whether a key in a column is one of a hash that Perl refers to, unless that is called a default.
+
+    ``$options->{'size'} = 5`` sets it for this one, often under a condition.
+    """
+    before = text[:column].rstrip("\"' ")
+    return path.endswith((".pm", ".pl")) and before.endswith("->{") and "default" not in before.lower()
 
 
 def _form_of(lines: Sequence[str], number: int, path: str, sign: str, position: int) -> str:

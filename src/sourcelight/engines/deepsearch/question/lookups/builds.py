@@ -199,7 +199,8 @@ def _of_package(asks: str, match: re.Match[str]) -> BuildQuestion | None:
     groups = match.groupdict()
     name = _bare(groups["name"])
     owner = _bare(groups.get("owner") or "")
-    if name.lower() in _NO_PACKAGE or len(name) < 2:
+    # Only one language has a name of one letter.
+    if name.lower() in _NO_PACKAGE or (len(name) < 2 and name != "R"):
         return None
 
     if owner.lower() in _NO_PACKAGE:

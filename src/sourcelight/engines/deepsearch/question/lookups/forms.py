@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 KINDS = (
-    r"(?:functions?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
+    r"(?:functions?|subs?|subroutines?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
     r"|modules?|fields?|propert(?:y|ies)|attributes?|decorators?|exceptions?|errors?|constructors?|operators?)"
 )
 _DET = r"(?:(?:the|a|an|any|its|this) )?"
@@ -143,7 +143,7 @@ _LOCATED = _patterns(
 # "What calls parse_url?", "Where is parse_url called from?".
 _WITHIN = r"(?: (?:in|inside|within) (?:the )?(?P<owner>`[^`\n]+`|[\w./:-]+(?: [a-z][\w-]*){0,2}))?"
 _CALLER = (
-    r"(?:(?:functions?|methods?|procedures?|routines?|code|files?|class(?:es)?|modules?|lines?|places?|parts?|things?"
+    r"(?:(?:functions?|methods?|procedures?|(?:sub)?routines?|subs|commands?|code|files?|class(?:es)?|modules?|lines?|places?|parts?|things?"
     r"|types?|structs?|objects?|components?|callers?|predicates?|macros?|packages?|namespaces?|traits?|scripts?)"
     r"(?: of (?:the )?code)?)"
 )
