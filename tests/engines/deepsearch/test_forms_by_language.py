@@ -91,6 +91,7 @@ proc flow*(x: int) =
 """
 GROOVY = """class Penstock {
     String penstockName = "main"
+    def penstockLevel = levelOf(1)
     private def fillPenstock(int level) {
         return level
     }
@@ -154,6 +155,22 @@ GO = """package weir
 // NameMapper maps names.
 var NameMapper = strings.ToLower
 """
+DART = """class Basin {
+  Basin fill(
+    int level, {
+    bool isOpen = true,
+    int depth = 4,
+  }) {
+    drain(depth = 5);
+    return this;
+  }
+}
+"""
+NIM_HEAD = """proc open*(
+    gate: Gate,
+    maxHeight: int = 8192): int =
+  1
+"""
 # The grammar of Kotlin loses its way in the first lines.
 KOTLIN = """class Head(
   private val width: String = HEAD_WIDTH,
@@ -187,6 +204,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         "elm.json": ELM_JSON,
         "Cartfile.private": 'github "Quick/Nimble" ~> 9.2.1\n',
         "mapper.go": GO,
+        "src/Codes.fs": "module Codes\nlet MovedLock = 301\nlet lockOf code = code\n",
+        "lib/basin.dart": DART,
+        "src/gates.nim": NIM_HEAD,
     }
     repository = RepositoryBuilder(folder / "canal")
     repository.commit(files, "Add a canal")
@@ -207,7 +227,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What is LeatLimit?", "`LeatLimit` is set to `65536'u32`, in `leat.nim`, line 2"),
         ("Where is LeatState defined?", "`LeatState` is defined in `leat.nim`, line 6"),
         ("What is penstockName set to?", '`penstockName` is set to `"main"`'),
-        ("Where is fillPenstock defined?", "`fillPenstock` is defined in `src/main/groovy/Penstock.groovy`, line 3"),
+        ("Where is fillPenstock defined?", "`fillPenstock` is defined in `src/main/groovy/Penstock.groovy`, line 4"),
         # The default of a parameter is another name, which the constructor doesn't define.
         ("What is HEAD_WIDTH?", '`HEAD_WIDTH` is set to `"␣␣"`, in `src/Widths.kt`, line 2'),
         ("How many tests are in SluiceTests.elm?", "**2** tests"),
@@ -225,12 +245,25 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Which version of elm/random does canal need?", "`elm.json` lists `elm/random` `1.0.0 <= v < 2.0.0`"),
         ("Which version of Nimble does canal use?", "`Cartfile.private` lists `Quick/Nimble` `~> 9.2.1`"),
         ("What is NameMapper set to by default?", "`NameMapper` is set to `strings.ToLower`, in `mapper.go`, line 4"),
+        (
+            "What's the default of isOpen?",
+            "The default of the parameter `isOpen` is `true`, in `lib/basin.dart`, line 4",
+        ),
+        ("What's the default depth in basin.dart?", "`depth` is `4`, in `lib/basin.dart`, line 5"),
+        ("What's the default maxHeight?", "The default of the parameter `maxHeight` is `8192`, in `src/gates.nim`"),
         # The class is in the file that is called as it.
         ("Who added penstockName to Penstock?", "A line with `penstockName` was first added by"),
     ],
 )
 def test_a_form_of_the_language_answers(engine: LocalEngine, question: str, sentence: str) -> None:
     assert sentence in lead_of(engine, question)
+
+
+def test_a_value_is_no_function(engine: LocalEngine) -> None:
+    assert "as a function" not in lead_of(engine, "Where is MovedLock defined?")
+    assert "as a function" in lead_of(engine, "Where is lockOf defined?")
+    for question in ("What is MovedLock set to?", "What is penstockLevel?", "What is gateLimit?"):
+        assert "(in `" not in lead_of(engine, question)
 
 
 def test_a_category_is_no_definition(engine: LocalEngine) -> None:

@@ -36,6 +36,7 @@ _OF_MEMBERS = {
     "JavaScript": "property", "Python": "attribute",
 }  # fmt: skip
 _WITH_FIELDS = frozenset({"Go", "Rust", "C", "C++", "Java", "C#", "Objective-C", "Zig", "Dart"})
+_WITH_LET = frozenset({"F#", "OCaml"})
 _MACROS = re.compile(r"^\s*(?:#\s*define\b|macro_rules!|\(?defmacrop?\b|macro\s)")
 _WORD = re.compile(r"[@#]?\w+!?")
 _CAPITALS = re.compile(r"[A-Z][A-Z\d_]+")
@@ -83,6 +84,8 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
         return "member of an enum"
     if definition.kind in _TYPES:
         return _type_in_words(definition, lines, before, after, language)
+    if language in _WITH_LET and re.match(r"\s*[:=]", after) is not None:
+        return ""  # a value without parameters, which may be a function for all that the line says
     if definition.kind in FUNCTION_KINDS:
         return _function_in_words(definition, lines, before, after, language)
 

@@ -475,7 +475,7 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
         return "variable"
     if (language in _ASSIGNED and keyword == "=") or (language in {"Kotlin", "Scala"} and keyword in {"val", "var"}):
         return "variable"
-    if language == "Groovy" and keyword == "def" and "(" not in line:
+    if language == "Groovy" and keyword == "def" and re.search(r"\bdef\s+\w+\s*(?:=|$)", line) is not None:
         return "variable"
     if language in {"OCaml", "F#"} and keyword in {"let", "and"}:
         return "function"

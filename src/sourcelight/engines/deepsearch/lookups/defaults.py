@@ -109,8 +109,15 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
     quote = texts.evidence(
         location.target, location.path, value.begin_line, value.end_line, "definition", 1.0, (definition.name,)
     )
+    subject = code(definition.name)
     return ValueCandidate(
-        value.text, "", location.path, [quote], location.rank, location.target.repository.name, locations=[location]
+        value.text,
+        subject,
+        location.path,
+        [quote],
+        location.rank,
+        location.target.repository.name,
+        locations=[location],
     )
 
 

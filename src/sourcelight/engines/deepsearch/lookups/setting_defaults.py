@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup import code
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -13,6 +14,7 @@ from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
 from sourcelight.engines.deepsearch.lookups.defaults import (
     default_at,
     detail_of,
@@ -23,13 +25,17 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
-from sourcelight.engines.deepsearch.source.functions import swift_head
+from sourcelight.engines.deepsearch.source.functions import name_before_list, swift_head
+from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
+from sourcelight.engines.symbols.definition_parser import Definition
 
 _FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "default"})
 _NULLS = frozenset({"none", "nil", "null", "undefined", "nullptr"})
 _MAX_ROWS, _HEAD_LINES = 200, 40
 """Lines of a search, and lines above a parameter in which the head of its function begins."""
+_MAX_LINE = 500
+"""Characters of a line in which a parameter or a head is looked for."""
 
 
 def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
@@ -116,10 +122,10 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
         if target is None:
             continue
 
-        if row["path"].endswith(".swift"):
-            head = swift_head(texts.lines(target, row["path"]), row["line_number"])
-            candidate = None if head is None else default_at(texts, DefinitionLocation(target, row["path"], head), name)
-            if head is not None and candidate is not None and candidate.value:
+        head = _head_by_form(texts, target, row["path"], row["line_number"], name)
+        if head is not None:
+            candidate = default_at(texts, DefinitionLocation(target, row["path"], head), name)
+            if candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], head.line] = candidate
 
         definitions = texts.definitions(target, row["path"])
@@ -144,6 +150,29 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     # Of functions that have such a parameter: that of a setting or of another program may be something else.
     subject = f"The default of the parameter {code(name)}"
     return state_values(work, valued, subject, queries, notes)
+
+
+_WITH_HEADS = frozenset({"Crystal", "Dart", "Groovy", "Nim"})
+"""Languages without a grammar whose heads of functions have a list in brackets with the values of parameters."""
+
+
+def _head_by_form(texts: FileTexts, target: Target, path: str, number: int, name: str) -> Definition | None:
+    """Return the function in whose head a line gives a parameter a value, in a language that no grammar reads."""
+    lines = texts.lines(target, path)
+    if path.endswith(".swift"):
+        return swift_head(lines, number)
+
+    language = language_of(path) or ""
+    line = lines[number - 1] if language in _WITH_HEADS and 0 < number <= len(lines) else ""
+    parameter = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line[:_MAX_LINE])
+    before = None if parameter is None else name_before_list(lines, number, parameter.start())
+    if before is None:
+        return None
+
+    function, head_line = before
+    define = reader_of(language, function)
+    kind = None if define is None else define(lines[head_line - 1][:_MAX_LINE])
+    return Definition(function, "function", "", 0, head_line, head_line, number) if kind == "function" else None
 
 
 def _words_around(candidate: ValueCandidate) -> set[str]:

@@ -139,6 +139,33 @@ def swift_head(lines: Sequence[str], number: int) -> Definition | None:
     return None
 
 
+_NAME_BEFORE_LIST = re.compile(r"(?P<name>[A-Za-z_]\w*)[*!?]?\s*(?:<[^<>()]*>|\[[^\[\]()]*\])?\s*$")
+
+
+def name_before_list(lines: Sequence[str], number: int, column: int) -> tuple[str, int] | None:
+    """Return the name before the list that a place is in, and its line; None if no list opens near above.
+
+    Parameters
+    ----------
+    lines
+        The lines of the file.
+    number
+        The line of the place, from 1.
+    column
+        Its column, from 0. Groups of parameters in braces or square brackets, as those of Dart, are a part of the list.
+    """
+    depth = 0
+    for line in range(number, max(0, number - _HEAD_LINES), -1):
+        text = lines[line - 1][:_MAX_HEAD_CHARACTERS]
+        for position in range(min(column if line == number else len(text), len(text)) - 1, -1, -1):
+            depth += (text[position] == ")") - (text[position] == "(")
+            if depth < 0:
+                match = _NAME_BEFORE_LIST.search(text[:position])
+                return None if match is None else (match["name"], line)
+
+    return None
+
+
 _HERE_DOCUMENT = re.compile(r"<<[~-]?\s*(?:trim\s+|eval\s+)*[\"']?(?P<end>[A-Za-z_.]\w*)")
 
 

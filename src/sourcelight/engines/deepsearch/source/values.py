@@ -21,7 +21,8 @@ _ASSIGNED = re.compile(r"(?::=|\\\\|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
 _NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
 _UNFINISHED = ("{", "(", "[", "+", "|", "&&")
 _HEAD_BEFORE_LIST = re.compile(
-    r"\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:(?:=|<-)\s*(?:async\s+)?(?:function\b\s*\w*)?\s*)?\("
+    # A star of Nim exports the name.
+    r"\*?\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:(?:=|<-)\s*(?:async\s+)?(?:function\b\s*\w*)?\s*)?\("
 )  # type parameters, or the function that a name is set to
 
 

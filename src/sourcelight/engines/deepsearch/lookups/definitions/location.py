@@ -118,7 +118,9 @@ def describe_location(candidate: ValueCandidate, *, names_repository: bool) -> s
     line = f", line {candidate.evidence[0].begin_line:,}"
     holder = candidate.locations[0].definition if candidate.locations else None
     container = ""
-    if holder is not None and holder.kind in FUNCTION_KINDS:
+    # Without a grammar, a value has the kind of a function, and isn't within itself.
+    is_itself = holder is not None and candidate.subject == code(holder.name)
+    if holder is not None and holder.kind in FUNCTION_KINDS and not is_itself:
         container = f" (in {code(holder.name)}{f' of {code(holder.container)}' if holder.container else ''})"
     return f"{code(candidate.path)}{of}{line}{container}"
 
