@@ -36,6 +36,13 @@ When there are more, mill--turn is not called."
   (mill--turn sack))
 
 (define-minor-mode mill-mode "Grind." :lighter " mill")
+(defvar mill-last nil)
+(defvar mill-queue nil)
+(defgroup mill-grind nil "Grinding." :group 'mill)
+(defun mill-grind (x)
+  (setq mill-last x)
+  (push x mill-queue))
+(deflever mill-lever 3)
 (cl-defun mill-stop (&key hard) hard)
 """
 CLOJURE = """(ns mill.core)
@@ -82,7 +89,17 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     ("question", "text"),
     [
         ("Where is mill--turn-back defined?", "`mill--turn-back` is defined in `mill.el`, line 19, as a function"),
-        ("Where is mill-stop defined?", "`mill-stop` is defined in `mill.el`, line 24"),
+        ("Where is mill-stop defined?", "`mill-stop` is defined in `mill.el`, line 31"),
+        ("Where is mill-grind defined?", "`mill-grind` is defined in `mill.el`, line 27, as a function"),
+        ("Where is mill-lever defined?", "`mill-lever` is defined in `mill.el`, line 30 "),
+        (
+            "What is mill-last set to?",
+            "`mill-last` is set to `nil`, in `mill.el`, line 24; other lines of the file set it",
+        ),
+        (
+            "What is mill-queue set to?",
+            "`mill-queue` is set to `nil`, in `mill.el`, line 25; other lines of the file set it",
+        ),
         ("What is mill--no-grain?", '`mill--no-grain` is set to `"*no grain*"`, in `mill.el`, line 9'),
         ("What is mill-max-sacks set to?", "`mill-max-sacks` is set to `200`, in `mill.el`, line 4"),
         ("What is mill-stones?", '`mill-stones` is set to `\'("granite" "basalt")`, in `mill.el`, line 11'),

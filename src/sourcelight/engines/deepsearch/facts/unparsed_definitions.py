@@ -156,11 +156,11 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Emacs Lisp": (
         (
             r"\s*\((?P<kind>(?:cl-)?(?:defun|defmacro|defsubst|defgeneric|defmethod|defstruct)\*?|def(?:advice|alias|class"
-            r"|const|custom|face|group|ine-derived-mode|ine-error|ine-globalized-minor-mode|ine-inline|ine-minor-mode"
+            r"|const|custom|face|ine-derived-mode|ine-error|ine-globalized-minor-mode|ine-inline|ine-minor-mode"
             r"|var|var-keymap|var-local))\s+[('#]{{0,2}}{name}(?=[\s)]|$)"
         ),
         # A macro of the project's own defines it, at the top of a file.
-        r"\((?P<kind>def(?!ault|er\b|ine-)[\w-]*)\s+{name}(?=[\s)]|$)",
+        r"\((?P<kind>def(?!ault|er\b|ine-|group\b)[\w-]*)\s+{name}(?=[\s)]|$)",
     ),
     "HCL": (
         r"\s*(?P<kind>variable|output|module|provider)\s+\"{name}\"\s*\{{",
@@ -459,6 +459,13 @@ _ASSIGNED = frozenset({"C#", "Groovy", "Java", "Nim"})
 """Languages in which a sign of equality behind a name and a type makes it a variable, or a constant."""
 
 
+_ELISP_FUNCTION = re.compile(
+    r"(?:cl-)?def(?:un|macro|subst|generic|method)\*?|def(?:alias|advice|ine-(?:inline|minor-mode|derived-mode"
+    r"|globalized-minor-mode))"
+)
+"""Keywords of Emacs Lisp that define a function or a command."""
+
+
 def _kind_of(  # noqa: PLR0911 - one for each language of its own
     language: str, keyword: str, line: str
 ) -> str:
@@ -471,6 +478,8 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
         return "variable"
     if keyword in {"let", "con", "cons"} and language == "Vim Script":
         return "variable"
+    if language == "Emacs Lisp" and keyword not in _KINDS and _ELISP_FUNCTION.fullmatch(keyword) is None:
+        return "variable"  # a face, an error, or what a macro of the project's own defines
     if language in {"Python", "Lua"} and not keyword:
         return "variable"
     if (language in _ASSIGNED and keyword == "=") or (language in {"Kotlin", "Scala"} and keyword in {"val", "var"}):

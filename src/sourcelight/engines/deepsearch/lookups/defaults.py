@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import find_defin
 from sourcelight.engines.deepsearch.lookups.delegates import find_delegated_default
 from sourcelight.engines.deepsearch.lookups.passed_defaults import find_body_default, find_passed_default
 from sourcelight.engines.deepsearch.source.fallbacks import replaces_absent
+from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 from sourcelight.engines.deepsearch.source.values import (
     attribute_value,
     haskell_value,
@@ -82,6 +83,11 @@ def _add_assignments(
         rf"\s*+(?:[-+*/%|&^]|<<|>>|\|\||&&|\?\?)?=(?![=>~])|\bglobal\s+{name}\b"
     )
     lines = texts.lines(location.target, location.path)
+    if language_of(location.path) in LISPS:
+        setter = r"\((?:set[qf](?:-default|-local)?|set!|(?:cl-)?(?:incf|decf)|reset!|swap!|alter-var-root)\s+(?:#')?"
+        pushed = r"\((?:cl-)?push(?:new)?\s.{0,200}\s"
+        assigned = re.compile(rf"(?:{setter}|{pushed}){name}(?=[\s)]|$)")
+
     if any(assigned.search(line) is not None for index, line in enumerate(lines, 1) if index not in definition_lines):
         finding.headline = Statement(
             f"{finding.headline.text}; other lines of the file set it, too", finding.headline.evidence
