@@ -17,6 +17,7 @@ import os
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
+from itertools import chain
 from typing import (
     IO,
     Any,
@@ -51,6 +52,9 @@ _NAMES: Mapping[Any, str] = {
     IO: "an open file",
     Callable: "a function",
 }
+"""Types in the words of a message."""
+
+_PLURALS = {"a text": "texts", "a whole number": "whole numbers", "a number": "numbers"}
 _OTHER_NAMES = {
     "count": "limit",
     "n": "limit",
@@ -70,13 +74,6 @@ _OTHER_NAMES = {
 _MANY = (Iterable, Sequence, list, tuple, set, frozenset)
 
 
-def _suggestion(unknown: str, parameters: Sequence[str]) -> str:
-    """Return which parameter is probably meant, or else all of them."""
-    other_name = _OTHER_NAMES.get(unknown)
-    near = [other_name] if other_name in parameters else difflib.get_close_matches(unknown, parameters, 1)
-    return f"did you mean {near[0]}=?" if near else f"it takes {', '.join(parameters)}"
-
-
 def checks_arguments(function: F) -> F:
     """Return a function that raises `InvalidArgument` if an argument doesn't have the annotated type.
 
@@ -85,24 +82,28 @@ def checks_arguments(function: F) -> F:
     name = function.__name__
     signature = inspect.signature(function)
 
+    # Parameters with a type to check: not `self`, nor any number of values.
+    checked = [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.annotation is not inspect.Parameter.empty
+        and parameter.name != "self"
+        and parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+    ]
+
     # Annotations are evaluated at the first call and not here: modules that import each other may not be complete yet.
     def check(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         try:
             bound = signature.bind(*arguments, **options)
         except TypeError as error:
-            unknown = [option for option in options if option not in signature.parameters]
-            if unknown:
-                hint = _suggestion(unknown[0], [name for name in signature.parameters if name != "self"])
-                raise TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}; {hint}") from error
+            _refuse_unknown(name, signature, options, error)
             return arguments, options  # the call raises Python's error about missing arguments, or too many
 
-        for parameter, value in bound.arguments.items():
-            kind = signature.parameters[parameter]
-            if kind.annotation is inspect.Parameter.empty or parameter == "self":
-                continue
-            hint = _hints_of(function).get(parameter, Any)
-            if kind.kind not in {kind.VAR_POSITIONAL, kind.VAR_KEYWORD}:
-                bound.arguments[parameter] = _check_value(name, parameter, value, hint)
+        hints = _hints_of(function)
+        for parameter in checked:
+            if parameter in bound.arguments:
+                value = bound.arguments[parameter]
+                bound.arguments[parameter] = _check_value(name, parameter, value, hints.get(parameter, Any))
 
         return bound.args, bound.kwargs
 
@@ -131,13 +132,33 @@ def checks_methods(cls: type[T]) -> type[T]:
     return cls
 
 
+def _refuse_unknown(name: str, signature: inspect.Signature, options: Mapping[str, Any], error: TypeError) -> None:
+    """Raise a `TypeError` for a parameter that a function doesn't have, with the one that is probably meant."""
+    unknown = [option for option in options if option not in signature.parameters]
+    if not unknown:
+        return
+    parameters = [parameter for parameter in signature.parameters if parameter != "self"]
+    hint = _suggestion(unknown[0], parameters)
+    raise TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}; {hint}") from error
+
+
+def _suggestion(unknown: str, parameters: Sequence[str]) -> str:
+    """Return which parameter is probably meant, or else all of them."""
+    near = difflib.get_close_matches(unknown, parameters, 1)
+    if _OTHER_NAMES.get(unknown) in parameters:
+        near = [_OTHER_NAMES[unknown]]
+    return f"did you mean {near[0]}=?" if near else f"it takes {', '.join(parameters)}"
+
+
 def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
     """Return a value, with numpy scalars as Python's; raises `InvalidArgument` if it doesn't fit."""
     value = plain_scalar(value)
     if fits(value, hint):
         return value
+
     text = repr(value)
-    text = text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"
+    if len(text) > _MAX_SHOWN_CHARS:
+        text = f"{text[:_MAX_SHOWN_CHARS]}…"
     message = f"{function}: {parameter} must be {describe(hint)}, not {type(value).__name__} ({text})"
     raise InvalidArgument(message, tool=function, argument=parameter)
 
@@ -145,8 +166,10 @@ def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
 def plain_scalar(value: Any) -> Any:
     """Return a numpy number or text, such as a cell of a DataFrame, as a Python value."""
     kind = type(value)
+    if kind.__module__ != "numpy":
+        return value
     is_number = isinstance(value, numbers.Number) or kind.__name__ in {"bool", "bool_"}
-    return value.item() if kind.__module__ == "numpy" and is_number else value
+    return value.item() if is_number else value
 
 
 def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of annotation
@@ -207,21 +230,23 @@ def describe(hint: Any) -> str:
 def _words(hint: Any) -> list[str]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in {Union, types.UnionType}:
-        return [word for argument in arguments for word in _words(argument)]
+        return list(chain.from_iterable(map(_words, arguments)))
     if origin is Literal:
         return [repr(argument) for argument in arguments]
 
     kind = origin or hint
     if kind in _MANY:
-        item = describe(arguments[0]) if arguments else "values"
-        plural = {"a text": "texts", "a whole number": "whole numbers", "a number": "numbers"}.get(item, "values")
-        return [f"several {plural}"]
+        item = describe(arguments[0]) if arguments else ""
+        return [f"several {_PLURALS.get(item, 'values')}"]
 
     if kind is _AnyDataFrame:
         return ["a DataFrame"]
 
+    if kind in _NAMES:
+        return [_NAMES[kind]]
     name = kind.__name__ if isinstance(kind, type) else str(kind)
-    return [_NAMES.get(kind) or f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"]
+    article = "an" if name[:1] in "AEIOU" else "a"
+    return [f"{article} {name}"]
 
 
 @runtime_checkable
@@ -252,7 +277,10 @@ def _type_names(function: Callable[..., Any]) -> dict[str, Any]:
     The dictionary has every name, because CPython 3.14 copies it: `__missing__` would be lost.
     """
     scope = {**vars(builtins), **function.__globals__}
-    texts = [text for text in function.__annotations__.values() if isinstance(text, str)]
-    nodes = (node for text in texts for node in ast.walk(ast.parse(text, mode="eval")))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return {name: scope.get(name, _AnyDataFrame if name == "DataFrame" else Any) for name in names}
+    names = set()
+    for text in function.__annotations__.values():
+        if isinstance(text, str):
+            names |= {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
+
+    placeholders = {"DataFrame": _AnyDataFrame}
+    return {name: scope.get(name, placeholders.get(name, Any)) for name in names}

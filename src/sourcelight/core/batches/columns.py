@@ -35,14 +35,15 @@ def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, in
     """Return a dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
     # `zip`, `dict` and `map` loop in C. A code is the place of a value among the distinct ones, in order of appearance.
     code_of = dict(zip(dict.fromkeys(values), range(len(values)), strict=False))
-    simple = index is None and None not in code_of
-    if simple and take is not None and len(code_of) == 1:
+    is_simple = index is None and None not in code_of
+    if is_simple and take is not None and len(code_of) == 1:
         raw = np.zeros(len(take), np.int32)
     else:
         raw = np.fromiter(map(code_of.__getitem__, values), np.int32, len(values))
-        raw = raw if take is None else raw[take]
+        if take is not None:
+            raw = raw[take]
 
-    if simple:
+    if is_simple:
         return pa.DictionaryArray.from_arrays(numbers(raw), strings(list(code_of)), safe=False)
 
     # Until here null has a code like any value: remove it, and move the codes above it down by one.
@@ -53,9 +54,12 @@ def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, in
 
 def distinct(values: Sequence[str | None], take: AnyArray, texts: Array | None = None) -> Array:
     """Return the same as `dictionary`, faster if all values differ; `texts` is the column of `values`, if it exists."""
-    if len(unique := set(values)) < len(values) or None in unique:
+    unique = set(values)
+    if len(unique) < len(values) or None in unique:
         return dictionary(values, take)
-    return pa.DictionaryArray.from_arrays(numbers(take), strings(values) if texts is None else texts, safe=False)
+    if texts is None:
+        texts = strings(values)
+    return pa.DictionaryArray.from_arrays(numbers(take), texts, safe=False)
 
 
 def constant(value: str, rows: int) -> Array:
@@ -98,12 +102,14 @@ def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: AnyArray | None 
     if not any(rows):
         (empty,) = lists(np.zeros(len(rows) if take is None else len(take), np.int32), np.zeros(0, np.int32))
         return empty, empty
+
+    # Starts and ends in turn.
     counts = np.fromiter(map(len, rows), np.int32, len(rows))
     flat = np.array(list(chain.from_iterable(chain.from_iterable(rows))), np.int32)
     starts, ends = lists(counts, flat[0::2], flat[1::2])
     if take is None:
-        return (starts, ends)
-    return (starts.take(pa.array(take)), ends.take(pa.array(take)))
+        return starts, ends
+    return starts.take(pa.array(take)), ends.take(pa.array(take))
 
 
 def int32(values: Any) -> Array:
@@ -156,20 +162,13 @@ class FileColumns:
 
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add the columns of `records`."""
-        codes, add, values = self._code_by_key, self._code_by_key.setdefault, _file_values
-        self._codes += [
-            add(
-                (
-                    record.repository,
-                    record.repository_id,
-                    b[0] if (b := record.branches) else "",
-                    record.commit,
-                    values(record),
-                ),
-                len(codes),
-            )
-            for record in records
-        ]
+        # Looked up once: a stream has a hundred thousand records and more.
+        code_by_key, add_key, values_of = self._code_by_key, self._code_by_key.setdefault, _file_values
+        for record in records:
+            branch = record.branches[0] if record.branches else ""
+            key = (record.repository, record.repository_id, branch, record.commit, values_of(record))
+            self._codes.append(add_key(key, len(code_by_key)))
+
         self._paths += [record.path or "" for record in records]
         self._path_matches += [record.path_matches for record in records]
 
@@ -192,9 +191,11 @@ class FileColumns:
             "commit": distinct([commit or None for commit in commits], rows),
             "path": distinct(self._paths, take),
         }
-        by_column = (values,) if len(FILE_KEYS) == 1 else zip(*values, strict=True)
-        for (column, _), of_column in zip(FILE_KEYS, by_column, strict=True):
-            columns[column.name] = copy_column(column, [None if value == "" else value for value in of_column], rows)
+        # One tuple for each key; of a single key, `attrgetter` gives its values themselves.
+        values_by_key = (values,) if len(FILE_KEYS) == 1 else zip(*values, strict=True)
+        for (column, _), key_values in zip(FILE_KEYS, values_by_key, strict=True):
+            present = [None if value == "" else value for value in key_values]
+            columns[column.name] = copy_column(column, present, rows)
 
         return columns
 
@@ -205,36 +206,41 @@ class FileColumns:
 
 def name_columns(groups: Sequence[Sequence[WireRange] | None], take: AnyArray) -> Columns:
     """Return matches in names, one list of them for each record, at the positions `take`."""
-    rows = (
-        [[(span.start.column, span.end.column) for span in spans] if spans else () for spans in groups]
-        if any(groups)
-        else ()
-    )
+    # Few records have any.
+    rows: list[list[tuple[int, int]]] = []
+    if any(groups):
+        rows = [[(span.start.column, span.end.column) for span in spans or ()] for spans in groups]
+
     start, end = span_lists(rows, take)
     return {"name_start": start, "name_end": end}
 
 
 def text_of(column: Any) -> tuple[Int64Array, UInt8Array]:
     """Return the offsets of the texts of a column without nulls, and the UTF-8 bytes of all."""
-    bounds = np.frombuffer(column.buffers()[1], np.int32)[: len(column) + 1].astype(np.int64)
-    data = column.buffers()[2]
-    return bounds, np.frombuffer(data, np.uint8)[: bounds[-1]] if data is not None else np.zeros(0, np.uint8)
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[: len(column) + 1].astype(np.int64)
+    if data is None:
+        return bounds, np.zeros(0, np.uint8)
+    return bounds, np.frombuffer(data, np.uint8)[: bounds[-1]]
 
 
 def copy_columns(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: AnyArray | None = None) -> Columns:
     """Return the columns that copy values of the wire, by key: one value per record, repeated by `take`."""
     attributes = attributes_of(type(records[0]))
-    return {
-        column.name: copy_column(column, [getattr(record, attributes[key]) for record in records], take)
-        for column, key in keys
-    }
+    columns = {}
+    for column, key in keys:
+        values = list(map(attrgetter(attributes[key]), records))
+        columns[column.name] = copy_column(column, values, take)
+    return columns
 
 
 def copy_column(column: Column, values: Sequence[Any], take: AnyArray | None = None) -> Any:
     """Return the column of values of the wire, repeated by `take`."""
     if column.type == "dict32":
         # A dictionary of optional values keeps nulls apart from empty texts; a required column has no null.
-        return dictionary(values if column.optional else [value or "" for value in values], take)
+        if not column.optional:
+            values = [value or "" for value in values]
+        return dictionary(values, take)
 
     if column.type == "timestamp":
         values = list(map(_time, values))

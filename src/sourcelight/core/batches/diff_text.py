@@ -61,30 +61,42 @@ def strip_fence(content: str) -> list[str]:
 def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine]:
     """Return the lines of a diff preview at the positions `positions`; hunk headers are left out."""
     diff_lines: dict[int, DiffLine] = {}
-    path, old, new, in_hunk = "", 0, 0, False
+    path = ""
+    old = new = 0
+    is_in_hunk = False
+    # Where the hunk must end by its header: a removed line that looks like a header of a file is text before that
+    # point.
     end_numbers: tuple[int, int] | None = None
     for position, line in enumerate(lines[1:], start=1):
-        if line.startswith("@") and (hunk := HUNK.match(line)) is not None:
-            old, new, in_hunk = int(hunk[1]), int(hunk[3]), True
-            # Where the hunk must end by its header: a removed line that looks like a header of a file is text before
-            # that point.
+        hunk = HUNK.match(line) if line.startswith("@") else None
+        if hunk is not None:
+            old, new = int(hunk[1]), int(hunk[3])
+            is_in_hunk = True
             end_numbers = (old + int(hunk[2]), new + int(hunk[4])) if hunk[2] and hunk[4] else None
-        elif in_hunk and line[:1] in _SIDES and not (end_numbers == (old, new) and _is_header(lines, position)):
+            continue
+
+        is_at_end = end_numbers == (old, new)
+        if is_in_hunk and line[:1] in _SIDES and not (is_at_end and _is_header(lines, position)):
             side = _SIDES[line[:1]]
             if position in positions:
-                diff_lines[position] = DiffLine(
-                    path=path, side=side, number=old if side == "removed" else new, text=line[1:], shift=1
-                )
+                number = old if side == "removed" else new
+                diff_lines[position] = DiffLine(path=path, side=side, number=number, text=line[1:], shift=1)
             old += side != "added"
             new += side != "removed"
-        elif (header := _GIT_HEADER.match(line)) is not None:
-            # Some services send what `git diff` prints: both names have lines of their own.
-            in_hunk = False
+            continue
+
+        # Some services send what `git diff` prints: both names have lines of their own.
+        header = _GIT_HEADER.match(line)
+        if header is not None:
+            is_in_hunk = False
             if header[1] != "diff --git " and header[2] != "/dev/null":
                 path = _GIT_PREFIX.sub("", _unescape_name(header[2].partition("\t")[0]))
-        elif (names := _NAMES.fullmatch(line)) is not None:
-            path, in_hunk = _unescape_name(names[2]), False
-            shift = names.start(2)
+            continue
+
+        names = _NAMES.fullmatch(line)
+        if names is not None:
+            is_in_hunk = False
+            path, shift = _unescape_name(names[2]), names.start(2)
             # A deleted file has its name on the other side only.
             if path == "/dev/null":
                 path, shift = _unescape_name(names[1]), 0

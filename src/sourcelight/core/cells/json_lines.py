@@ -43,23 +43,29 @@ def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -
     if match is None:
         return None
 
+    # The spans that lie in this string, in its decoded text.
     text, offset = match[1], match.start(1)
-    spans = [
-        (_decoded_offset(text, start - offset), _decoded_offset(text, end - offset))
-        for start, end in zip(starts, ends, strict=False)
-        if offset <= start and end <= match.end(1)
-    ]
+    spans = []
+    for start, end in zip(starts, ends, strict=False):
+        if offset <= start and end <= match.end(1):
+            spans.append((_decoded_offset(text, start - offset), _decoded_offset(text, end - offset)))
+
     decoded = _decode(text)
     first = min((start for start, _ in spans), default=0)
     line_start = decoded.rfind("\n", 0, first) + 1
     line_end = decoded.find("\n", first)
-    visible = decoded[line_start : len(decoded) if line_end < 0 else line_end]
-    inner = [
-        (max(start - line_start, 0), min(end - line_start, len(visible)))
-        for start, end in spans
-        if line_start <= end and start <= line_start + len(visible)
-    ]
-    return ShownLine(visible, [start for start, _ in inner], [end for _, end in inner])
+    if line_end < 0:
+        line_end = len(decoded)
+
+    # And of these the ones that touch the line, from its start on.
+    visible = decoded[line_start:line_end]
+    inner = ShownLine(visible, [], [])
+    for start, end in spans:
+        if line_start <= end and start <= line_end:
+            inner.starts.append(max(start - line_start, 0))
+            inner.ends.append(min(end - line_start, len(visible)))
+
+    return inner
 
 
 def _string_of(line: str, starts: Sequence[int]) -> re.Match[str] | None:
@@ -105,7 +111,12 @@ def has_json_line(row: Mapping[Any, Any]) -> bool:
 
 def context_lines(lines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     """Convert numbered lines of a notebook's JSON to lines of its cells, without JSON's syntax."""
-    return [(number, text) for number, line in lines if (text := item_text(line)) is not None]
+    converted = []
+    for number, line in lines:
+        text = item_text(line)
+        if text is not None:
+            converted.append((number, text))
+    return converted
 
 
 class SourceLines(NamedTuple):
@@ -164,9 +175,9 @@ def cell_location(sources: SourceLines, first: int, last: int) -> str:
 
     # A source in one string is one line of the file.
     last_line = inside[-1][1] + sources.lines[last - 1].count(b"\n")
-    return f"cell {first_cell}, line{'' if first_line == last_line else 's'} {first_line}" + (
-        "" if first_line == last_line else f"-{last_line}"
-    )
+    if first_line == last_line:
+        return f"cell {first_cell}, line {first_line}"
+    return f"cell {first_cell}, lines {first_line}-{last_line}"
 
 
 def cell_language(sources: SourceLines, first: int, last: int) -> str:

@@ -36,8 +36,8 @@ def table_of_batches(batches: Iterable[Any]) -> Any:
 
 def chunk_heads(rows: MatchRows) -> Int64Array:
     """Return the first row of each chunk; a file that matches only by its path is one chunk."""
-    names = [*_FILE_KEY, "chunk_start_line"]
-    codes = [rows.numbers(name) if name == "chunk_start_line" else rows.codes(name) for name in names]
+    codes = [rows.codes(name) for name in _FILE_KEY]
+    codes.append(rows.numbers("chunk_start_line"))
     return np.array([start for start, _ in boundaries(len(rows), codes)], dtype=np.int64)
 
 
@@ -49,24 +49,36 @@ def _columns(batch: Any, schema: Any) -> Any:
     rows = MatchRows(batch)
     heads = chunk_heads(rows)
     take = pa.array(heads)
-    columns: dict[str, Any] = {name: rows.column(name).take(take).cast(schema.field(name).type) for name in _FILE_KEY}
+    columns: dict[str, pa.Array] = {}
+    for name in _FILE_KEY:
+        columns[name] = rows.column(name).take(take).cast(schema.field(name).type)
+
     line = rows.column("chunk_start_line").take(take).cast(pa.int32())
     chunk = rows.column("chunk").take(take).cast(pa.string())
-    extra_lines = pc.count_substring(chunk, "\n")
-    repositories, commits, paths = (rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path"))
-    locations = list(zip(repositories, commits, paths, strict=True))
-    urls = {
-        (name, commit, path): file_url("", name or "", commit or "", path or "")
-        for name, commit, path in set(locations)
-    }
     columns |= {
         "start_line": line,
-        "end_line": pc.add(line, extra_lines),
+        "end_line": pc.add(line, pc.count_substring(chunk, "\n")),
         "chunk": chunk,
         "match_count": pa.array(np.add.reduceat(rows.numbers("match_count"), heads), pa.int32()),
         "score": pa.nulls(len(heads), pa.float64()),
         "truncated": pa.array(np.zeros(len(heads), np.bool_)),
         "chunks_left_out": pa.array(np.zeros(len(heads), np.int32)),
-        "url": pa.array([urls[location] for location in locations], pa.string()),
+        "url": pa.array(_urls(rows, heads.tolist()), pa.string()),
     }
     return pa.RecordBatch.from_arrays([columns[field.name] for field in schema], schema=schema)
+
+
+def _urls(rows: MatchRows, heads: list[int]) -> list[str]:
+    """Return the address of the file of each of some rows."""
+    repositories, commits, paths = (rows.texts(name, heads) for name in ("repository", "commit", "path"))
+
+    # Chunks of one file follow each other, and its address is written once.
+    urls: dict[tuple[str | None, ...], str] = {}
+    result = []
+    for location in zip(repositories, commits, paths, strict=True):
+        if location not in urls:
+            repository, commit, path = location
+            urls[location] = file_url("", repository or "", commit or "", path or "")
+        result.append(urls[location])
+
+    return result

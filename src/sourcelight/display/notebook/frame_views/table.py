@@ -48,11 +48,8 @@ _GAP = "<td>\u22ee</td>"
 
 def is_answer(frame: Any) -> bool:
     """Return whether a frame is an answer, by its `attrs`, and has columns and an index that this room can display."""
-    if (
-        not (frame.attrs.keys() >= _OURS or REPORT in frame.attrs)
-        or frame.columns.nlevels > 1
-        or frame.index.nlevels > 1
-    ):
+    has_attrs = frame.attrs.keys() >= _OURS or REPORT in frame.attrs
+    if not has_attrs or frame.columns.nlevels > 1 or frame.index.nlevels > 1:
         return False
 
     # A frame that a user has pivoted or joined keeps its `attrs`, but may have numbers or repeated names as columns.
@@ -77,7 +74,10 @@ def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]
     positions = [*head, *tail]
     rows = _rows(frame.iloc[positions])
     links = links_of(frame.attrs)
-    kinds = {name: _kind(name, frame[name], [row[name] for row in rows]) for name in names}
+    kinds = {}
+    for name in names:
+        kinds[name] = _kind(name, frame[name], [row[name] for row in rows])
+
     labels = [one_line(str(label), _MAX_NAME_CHARS) for label in frame.index[positions]]
     body = [_row(label, row, kinds, links) for label, row in zip(labels, rows, strict=True)]
     if tail:
@@ -110,7 +110,7 @@ def frame_text(frame: Any) -> str:
 
 def _size(frame: Any, names: list[str]) -> str:
     rows, columns = frame.shape
-    size = f"{rows} row{'' if rows == 1 else 's'} \u00d7 {columns} columns"
+    size = f"{rows} {'row' if rows == 1 else 'rows'} \u00d7 {columns} columns"
     if len(names) == columns:
         return size
     return f'{size}, {len(names)} shown; pd.set_option("display.max_columns", None) shows all'
@@ -122,10 +122,13 @@ def _rows(frame: Any) -> list[dict[str, Any]]:
 
 
 def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], links: LinkResolver) -> str:
-    cells = "".join(
-        f"<td{kind}>{with_breaks(cell) if 'sl-name' in kind else cell}</td>"
-        for kind, cell in ((kind, cell_html(name, row, links)) for name, kind in kinds.items())
-    )
+    cells = ""
+    for name, kind in kinds.items():
+        html = cell_html(name, row, links)
+        if "sl-name" in kind:
+            html = with_breaks(html)
+        cells += f"<td{kind}>{html}</td>"
+
     return f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>'
 
 
@@ -148,10 +151,12 @@ def _kind(name: str, values: Any, cells: list[Any]) -> str:
         return ' class="sl-number"'
 
     texts = [str(value) for value in cells if not isinstance(value, datetime)]
-    if not any(len(text) > _MAX_WORD_CHARS for text in texts) or any(map(short_commit, cells)):
+    is_short = all(len(text) <= _MAX_WORD_CHARS for text in texts)
+    if is_short or any(map(short_commit, cells)):
         return ""
-
-    return ' class="sl-text"' if any(" " in text for text in texts) else ' class="sl-name"'
+    if any(" " in text for text in texts):
+        return ' class="sl-text"'
+    return ' class="sl-name"'
 
 
 def _has_commits(values: Any) -> bool:
