@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -104,10 +106,10 @@ def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> Tool
     order = call.order(names, "" if len(names) == 1 else REST)
     answer = _ask(call, order, candidates_of(cluster, repo, repositories))
     attributes = dict(answer.attributes)
-    reasons = {name: reason_left_out(name, reason) for name, reason in sorted(attributes.pop("missing", {}).items())}
-    return with_skipped_rows(
-        replace(answer, attributes=attributes, notices=(*answer.notices, *reasons.values())), reasons
-    )
+    missing = attributes.pop("missing", {})
+    reasons = {name: reason_left_out(name, reason) for name, reason in sorted(missing.items())}
+    answer = replace(answer, attributes=attributes, notices=(*answer.notices, *reasons.values()))
+    return with_skipped_rows(answer, reasons)
 
 
 def _ask(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
@@ -125,76 +127,76 @@ def count_on_workers(
     if any(entry.problem for entry in cluster.generation.entries):
         return None
 
+    # A count is exact or None: without a holder, a stream of rows at least names the missing repositories.
     holders = cluster.holders()
     names = [repository.name for repository in cluster.catalog.visible(viewer)]
-    groups: dict[WorkerInfo, list[str]] = {}
-    for name in names:
-        # A count is exact or None: without a holder, a stream of rows at least names the missing repositories.
-        if not holders.get(name):
-            return None
-        groups.setdefault(holders[name][0], []).append(name)
+    if not all(holders.get(name) for name in names):
+        return None
 
-    tables = []
-    fleet = cluster.fleet
+    names_by_worker: dict[WorkerInfo, list[str]] = {}
+    for name in names:
+        names_by_worker.setdefault(holders[name][0], []).append(name)
+
     work = []
-    for repository_names in groups.values():
+    fleet = cluster.fleet
+    for worker_names in names_by_worker.values():
         order = WorkerRequest(
             cluster.generation.id,
-            tuple(repository_names),
+            tuple(worker_names),
             viewer=viewer.name,
             allowed_s=cancellation.remaining_s,
             request=request,
             counts=True,
             by=tuple(by),
         )
-        # All repositories of a group have the same preferred worker, which is tried first; any other holder comes next.
-        candidates = list(dict.fromkeys(member for name in repository_names for member in holders[name]))
+        # All of these repositories have the same preferred worker, which is tried first; any other holder comes next.
+        candidates = list(dict.fromkeys(chain.from_iterable(holders[name] for name in worker_names)))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
 
-    for message in wait_for(cluster.fleet, _together(work), cancellation):
-        if not message["counted"]:
-            return None
-        tables.append(message["table"])
-
-    if not tables:
+    messages = wait_for(fleet, _together(work), cancellation)
+    if not messages or not all(message["counted"] for message in messages):
         return None
 
-    all_rows = pa.concat_tables([_without_dictionaries(table) for table in tables])
-    return _sum(all_rows, by)
+    tables = [_without_dictionaries(message["table"]) for message in messages]
+    return _sum(pa.concat_tables(tables), by)
 
 
 async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
     return list(await asyncio.gather(*work))
 
 
-def _without_dictionaries(table: Any) -> Any:
+def _without_dictionaries(table: pa.Table) -> pa.Table:
     """Return a copy of the table with texts instead of dictionaries, because the codes of workers differ.
 
     A copy, because buffers of a message may not be aligned, and Arrow warns about that when it sums them.
     """
-    fields = [
-        pa.field(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
-        for field in table.schema
-    ]
+    fields = []
+    for field in table.schema:
+        is_dictionary = pa.types.is_dictionary(field.type)
+        fields.append(pa.field(field.name, field.type.value_type if is_dictionary else field.type))
+
     return table.cast(pa.schema(fields)).take(pa.array(range(table.num_rows), pa.int64()))
 
 
-def _sum(table: Any, by: Sequence[str]) -> Any:
-    sums = [("matches", "sum"), ("files", "sum")]
+def _sum(table: pa.Table, by: Sequence[str]) -> pa.Table:
+    """Return the sums of the counts by the columns `by`, most matches first."""
+    counted = ("matches", "files")
     if not by:
-        return pa.table({name: pa.array([pa.compute.sum(table[name]).as_py() or 0]) for name, _ in sums})
-    sums_table = table.group_by(list(by), use_threads=False).aggregate(sums)
-    sums_table = sums_table.rename_columns([name.removesuffix("_sum") for name in sums_table.column_names])
+        return pa.table({name: pa.array([pa.compute.sum(table[name]).as_py() or 0]) for name in counted})
+
+    sums = table.group_by(list(by), use_threads=False).aggregate([(name, "sum") for name in counted])
+    sums = sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names])
     order = [("matches", "descending"), *((name, "ascending") for name in by)]
-    return sums_table.select([*by, "matches", "files"]).sort_by(order)
+    return sums.select([*by, *counted]).sort_by(order)
 
 
 def _required_repositories(
     cluster: ClusterSnapshot, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
 ) -> tuple[Repository, ...]:
     """Return the repositories that a call reads."""
-    names = [str(name).strip("/") for name in (arguments.get("repo"), *(arguments.get("repos") or ())) if name]
-    repositories = tuple(cluster.catalog.get(name, viewer) for name in dict.fromkeys(names))
+    requested = [arguments.get("repo"), *(arguments.get("repos") or ())]
+    names = dict.fromkeys(str(name).strip("/") for name in requested if name)
+    repositories = tuple(cluster.catalog.get(name, viewer) for name in names)
     if tool.scope in {Scope.SYMBOL, Scope.ACROSS} or not repositories:
         repositories = cluster.catalog.visible(viewer)
     return repositories
@@ -210,21 +212,16 @@ def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Re
     """Return the workers to try: first of the named repository, then with most of the required shards."""
     holders = cluster.holders()
     sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
-    counts: dict[WorkerInfo, int] = {}
+    held_bytes: Counter[WorkerInfo] = Counter()
     for repository in repositories:
         for member in holders.get(repository.name, ()):
-            counts[member] = counts.get(member, 0) + sizes[repository.name]
+            held_bytes[member] += sizes[repository.name]
 
-    workers = holders.get(repo.strip("/"), ())
-    return sorted(
-        counts,
-        key=lambda candidate: (
-            candidate not in workers,
-            workers.index(candidate) if candidate in workers else 0,
-            -counts[candidate],
-            candidate.name,
-        ),
-    )
+    # Those of the named repository in the order of their preference.
+    first = [member for member in holders.get(repo.strip("/"), ()) if member in held_bytes]
+    others = [member for member in held_bytes if member not in first]
+    others.sort(key=lambda member: (-held_bytes[member], member.name))
+    return first + others
 
 
 def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
@@ -267,12 +264,13 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
 
     requests = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
     messages = wait_for(call.cluster.fleet, requests.last_messages(), call.context.cancellation)
-    parts = [message["answer"]["attributes"]["found"].value for message in messages]
-    unanswered = tuple(
-        (name, sentence(name, requests.replicas.failed_attempts.get(name, ()))) for name in sorted(requests.skipped)
-    )
-    merged = type(request).merge(parts)
-    return replace(merged, failed=(*merged.failed, *unanswered))
+    merged = type(request).merge([message["answer"]["attributes"]["found"].value for message in messages])
+    failed = list(merged.failed)
+    for name in sorted(requests.skipped):
+        attempts = requests.replicas.failed_attempts.get(name, ())
+        failed.append((name, sentence(name, attempts)))
+
+    return replace(merged, failed=tuple(failed))
 
 
 def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:

@@ -23,9 +23,11 @@ class WorkerReport:
     def select(self, values: Mapping[str, T]) -> dict[str, T]:
         """Return the values of its repositories."""
         # A worker that gave up on a repository has reported on it, too; only the worker that completed it counts.
-        if not values:
-            return {}
         return {name: value for name, value in values.items() if name in self.repositories}
+
+    def select_names(self, names: Iterable[str]) -> frozenset[str]:
+        """Return those of its repositories that are in `names`."""
+        return self.repositories.intersection(names)
 
     def unsearchable(self) -> dict[str, str]:
         """Return why repositories can't be searched, by label: a name, or ``name@revision``."""
@@ -70,24 +72,23 @@ class ReportUnion:
 
 def unite_reports(reports: Sequence[WorkerReport]) -> ReportUnion:
     """Return the union of the reports of all workers."""
+    outcomes = [report.outcome for report in reports]
     return ReportUnion(
         completed=_unite_names(report.repositories for report in reports),
-        excluded=_unite_names(report.repositories.intersection(report.outcome.excluded) for report in reports),
-        timed_out=_unite_names(report.repositories.intersection(report.outcome.timed_out) for report in reports),
+        excluded=_unite_names(report.select_names(report.outcome.excluded) for report in reports),
+        timed_out=_unite_names(report.select_names(report.outcome.timed_out) for report in reports),
         # A worker counts the targets of all its repositories, also of those that another one completed.
         searched=sum(min(report.outcome.targets, len(report.repositories)) for report in reports),
         name_only=_unite(report.select(report.outcome.name_only) for report in reports),
         missing=_unite(report.select(report.outcome.missing) for report in reports),
         unread_cells=_unite(report.select(report.outcome.unread_cells) for report in reports),
         unsearchable=_unite(report.unsearchable() for report in reports),
-        invalid=_unite(report.outcome.invalid for report in reports),
+        invalid=_unite(outcome.invalid for outcome in outcomes),
         without_history=_unite(report.select(report.outcome.without_history) for report in reports),
         unread=_unite(report.select(report.outcome.unread) for report in reports),
         shallow=_unite(report.select(report.outcome.shallow) for report in reports),
-        unknown_owners=_unite_names(
-            report.repositories.intersection(report.outcome.unknown_owners) for report in reports
-        ),
-        later_owners=_unite_names(report.repositories.intersection(report.outcome.later_owners) for report in reports),
+        unknown_owners=_unite_names(report.select_names(report.outcome.unknown_owners) for report in reports),
+        later_owners=_unite_names(report.select_names(report.outcome.later_owners) for report in reports),
         unowned=_unite(report.select(report.outcome.unowned) for report in reports),
     )
 

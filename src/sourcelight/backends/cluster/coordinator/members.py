@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sourcelight.backends.cluster.messages import HELLO, KEEP, WorkerRequest, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
@@ -87,7 +88,9 @@ def is_poisoned(failed_attempts: Iterable[FailedAttempt]) -> bool:
     attempts = list(failed_attempts)
     # Equal reasons from two workers point to the request. Different ones may be two broken machines.
     failure_reasons = [attempt.reason for attempt in attempts if attempt.engine]
-    return len(failure_reasons) > len(set(failure_reasons)) or sum(attempt.died for attempt in attempts) > 1
+    has_equal_reasons = len(failure_reasons) > len(set(failure_reasons))
+    deaths = sum(attempt.died for attempt in attempts)
+    return has_equal_reasons or deaths > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,23 @@ class WorkerInfo:
 
 @dataclass(slots=True)
 class _Cell:
+    """The workers of one scheduler, at its address."""
+
     address: str
     members: tuple[WorkerInfo, ...] = ()
+
+
+Holders: TypeAlias = dict[str, tuple[WorkerInfo, ...]]
+"""By repository the workers that hold its shard, the preferred one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """The holders of a generation's shards among some workers."""
+
+    generation_id: str
+    workers: tuple[WorkerInfo, ...]
+    holders: Holders
 
 
 @dataclass(slots=True)
@@ -128,7 +146,7 @@ class WorkerDirectory:
     _refresh_task: asyncio.Task[None] | None = None
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_MESSAGES))
     _messages: set[asyncio.Task[None]] = field(default_factory=set)
-    _placed: tuple[str, tuple[WorkerInfo, ...], dict[str, tuple[WorkerInfo, ...]]] = ("", (), {})
+    _placement: _Placement | None = None
 
     def __post_init__(self) -> None:
         self._cells = [_Cell(address) for address in self.schedulers]
@@ -139,9 +157,7 @@ class WorkerDirectory:
         if self._live is None:
             # Cached until a worker is dropped or a refresh ends: a search asks for it several times, a cluster has
             # hundreds.
-            self._live = tuple(
-                member for cell in self._cells for member in cell.members if member.address not in self._dropped
-            )
+            self._live = tuple(member for member in self._members() if member.address not in self._dropped)
             self._addresses = frozenset(member.address for member in self._live)
 
         return self._live
@@ -169,7 +185,7 @@ class WorkerDirectory:
     @property
     def absent(self) -> tuple[FailedAttempt, ...]:
         """Workers that schedulers know but that were dropped, and why."""
-        present = {member.address for cell in self._cells for member in cell.members}
+        present = {member.address for member in self._members()}
         return tuple(attempt for address, attempt in sorted(self._dropped.items()) if address in present)
 
     def drop(self, member: WorkerInfo, attempt: FailedAttempt) -> None:
@@ -179,17 +195,17 @@ class WorkerDirectory:
         self._live = None
         self._start_refresh()
 
-    def holding(self, generation: Generation) -> dict[str, tuple[WorkerInfo, ...]]:
-        """Return for each repository the live workers that hold its shard, the preferred one first."""
-        live = self.live
+    def holding(self, generation: Generation) -> Holders:
+        """Return the live workers that hold each repository."""
+        live, placement = self.live, self._placement
         # Placement is a pure function of generation and workers, so one entry is enough while neither changes.
-        generation_id, workers, placement = self._placed
-        if (generation_id, workers) != (generation.id, live):
-            placement = self._placement_of(generation, live)
-            self._placed = generation.id, live, placement
-            self._send_placement(generation, placement)
+        if placement is not None and (placement.generation_id, placement.workers) == (generation.id, live):
+            return placement.holders
 
-        return placement
+        holders = self._place(generation, live)
+        self._placement = _Placement(generation.id, live, holders)
+        self._send_placement(generation, holders)
+        return holders
 
     async def close(self) -> None:
         """Stop the refresh, and messages to workers."""
@@ -201,7 +217,12 @@ class WorkerDirectory:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._refresh_task
 
-    def _send_placement(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
+    def _members(self) -> Iterator[WorkerInfo]:
+        """Yield the workers that schedulers know, dropped ones included."""
+        for cell in self._cells:
+            yield from cell.members
+
+    def _send_placement(self, generation: Generation, holders: Holders) -> None:
         """Send each worker the shards to hold, its preferred shards first."""
         names: dict[WorkerInfo, list[str]] = {}
         # Replica by replica, so that a worker gets its preferred shards before its spare copies.
@@ -228,7 +249,7 @@ class WorkerDirectory:
                 async for _ in messages:
                     pass
 
-    def _placement_of(self, generation: Generation, live: tuple[WorkerInfo, ...]) -> dict[str, tuple[WorkerInfo, ...]]:
+    def _place(self, generation: Generation, live: tuple[WorkerInfo, ...]) -> Holders:
         sizes = {entry.shard: entry.size for entry in generation.searchable}
         # Two cells hold one replica each: a dead scheduler costs a cell, not the answer.
         replicas = REPLICAS if len(self._cells) == 1 else 1
@@ -250,7 +271,7 @@ class WorkerDirectory:
     async def _refresh(self) -> None:
         try:
             await asyncio.gather(*(self._query_cell(number, cell) for number, cell in enumerate(self._cells)))
-            present = {member.address for cell in self._cells for member in cell.members}
+            present = {member.address for member in self._members()}
             # A worker that restarts has a new address, so entries of old ones would stay for ever.
             self._dropped = {address: attempt for address, attempt in self._dropped.items() if address in present}
         finally:
@@ -339,8 +360,12 @@ class ReplicaOrder:
         for name in names:
             holders = self.holders.get(name)
             # At the start of a search no worker was asked or failed, and the preferred one is nearly always there.
-            is_new = holders and name not in self.requested and name not in self.failed_attempts
-            member = holders[0] if holders and is_new and holders[0].address in live else self.next(name)
+            is_new = name not in self.requested and name not in self.failed_attempts
+            if holders and is_new and holders[0].address in live:
+                member: WorkerInfo | None = holders[0]
+            else:
+                member = self.next(name)
+
             if member is None:
                 unplaced.append(name)
             else:
