@@ -147,7 +147,8 @@ class SavedPages:
             return self._access.unavailable(exc)
 
         prefix, is_own = self._access.prefix, answer.owner == context.viewer.name
-        body += _delete_form(escape(prefix), answer) if is_own else ""
+        if is_own:
+            body += _delete_form(escape(prefix), answer)
         title = f"{answer.query} \u00b7 saved answer"
         return page(title, body, prefix=prefix, wide=True, query=answer.query, kind=answer.pattern_type, posts=is_own)
 
@@ -157,13 +158,12 @@ class SavedPages:
             return entered
 
         context, _ = entered
-        token = request.path_params["token"][:100]
-        if not context.viewer.name or not await anyio.to_thread.run_sync(
-            self._answers.delete, token, context.viewer.name
-        ):
-            return self._access.absent(request, context, _ABSENT)
-
-        return self._access.to(PATH)
+        token: str = request.path_params["token"][:100]
+        owner = context.viewer.name
+        is_deleted = bool(owner) and await anyio.to_thread.run_sync(self._answers.delete, token, owner)
+        if is_deleted:
+            return self._access.to(PATH)
+        return self._access.absent(request, context, _ABSENT)
 
     def _to_html(self, answer: SavedAnswer, data: bytes, context: ToolContext) -> str:
         import pyarrow as pa
@@ -200,13 +200,16 @@ class SavedPages:
         else:
             notes = "<li>Results from repositories that you may not see, or that no longer exist, are left out.</li>"
 
+        if notes:
+            notes = f"<ul>{notes}</ul>"
+
         statements.append(f"status then: {escape(answer.attributes['status'])}")
         return (
             f'<h1 class="hidden">Saved answer: {escape(one_line(answer.query, 200))}</h1>'
             f'<p class="summary" role="status" data-status="{escape(answer.attributes["status"])}">'
             f"{'; '.join(statements)}. "
             f'<a href="{retry_link}">Search again</a></p>'
-            f"{f'<ul>{notes}</ul>' if notes else ''}{_commits(visible_rows, prefix)}{view.results_html()}"
+            f"{notes}{_commits(visible_rows, prefix)}{view.results_html()}"
         )
 
 
@@ -214,10 +217,13 @@ def _to_bytes(batches: list[Any], keys: Mapping[str, str]) -> bytes:
     """Return rows as compressed Arrow; `keys` are the places of the repositories on this machine."""
     import pyarrow as pa
 
-    tables = [
-        pa.table({name: batch.column(name) for name in COLUMNS if name in batch.schema.names}) for batch in batches
-    ]
-    tables = tables or [pa.table({"repository": pa.array([], pa.string())})]
+    tables = []
+    for batch in batches:
+        names = [name for name in COLUMNS if name in batch.schema.names]
+        tables.append(pa.table({name: batch.column(name) for name in names}))
+    if not tables:
+        tables.append(pa.table({"repository": pa.array([], pa.string())}))
+
     table = pa.concat_tables(tables, promote_options="default").slice(0, MAX_FILES * MAX_ROWS).unify_dictionaries()
     keys_of_rows = [keys.get(name, "") for name in table["repository"].to_pylist()]
     table = table.append_column(_KEY, pa.array(keys_of_rows, pa.string()))
@@ -240,16 +246,16 @@ def _commits(table: pa.Table, prefix: str) -> str:
         return ""
 
     pairs = dict.fromkeys(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
-    items = "".join(
-        f'<li><a href="{escape(repository_url(prefix, name, commit))}/-/tree/">{escape(name)}</a> '
-        f"<code>{escape(commit)}</code></li>"
-        for name, commit in list(pairs)[:_MAX_COMMITS]
-        if commit
-    )
+    items = ""
+    for name, commit in list(pairs)[:_MAX_COMMITS]:
+        if commit:
+            link = f'<a href="{escape(repository_url(prefix, name, commit))}/-/tree/">{escape(name)}</a>'
+            items += f"<li>{link} <code>{escape(commit)}</code></li>"
+
+    if not items:
+        return ""
     count = count_of(len(pairs), "commit")
-    if items:
-        return f'<details class="skipped"><summary>Read at {count}</summary><ul>{items}</ul></details>'
-    return ""
+    return f'<details class="skipped"><summary>Read at {count}</summary><ul>{items}</ul></details>'
 
 
 def _delete_form(prefix: str, answer: SavedAnswer) -> str:
@@ -267,11 +273,11 @@ def _day(seconds: int) -> str:
 
 def save_form(query: str, pattern_type: str, prefix: str) -> str:
     """Return the form that saves the answer of a search."""
-    fields = "".join(
-        f'<input type="hidden" name="{name}" value="{html.escape(value)}">'
-        for name, value in (("q", query), ("patternType", pattern_type))
-        if value
-    )
+    fields = ""
+    for name, value in (("q", query), ("patternType", pattern_type)):
+        if value:
+            fields += f'<input type="hidden" name="{name}" value="{html.escape(value)}">'
+
     days = LIFETIME_S // 86_400
     return (
         f'<form class="inline" method="post" action="{escape(prefix)}{PATH}">{fields}<button '

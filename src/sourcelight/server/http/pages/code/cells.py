@@ -18,12 +18,17 @@ LINES_VIEW = "lines"
 """The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""
 
 _MAX_LINES, _CONTEXT_LINES = 5_000, 1_000
+"""Lines on a page, and those before the highlighted one."""
 
 _MAX_CHARS = 2_000_000
 """Characters of the lines on a page, which are cut one by one: a cell with pages of base64 must not fill it."""
 
 _MAX_CHANGED_LINES, _MAX_CHANGED_CHARS = 2_000, 500
 """Lines of a notebook's changes on a page, and characters of each."""
+
+
+_SIDES = {"added": (" class=add", "+"), "removed": (" class=del", "-")}
+"""Attribute of the row of a changed line, and its sign, by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +115,11 @@ def cell_table(
         summary.append(f"{count_of(sum(line.file_line in marked_lines for line in page_lines), 'line')} highlighted")
 
     if len(page_lines) < len(cell_lines):
-        first_cell, last_cell = (page_lines[index].text.cell for index in (0, -1))
+        first_cell, last_cell = page_lines[0].text.cell, page_lines[-1].text.cell
+        link = f'<a href="{escape(address)}?cell='
         summary.append(f"cells {first_cell:,} to {last_cell:,} shown")
-        summary += [
-            f'<a href="{escape(address)}?cell={cell}">{label}</a>'
-            for cell, label in ((1, "from the first cell"), (last_cell, f"from cell {last_cell:,}"))
-        ]
+        summary.append(f'{link}1">from the first cell</a>')
+        summary.append(f'{link}{last_cell}">from cell {last_cell:,}</a>')
 
     rows = _rows(page_lines, marked_lines, blame)
     return CellTable(rows, summary, has_file_lines=len(numbers) == len(cell_lines))
@@ -175,25 +179,28 @@ def changed_cells(diff: NotebookDiff, label: str) -> str:
         rows += [_changed_row(line, text.text) for line in lines]
 
     notes = f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "No cell changed"
-    notes += f"; the first {size:,} of {total:,} lines are shown" if size < total else ""
-    table = (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="Changed cells of {label}">'
-        f'<table class="lines patch"><tbody>{"".join(rows)}</tbody></table></div>'
-    )
-    return f'{table if rows else ""}<p class="quiet">{notes}.</p>'
+    if size < total:
+        notes += f"; the first {size:,} of {total:,} lines are shown"
+
+    table = ""
+    if rows:
+        table = (
+            f'<div class="scroll" role="region" tabindex="0" aria-label="Changed cells of {label}">'
+            f'<table class="lines patch"><tbody>{"".join(rows)}</tbody></table></div>'
+        )
+    return f'{table}<p class="quiet">{notes}.</p>'
 
 
 def _changed_row(line: ComparedLine, text: CellText) -> str:
     if line.side == "gap":
         return '<tr class="gap"><td></td><td></td><td></td></tr>'
 
-    kind = {"added": " class=add", "removed": " class=del"}.get(line.side, "")
-    sign = {"added": "+", "removed": "-"}.get(line.side, " ")
-    numbers = "".join(f"<td>{number or ''}</td>" for number in (line.old, line.new))
+    style, sign = _SIDES.get(line.side, ("", " "))
     plain_line = line.text[:_MAX_CHANGED_CHARS]
     tokens = code_tokens(plain_line, text.language if text.kind == "code" else "")
-    if len(plain_line) == len(line.text):
-        note = ""
-    else:
+    note = ""
+    if len(plain_line) < len(line.text):
         note = f'<span class="warn"> (truncated: {len(line.text):,} characters)</span>'
-    return f"<tr{kind}>{numbers}<td>{sign}{highlight_code(plain_line, tokens)}{note}</td></tr>"
+
+    numbers = f"<td>{line.old or ''}</td><td>{line.new or ''}</td>"
+    return f"<tr{style}>{numbers}<td>{sign}{highlight_code(plain_line, tokens)}{note}</td></tr>"
