@@ -23,7 +23,6 @@ SHORT_MODULES = {
     "core.extras": "what is installed, for rooms from core to lab",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
     "core.tools.answer_size": "settings and options are checked against it before tools load",
-    "core.tools.chunk_table": "loads pyarrow, which definitions of tools don't",
     "display.frames.list_dtype": "loads pandas when it is imported, which its neighbours don't",
     "engines.deepsearch.steps": "the steps that workers of a cluster run, above all that they call",
     "engines.navigation.navigator": "joins languages, indexes of compilers and the workspace",

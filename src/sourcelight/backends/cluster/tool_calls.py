@@ -180,14 +180,14 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
 
 def _sum(table: pa.Table, by: Sequence[str]) -> pa.Table:
     """Return the sums of the counts by the columns `by`, most matches first."""
-    counted = ("matches", "files")
+    names = ("matches", "files")
     if not by:
-        return pa.table({name: pa.array([pa.compute.sum(table[name]).as_py() or 0]) for name in counted})
+        return pa.table({name: pa.array([pa.compute.sum(table[name]).as_py() or 0]) for name in names})
 
-    sums = table.group_by(list(by), use_threads=False).aggregate([(name, "sum") for name in counted])
+    sums = table.group_by(list(by), use_threads=False).aggregate([(name, "sum") for name in names])
     sums = sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names])
     order = [("matches", "descending"), *((name, "ascending") for name in by)]
-    return sums.select([*by, *counted]).sort_by(order)
+    return sums.select([*by, *names]).sort_by(order)
 
 
 def _required_repositories(
@@ -219,9 +219,9 @@ def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Re
 
     # Those of the named repository in the order of their preference.
     first = [member for member in holders.get(repo.strip("/"), ()) if member in held_bytes]
-    others = [member for member in held_bytes if member not in first]
-    others.sort(key=lambda member: (-held_bytes[member], member.name))
-    return first + others
+    remaining = [member for member in held_bytes if member not in first]
+    remaining.sort(key=lambda member: (-held_bytes[member], member.name))
+    return first + remaining
 
 
 def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
