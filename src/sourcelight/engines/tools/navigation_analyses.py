@@ -40,7 +40,7 @@ from sourcelight.engines.tools.rows import TEXTS
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace
-    from sourcelight.engines.navigation.graphs import CallSite
+    from sourcelight.engines.navigation.graphs.calls import CallSite
 
 _REPORT_EVERY_S = 0.1
 _INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed", "missing"})
@@ -156,7 +156,7 @@ def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
 
 
 def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.graphs import imports_in
+    from sourcelight.engines.navigation.graphs.imports import imports_in
     from sourcelight.engines.navigation.locations import file_line
     from sourcelight.engines.navigation.rows import file_columns
 
@@ -191,7 +191,7 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
 
 
 def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.graphs import edges_of
+    from sourcelight.engines.navigation.graphs.imports import edges_of
 
     workspace = workspace_of(context)
     # Names that lead to one repository would give its edges twice.
@@ -222,8 +222,8 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
 
 
 def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
+    from sourcelight.engines.navigation.graphs.repo_map import map_lines
     from sourcelight.engines.navigation.locations import file_line
-    from sourcelight.engines.navigation.repo_map import map_lines
     from sourcelight.engines.navigation.rows import file_columns
 
     workspace = workspace_of(context)
@@ -250,7 +250,7 @@ def _callers(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
 
 
 def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.graphs import callees, callers
+    from sourcelight.engines.navigation.graphs.calls import callees, callers
 
     workspace = workspace_of(context)
     document = document_of(name, arguments, workspace)

@@ -88,7 +88,7 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
 
 def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str, list[int]]:
     """Return the lines on which each test imports a file of its project."""
-    from sourcelight.engines.navigation.graphs import imports_in
+    from sourcelight.engines.navigation.graphs.imports import imports_in
 
     lines: dict[str, list[int]] = {}
     for file_imports in imports_in(project, workspace):

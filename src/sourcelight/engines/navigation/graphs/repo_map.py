@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sourcelight.engines.navigation.documentation import LineTable, signature_of
-from sourcelight.engines.navigation.graphs import imports_in
+from sourcelight.engines.navigation.graphs.imports import imports_in
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import outline_of, tables_of
 from sourcelight.engines.navigation.ranking import is_test
