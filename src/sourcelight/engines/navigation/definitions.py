@@ -22,11 +22,7 @@ from sourcelight.engines.navigation.model import (
     check_time,
     time_limit,
 )
-from sourcelight.engines.navigation.named import (
-    files_with,
-    outline_of,
-    plain_occurrences,
-)
+from sourcelight.engines.navigation.named import files_with, outline_of, plain_occurrences
 from sourcelight.engines.navigation.ranking import rank_definitions
 from sourcelight.engines.navigation.scip import precise_definitions
 from sourcelight.engines.symbols import LANGUAGES
@@ -37,10 +33,17 @@ if TYPE_CHECKING:
 
 
 SAME_FILE_SCORE = 0.75
+"""Score of a definition that only the scopes of its file decide; below that of the rules of a language."""
+
 _SELF_RECEIVERS = (b"this.", b"self.", b"$this->", b"self::", b"static::", b"$this?->", b"this?.", b"self&.")
+"""Texts before a name by which it is a member of the object that the code is part of."""
+
 _MEMBERS_NEED_SELF = frozenset({"PHP"})
+"""Languages in which a name alone is never a member."""
+
 _MEMBERS = frozenset({"method", "constructor", "field", "property", "constant", "enummember"})
-_HOLDERS = frozenset({"class", "object", "interface", "module", "trait", "enum", "struct"})
+_CONTAINERS = frozenset({"class", "object", "interface", "module", "trait", "enum", "struct"})
+"""Kinds of members, and of what has members."""
 
 MAX_CANDIDATES = 10
 """Maximum definitions per query."""
@@ -56,9 +59,13 @@ _TIME_NOTICE = "The names of {} take too long to resolve; {}."
 _WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interface": 3.0, "enum": 3.0,
             "constructor": 3.0, "module": 2.0, "namespace": 2.0, "package": 2.0, "field": 1.5, "property": 1.5,
             "parameter": 0.7}  # fmt: skip
+"""Weights of votes by the kind of definition: people ask for functions and classes by name. Other kinds have 1."""
 
-# The second and third answer of an occurrence are alternatives of its first one.
 _LATER_ANSWER_WEIGHT = 0.3
+"""Weight of the second and third answer of an occurrence, which are alternatives of its first one."""
+
+_BINDING_WEIGHT = 0.5
+"""Weight of an occurrence that binds the name: it resolves to itself, and so says less about the other uses."""
 
 
 def resolve_in_file(
@@ -67,57 +74,61 @@ def resolve_in_file(
     """Return the definitions in scope in the file, innermost first; empty if scopes don't decide."""
     outline = outline_of(document, workspace)
     shown_name = name.decode(errors="replace")
-    if not any(definition.name == shown_name for definition in outline):
+    namesakes = [definition for definition in outline if definition.name == shown_name]
+    if not namesakes:
         return []
 
     text = document.text
-    line = line_of(text, occurrence.start)
     is_on_self = text[: occurrence.start].endswith(_SELF_RECEIVERS)
 
     # A member of another object: without types the class is unknown, so the scopes of this file can't decide.
     if occurrence.role == "attribute" and not is_on_self:
         return []
 
-    in_scope: list[tuple[int, Definition]] = []
-    for definition in outline:
-        if definition.name != shown_name:
-            continue
-        if definition.offset == occurrence.start:
-            in_scope = [(0, definition)]
-            break
+    # The occurrence may be a definition itself.
+    own = [definition for definition in namesakes if definition.offset == occurrence.start]
+    if own:
+        return [_in_scope(document, own[0], name)]
 
-        holders = list(_holders(outline, definition))
-        if not all(holder.begin_line <= line <= holder.end_line for holder in holders):
+    line = line_of(text, occurrence.start)
+    by_depth: list[tuple[int, Definition]] = []
+    for definition in namesakes:
+        scopes = _enclosing(outline, definition)
+        if not all(scope.begin_line <= line <= scope.end_line for scope in scopes):
             continue
 
-        is_member = bool(holders) and holders[0].kind in _HOLDERS and definition.kind in _MEMBERS
-        if is_member if is_on_self else not (is_member and document.language in _MEMBERS_NEED_SELF):
-            in_scope.append((len(holders), definition))
+        is_member = bool(scopes) and scopes[0].kind in _CONTAINERS and definition.kind in _MEMBERS
+        can_be_meant = is_member
+        if not is_on_self:
+            can_be_meant = not is_member or document.language not in _MEMBERS_NEED_SELF
+        if can_be_meant:
+            by_depth.append((len(scopes), definition))
 
     # The innermost scope hides outer ones of the same name.
-    in_scope.sort(key=lambda pair: -pair[0])
-    return [
-        ResolvedDefinition(
-            document=document,
-            start=definition.offset,
-            end=definition.offset + len(name),
-            kind=definition.kind,
-            rule="scope",
-            score=SAME_FILE_SCORE,
-            reason="declared in an enclosing scope of the file",
-        )
-        for _, definition in in_scope
-    ]
+    by_depth.sort(key=lambda pair: -pair[0])
+    return [_in_scope(document, definition, name) for _, definition in by_depth]
 
 
-def _holders(outline: list[Definition], definition: Definition) -> list[Definition]:
+def _in_scope(document: Document, definition: Definition, name: bytes) -> ResolvedDefinition:
+    return ResolvedDefinition(
+        document=document,
+        start=definition.offset,
+        end=definition.offset + len(name),
+        kind=definition.kind,
+        rule="scope",
+        score=SAME_FILE_SCORE,
+        reason="declared in an enclosing scope of the file",
+    )
+
+
+def _enclosing(outline: list[Definition], definition: Definition) -> list[Definition]:
     """Return the definitions around a definition, nearest first."""
-    holders: list[Definition] = []
+    enclosing: list[Definition] = []
     # The second condition ends a cycle of parents, which a damaged table of definitions could have.
-    while definition.parent >= 0 and len(holders) < len(outline):
+    while definition.parent >= 0 and len(enclosing) < len(outline):
         definition = outline[definition.parent]
-        holders.append(definition)
-    return holders
+        enclosing.append(definition)
+    return enclosing
 
 
 def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Sequence[Occurrence]:
@@ -140,20 +151,21 @@ def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Oc
     spans = file_spans(document, [(occurrence.start, occurrence.end) for occurrence in occurrences])
     if query.column is not None:
         offset = offset_of(content, query.line_number, query.column)
-        covering = [
-            o
-            for o, (start, end) in zip(occurrences, spans, strict=True)
-            if offset is not None and start <= offset <= end
-        ]
-        if covering:
-            return covering[:1]
+        for occurrence, (start, end) in zip(occurrences, spans, strict=True):
+            if offset is not None and start <= offset <= end:
+                return [occurrence]
 
-    line_start, line_end = offset_of(content, query.line_number, 0), offset_of(content, query.line_number + 1, 0)
-    return [
-        o
-        for o, (start, _) in zip(occurrences, spans, strict=True)
-        if line_start is not None and line_start <= start and (line_end is None or start < line_end)
-    ]
+    line_start = offset_of(content, query.line_number, 0)
+    if line_start is None:
+        return []
+
+    next_line = offset_of(content, query.line_number + 1, 0)
+    line_end = len(content) + 1 if next_line is None else next_line
+    on_line = []
+    for occurrence, (start, _) in zip(occurrences, spans, strict=True):
+        if line_start <= start < line_end:
+            on_line.append(occurrence)
+    return on_line
 
 
 def resolve(
@@ -239,51 +251,21 @@ def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDef
 
 
 def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
-    name = query.name.encode()
     voters = queried_occurrences(query, workspace)
     if not voters:
         return _rank_absent_name(query, workspace)
 
+    # Bounded: a generated file may have a name a hundred thousand times, and each vote resolves a scope.
     if len(voters) > MAX_VOTERS:
         workspace.notice(
             "voters", f"{query.name} occurs {len(voters):,} times here; the first {MAX_VOTERS} were resolved."
         )
 
-    ballot = _Ballot()
-    unresolved: Occurrence | None = None
-
-    # Bounded: a generated file may have a name a hundred thousand times, and each vote resolves a scope.
-    for occurrence in voters[:MAX_VOTERS]:
-        workspace.budget.check()
-        if workspace.budget.is_spent:
-            workspace.notice("time", "The time limit ended before every occurrence was resolved.")
-            break
-
-        try:
-            check_time()
-            answers = precise_definitions(query.document, occurrence, workspace) or resolve_by_rules(
-                query.document, occurrence, workspace
-            )
-        except TimeSpent:
-            if not ballot.answers:
-                raise
-            workspace.notice(
-                "time", _TIME_NOTICE.format(query.document.shown_path, "not every occurrence was resolved")
-            )
-            break
-
-        if answers:
-            ballot.add(occurrence, answers)
-        else:
-            unresolved = unresolved or occurrence
-
+    ballot = _vote(query, voters[:MAX_VOTERS], workspace)
     ordered = ballot.by_votes()
-    if unresolved is not None and len(ordered) < MAX_CANDIDATES:
-        ordered += [
-            answer
-            for answer in resolve_by_rank(query.document, unresolved, name, workspace)
-            if answer.key not in ballot.answers
-        ]
+    if ballot.unresolved is not None and len(ordered) < MAX_CANDIDATES:
+        ranked = resolve_by_rank(query.document, ballot.unresolved, query.name.encode(), workspace)
+        ordered += [answer for answer in ranked if answer.key not in ballot.answers]
 
     if query.column is None and len(ordered) > 1:
         ordered = [_share_score(answer, ballot.votes) for answer in ordered]
@@ -291,25 +273,68 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
     return _bodies_first(ordered[:MAX_CANDIDATES], workspace)[:MAX_CANDIDATES]
 
 
+def _vote(query: SymbolQuery, voters: Sequence[Occurrence], workspace: Workspace) -> _Ballot:
+    """Return the votes of occurrences, as many as there is time for.
+
+    Raises `TimeSpent` if there was time for none.
+    """
+    ballot = _Ballot()
+    for occurrence in voters:
+        workspace.budget.check()
+        if workspace.budget.is_spent:
+            workspace.notice("time", "The time limit ended before every occurrence was resolved.")
+            break
+
+        try:
+            check_time()
+            answers = precise_definitions(query.document, occurrence, workspace)
+            answers = answers or resolve_by_rules(query.document, occurrence, workspace)
+        except TimeSpent:
+            if not ballot.answers:
+                raise
+            path = query.document.shown_path
+            workspace.notice("time", _TIME_NOTICE.format(path, "not every occurrence was resolved"))
+            break
+
+        ballot.add(occurrence, answers)
+
+    return ballot
+
+
 class _Ballot:
     """Votes of occurrences for definitions, by the key of the definition.
 
     Without a column all occurrences vote: the query probably asks for the most common meaning of the name.
+
+    Attributes
+    ----------
+    votes
+        The weights of the votes for each definition.
+    answers
+        Each definition, as the occurrence that is surest of it resolves to it.
+    unresolved
+        The first occurrence that no rule resolves; None if all are resolved.
     """
 
     def __init__(self) -> None:
         self.votes: dict[object, list[float]] = {}
         self.answers: dict[object, ResolvedDefinition] = {}
+        self.unresolved: Occurrence | None = None
 
     def add(self, occurrence: Occurrence, answers: Sequence[ResolvedDefinition]) -> None:
         """Count the votes of an occurrence for its three most likely definitions."""
-        # A binding resolves to itself, so it is a weaker vote for the meaning of the other uses.
-        weight = 0.5 if occurrence.is_binding else 1.0
+        if not answers:
+            self.unresolved = self.unresolved or occurrence
+            return
+
+        weight = _BINDING_WEIGHT if occurrence.is_binding else 1.0
         for rank, answer in enumerate(answers[:3]):
             existing = self.answers.get(answer.key)
             if existing is None or existing.score < answer.score:
                 self.answers[answer.key] = answer
-            self.votes.setdefault(answer.key, []).append(weight * (_LATER_ANSWER_WEIGHT if rank else 1.0))
+
+            vote = weight if rank == 0 else weight * _LATER_ANSWER_WEIGHT
+            self.votes.setdefault(answer.key, []).append(vote)
 
     def by_votes(self) -> list[ResolvedDefinition]:
         """Return the definitions, the one with the most votes first."""
@@ -321,13 +346,17 @@ class _Ballot:
 
 def _bodies_first(ordered: Sequence[ResolvedDefinition], workspace: Workspace) -> list[ResolvedDefinition]:
     """Put the body of a function before its prototype: readers want to see the code."""
-    by_key: dict[object, ResolvedDefinition] = {}
+    existing = {definition.key: definition for definition in reversed(ordered)}
+    result: dict[object, ResolvedDefinition] = {}
     for definition in ordered:
-        for body in _bodies_of(definition, ordered, workspace) if definition.key not in by_key else ():
-            existing = next((other for other in ordered if other.key == body.key), body)
-            by_key.setdefault(body.key, existing)
-        by_key.setdefault(definition.key, definition)
-    return list(by_key.values())
+        if definition.key in result:
+            continue
+
+        for body in _bodies_of(definition, ordered, workspace):
+            result.setdefault(body.key, existing.get(body.key, body))
+        result.setdefault(definition.key, definition)
+
+    return list(result.values())
 
 
 def _bodies_of(
@@ -337,10 +366,11 @@ def _bodies_of(
     resolver = resolver_of(definition.document.language)
     if resolver is None or definition.kind not in {"function", "method"} or not _is_prototype(definition, workspace):
         return []
+
     bindings = [other for other in resolver.bindings(definition, workspace) if not _is_prototype(other, workspace)]
-    if not bindings:
-        return [other for other in ordered if other.kind == definition.kind and not _is_prototype(other, workspace)]
-    return [replace(other, reason="body of the prototype") for other in bindings]
+    if bindings:
+        return [replace(other, reason="body of the prototype") for other in bindings]
+    return [other for other in ordered if other.kind == definition.kind and not _is_prototype(other, workspace)]
 
 
 def _is_prototype(definition: ResolvedDefinition, workspace: Workspace) -> bool:

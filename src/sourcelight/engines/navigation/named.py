@@ -6,9 +6,9 @@ Both come from the index: definitions from its tables or, while they are built, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns.compiled import compile_pattern
-from sourcelight.engines.navigation.model import Document, Occurrence, is_time_spent
+from sourcelight.engines.navigation.model import DeclarationKey, Document, Occurrence, is_time_spent
 from sourcelight.engines.search.model import FileTerm, TextQuery, prepare
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
@@ -93,6 +93,11 @@ class NamedDefinition:
     begin_line: int
     end_line: int
     declaration: bool = False
+
+    @property
+    def key(self) -> DeclarationKey:
+        """The file, and the offset of the name: the same for one definition in all answers."""
+        return self.document.key, self.start
 
     @property
     def is_member(self) -> bool:
@@ -171,7 +176,10 @@ def _table_definitions(project: Project, shard: int, table: SymbolTable, name: b
 
 def _in_notebook(document: Document, name: bytes) -> Iterator[NamedDefinition]:
     code = document.code
-    for definition in code.definitions.definitions() if code is not None else ():
+    if code is None:
+        return
+
+    for definition in code.definitions.definitions():
         if definition.name.encode() == name:
             yield to_named_definition(document, definition)
 
@@ -191,17 +199,16 @@ def _parse_candidates(project: Project, name: bytes, workspace: Workspace) -> It
 
 def to_named_definition(document: Document, definition: Definition) -> NamedDefinition:
     """Return a definition of a file with the file."""
-    end = definition.offset + len(definition.name.encode())
     return NamedDefinition(
-        document,
-        definition.offset,
-        end,
-        definition.kind,
-        definition.container,
-        definition.line,
-        definition.begin_line,
-        definition.end_line,
-        definition.declaration,
+        document=document,
+        start=definition.offset,
+        end=definition.offset + len(definition.name.encode()),
+        kind=definition.kind,
+        container=definition.container,
+        line=definition.line,
+        begin_line=definition.begin_line,
+        end_line=definition.end_line,
+        declaration=definition.declaration,
     )
 
 
@@ -212,12 +219,10 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
         code = document.code
         return [] if code is None else list(code.definitions.definitions())
 
-    entry = _table_with(document, workspace)
+    entry = _table_entry(document, workspace)
     if entry is None:
-        file_definitions = definitions(document.language, document.text)
-    else:
-        file_definitions = entry[0].definitions(entry[1])
-    return list(file_definitions.definitions())
+        return list(definitions(document.language, document.text).definitions())
+    return list(entry.table.definitions(entry.document).definitions())
 
 
 def imports_of(document: Document, workspace: Workspace) -> list[Import]:
@@ -225,42 +230,55 @@ def imports_of(document: Document, workspace: Workspace) -> list[Import]:
     if document.has_cells:
         code = document.code
         return [] if code is None else code.definitions.imports
-    entry = _table_with(document, workspace)
+
+    entry = _table_entry(document, workspace)
     if entry is None:
         return imports(document.language, document.text)
-    return entry[0].imports(entry[1])
+    return entry.table.imports(entry.document)
 
 
-def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, int] | None:
-    """Return the table of a file and its document number in it, or None while there is none."""
+class _TableEntry(NamedTuple):
+    """A table of definitions, and the number of a document in it."""
+
+    table: SymbolTable
+    document: int
+
+
+def _table_entry(document: Document, workspace: Workspace) -> _TableEntry | None:
+    """Return the entry of a file in its table, or None while there is none."""
     snapshot = document.project.snapshot
     if snapshot is None or snapshot.view.reason[document.number]:
         return None
+
+    shard = int(snapshot.view.shard[document.number])
+    number = int(snapshot.view.document[document.number])
     tables = tables_of(document.project, workspace)
-    shard, table_document = int(snapshot.view.shard[document.number]), int(snapshot.view.document[document.number])
     table = tables[shard] if shard < len(tables) else None
-    if table is None or not table.doc_language[table_document]:
+    if table is None or not table.doc_language[number]:
         return None
-    return (table, table_document)
+    return _TableEntry(table, number)
 
 
 def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] | None:
     """Return the modules that a project imports, as written, or None while its tables are not complete."""
-    complete_tables = [table for table in tables_of(project, workspace) if table is not None]
-    if len(complete_tables) != len(project.snapshot.shards if project.snapshot is not None else [None]):
+    tables = tables_of(project, workspace)
+    complete_tables = [table for table in tables if table is not None]
+    shard_count = 1 if project.snapshot is None else len(project.snapshot.shards)
+    if len(complete_tables) != shard_count:
         return None
 
     # The key has the identity of the tables. The value holds the tables themselves, so that no later table can get the
     # same identity.
-    modules = project.remember(
-        ("modules", *map(id, complete_tables)), lambda: (complete_tables, frozenset().union(*_modules(complete_tables)))
-    )
-    return modules[1]
+    key = ("modules", *map(id, complete_tables))
+    _, modules = project.remember(key, lambda: (complete_tables, _modules_in(complete_tables)))
+    return modules
 
 
-def _modules(tables: Sequence[SymbolTable]) -> Iterator[Iterable[str]]:
+def _modules_in(tables: Sequence[SymbolTable]) -> frozenset[str]:
+    modules: set[str] = set()
     for table in tables:
-        yield table.imported_modules()
+        modules.update(table.imported_modules())
+    return frozenset(modules)
 
 
 def enclosing_definitions(
@@ -274,19 +292,13 @@ def enclosing_definitions(
 
     # Smallest first: then the first definition around an offset is the innermost one.
     outline.sort(key=lambda definition: (definition.end_line - definition.begin_line, -definition.offset))
-    start_lines, end_lines, name_offsets = (
-        np.array([(definition.begin_line, definition.end_line, definition.offset) for definition in outline])
-        .reshape(-1, 3)
-        .T
-    )
+    start_lines = np.array([definition.begin_line for definition in outline])
+    end_lines = np.array([definition.end_line for definition in outline])
+    name_offsets = np.array([definition.offset for definition in outline])
     smallest: list[NamedDefinition | None] = []
     for line, offset in zip(lines.tolist(), offsets, strict=True):
         # A definition doesn't enclose its own name.
-        encloses = (start_lines <= line) & (line <= end_lines) & (name_offsets != offset)
-        # `argmax` gives the first True, but also 0 when all are False; the next line distinguishes them.
-        first_enclosing = int(encloses.argmax()) if outline else 0
-        smallest.append(
-            to_named_definition(document, outline[first_enclosing]) if outline and encloses[first_enclosing] else None
-        )
+        encloses = np.flatnonzero((start_lines <= line) & (line <= end_lines) & (name_offsets != offset))
+        smallest.append(to_named_definition(document, outline[int(encloses[0])]) if len(encloses) else None)
 
     return smallest

@@ -1,7 +1,13 @@
-"""Call graphs to a depth, and the imports of files and repositories."""
+"""Call graphs: the callers of a function, or what it calls, to a depth.
+
+Both go level by level, so that a limit drops the most distant calls. A call that was found by the name of the function
+alone is followed no further, and in languages with declared types it is left out, because it is rarely right.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,27 +21,31 @@ from sourcelight.engines.navigation.model import (
     Document,
     How,
     Occurrence,
+    Reference,
     ResolvedDefinition,
     Role,
     SymbolQuery,
 )
-from sourcelight.engines.navigation.named import (
-    NamedDefinition,
-    enclosing_definitions,
-    outline_of,
-    to_named_definition,
-)
+from sourcelight.engines.navigation.named import NamedDefinition, enclosing_definitions, outline_of, to_named_definition
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.symbols import LANGUAGES
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from sourcelight.engines.navigation.workspace import Workspace
 
 
 MAX_CALLS = 5000
 """Maximum calls of one answer; beyond, it is incomplete."""
 
+_MAX_PARSE_S = 2.0
+"""Seconds to parse a file of a language without a resolver."""
+
 _IDENTIFIERS = frozenset({"identifier", "field_identifier", "property_identifier", "type_identifier", "name"})
+_CALLEE_FIELDS = ("function", "name", "method", "constructor", "macro")
+"""Kinds of nodes that are names, and fields of a call that hold what is called, over all grammars."""
+
 _TYPES = frozenset({"class", "struct", "interface"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 
@@ -58,63 +68,66 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
 
     A function that calls itself, directly or through others, is visited once.
     """
-    pending = [(query, 1)]
-    seen: set[DeclarationKey] = set()
+    pending = deque([(query, 1)])
+    visited: set[DeclarationKey] = set()
     count = left_out = 0
     while pending:
-        # Breadth first: direct callers come before indirect ones, so `MAX_CALLS` drops the most distant calls.
-        question, level = pending.pop(0)
-        search = References(question, workspace)
+        called, level = pending.popleft()
+        search = References(called, workspace)
         for references in search.batches():
-            calls = [call for call in references if call.occurrence.is_called and not call.is_definition]
-            call_count = len(calls)
-            calls = [call for call in calls if not _is_guess(call.rule, call.document)]
-            left_out += call_count - len(calls)
-            holders = enclosing_definitions(
-                references[0].document, [call.occurrence.start for call in calls], workspace
-            )
-            for call, caller in zip(calls, holders, strict=True):
+            calls = [reference for reference in references if _is_call(reference)]
+            sure_calls = [call for call in calls if not _is_guess(call.rule, call.document)]
+            left_out += len(calls) - len(sure_calls)
+            for site in _call_sites(sure_calls, search, level):
                 count += 1
                 if count > MAX_CALLS:
-                    workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
+                    _note_limit(workspace)
                     return
 
-                yield CallSite(
-                    depth=level,
-                    caller=caller,
-                    document=call.document,
-                    occurrence=call.occurrence,
-                    callee=search.definitions[0],
-                    rule=call.rule,
-                    score=call.score,
-                )
-                # `seen` also ends recursion: a function that calls itself is followed once.
-                if caller is None or level >= depth or (caller.document.key, caller.start) in seen:
-                    continue
-
-                seen.add((caller.document.key, caller.start))
-                pending.append((_query_of(caller), level + 1))
+                yield site
+                caller = site.caller
+                if caller is not None and level < depth and caller.key not in visited:
+                    visited.add(caller.key)
+                    pending.append((_query_of(caller), level + 1))
 
         left_out += search.left_out
 
     _note_left_out(left_out, workspace)
 
 
+def _is_call(reference: Reference) -> bool:
+    return reference.occurrence.is_called and not reference.is_definition
+
+
+def _call_sites(calls: Sequence[Reference], search: References, level: int) -> Iterator[CallSite]:
+    """Yield calls in one file with the functions around them."""
+    if not calls:
+        return
+
+    offsets = [call.occurrence.start for call in calls]
+    containers = enclosing_definitions(calls[0].document, offsets, search.workspace)
+    for call, caller in zip(calls, containers, strict=True):
+        yield CallSite(
+            depth=level,
+            caller=caller,
+            document=call.document,
+            occurrence=call.occurrence,
+            callee=search.definitions[0],
+            rule=call.rule,
+            score=call.score,
+        )
+
+
 def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
     """Yield the calls in the body of a function, then in the bodies of its callees, to a depth."""
     search = References(query, workspace)
     search.prepare()
-    pending: list[tuple[NamedDefinition, int]] = []
-    seen: set[DeclarationKey] = set()
-    for definition in search.definitions:
-        body = body_of(definition, workspace)
-        if body is not None:
-            pending.append((body, 1))
-            seen.add((body.document.key, body.start))
-
+    bodies = [body for definition in search.definitions if (body := body_of(definition, workspace)) is not None]
+    pending = deque((body, 1) for body in bodies)
+    visited = {body.key for body in bodies}
     count = left_out = 0
     while pending:
-        caller, level = pending.pop(0)
+        caller, level = pending.popleft()
         for occurrence in calls_in(caller, workspace):
             workspace.budget.check()
             name = caller.document.text[occurrence.start : occurrence.end]
@@ -131,7 +144,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
 
             count += 1
             if count > MAX_CALLS:
-                workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
+                _note_limit(workspace)
                 return
 
             body = body_of(definition, workspace)
@@ -144,18 +157,12 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 rule=definition.rule,
                 score=definition.score,
             )
-            if (
-                body is None
-                or level >= depth
-                # A definition that was found by its name alone is too weak to follow further: errors would multiply
-                # with each level.
-                or definition.rule == "name"
-                or (body.document.key, body.start) in seen
-            ):
-                continue
-
-            seen.add((body.document.key, body.start))
-            pending.append((body, level + 1))
+            # A definition that was found by its name alone is too weak to follow further: errors would multiply with
+            # each level.
+            is_sure = definition.rule != "name"
+            if body is not None and is_sure and level < depth and body.key not in visited:
+                visited.add(body.key)
+                pending.append((body, level + 1))
 
     _note_left_out(left_out, workspace)
 
@@ -168,6 +175,10 @@ def _is_guess(rule: How, document: Document) -> bool:
     """
     resolver = resolver_of(document.language)
     return rule == "name" and resolver is not None and resolver.language.has_declared_types
+
+
+def _note_limit(workspace: Workspace) -> None:
+    workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
 
 
 def _note_left_out(count: int, workspace: Workspace) -> None:
@@ -225,14 +236,14 @@ def calls_in(definition: NamedDefinition, workspace: Workspace) -> Sequence[Occu
 
 
 def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
-    """Return the called names in a language without a resolver, by what grammars call a call."""
-    import time
-
+    """Return the called names in a language without a resolver, by the kinds of nodes that grammars have for calls."""
     from sourcelight.engines.symbols import parse_tree
 
     document = definition.document
-    text = document.text
-    tree = parse_tree(document.language, text, time.monotonic() + 2.0) if document.language in LANGUAGES else None
+    if document.language not in LANGUAGES:
+        return []
+
+    tree = parse_tree(document.language, document.text, time.monotonic() + _MAX_PARSE_S)
     if tree is None:
         return []
 
@@ -247,27 +258,32 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
             continue
 
         pending += reversed(node.named_children)
-        if "call" not in node.type and "invocation" not in node.type and node.type != "new_expression":
-            continue
-        if node.start_point[0] < first:
+        if not _is_call_node(node) or node.start_point[0] < first:
             continue
 
-        callee = next(
-            (
-                named_child
-                for field in ("function", "name", "method", "constructor", "macro")
-                if (named_child := node.child_by_field_name(field)) is not None
-            ),
-            None,
-        )
-        # In `a.b.c(…)` the last part is called. `f()()` calls a result, which has no name.
-        while callee is not None and callee.type not in _IDENTIFIERS:
-            inner = [child for child in callee.named_children if "argument" not in child.type]
-            callee = inner[-1] if inner and callee.type not in {"call", "call_expression"} else None
-
-        if callee is not None and callee.start_byte >= definition.end:
-            is_member = text[callee.start_byte - 1 : callee.start_byte] in {b".", b">", b":"}
-            role: Role = "attribute" if is_member else "name"
-            occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, is_called=True))
+        name = _called_name(node)
+        if name is not None and name.start_byte >= definition.end:
+            before = document.text[name.start_byte - 1 : name.start_byte]
+            role: Role = "attribute" if before in {b".", b">", b":"} else "name"
+            occurrences.append(Occurrence(name.start_byte, name.end_byte, role, is_called=True))
 
     return sorted(occurrences, key=lambda occurrence: occurrence.start)
+
+
+def _is_call_node(node: Node) -> bool:
+    """Return whether a node is a call, such as a ``call_expression`` or a ``method_invocation``, in any grammar."""
+    return "call" in node.type or "invocation" in node.type or node.type == "new_expression"
+
+
+def _called_name(call: Node) -> Node | None:
+    """Return the name that a call calls, or None: ``f()()`` calls a result, which has none."""
+    fields = [call.child_by_field_name(field) for field in _CALLEE_FIELDS]
+    callee = next((field for field in fields if field is not None), None)
+
+    # In `a.b.c(…)` the last part is called.
+    while callee is not None and callee.type not in _IDENTIFIERS:
+        parts = [child for child in callee.named_children if "argument" not in child.type]
+        is_result = callee.type in {"call", "call_expression"}
+        callee = None if is_result or not parts else parts[-1]
+
+    return callee
