@@ -86,9 +86,9 @@ def resolve_in_file(
         return []
 
     # The occurrence may be a definition itself.
-    own = [definition for definition in namesakes if definition.offset == occurrence.start]
-    if own:
-        return [_in_scope(document, own[0], name)]
+    at_occurrence = [definition for definition in namesakes if definition.offset == occurrence.start]
+    if at_occurrence:
+        return [_in_scope(document, at_occurrence[0], name)]
 
     line = line_of(text, occurrence.start)
     by_depth: list[tuple[int, Definition]] = []
