@@ -11,7 +11,7 @@ import sourcelight as sl
 from git_output import git_lines
 from lab.reports.report_values import values
 from sourcelight.lab.reports import Report, changes, contributors
-from sourcelight.lab.reports.files import PathFilter
+from sourcelight.lab.reports.path_filter import PathFilter
 from sourcelight.lab.reports.sections.contributor_data import Request
 from sourcelight.lab.reports.sections.contributors import ownership_sections
 from sourcelight.testing import RepositoryBuilder

@@ -22,17 +22,10 @@ from sourcelight.lab.reports.answers import (
     repositories_text,
     without_rules,
 )
-from sourcelight.lab.reports.files import (
-    OtherFiles,
-    PathFilter,
-    PathPatterns,
-    add_authors,
-    check_other_files,
-    count_by_kinds,
-    people_of,
-)
+from sourcelight.lab.reports.files import add_authors, count_by_kinds, people_of
 from sourcelight.lab.reports.history import PERIODS, Span, commits_frame, empty_metrics
 from sourcelight.lab.reports.model import Frame, Section
+from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter, PathPatterns, check_other_files
 from sourcelight.lab.reports.people import (
     Turnover,
     doubtful,

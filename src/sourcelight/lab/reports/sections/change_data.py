@@ -11,16 +11,9 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.markup import join_words
 from sourcelight.lab.reports.answers import limit_to_changes, without_rules
-from sourcelight.lab.reports.files import (
-    AUTHORED,
-    OtherFiles,
-    PathFilter,
-    add_file_kinds,
-    changed_files,
-    count_by_kinds,
-    is_written,
-)
+from sourcelight.lab.reports.files import AUTHORED, add_file_kinds, changed_files, count_by_kinds, is_written
 from sourcelight.lab.reports.model import Frame
+from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter
 from sourcelight.lab.reports.progress import ReportProgress
 
 if TYPE_CHECKING:

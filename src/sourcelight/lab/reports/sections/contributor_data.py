@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
 from sourcelight.lab.reports.answers import call_if_supported, limit_to_changes
-from sourcelight.lab.reports.files import (
-    OtherFiles,
-    PathFilter,
-    bus_factor_of,
-    changed_files,
-    churn_of,
-    owners_of,
-    top_directory,
-)
+from sourcelight.lab.reports.files import bus_factor_of, changed_files, churn_of, owners_of, top_directory
 from sourcelight.lab.reports.model import Frame
+from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter
 from sourcelight.lab.reports.people import (
     YEAR_DAYS,
     Turnover,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sourcelight.lab.reports.files import OtherFiles
 from sourcelight.lab.reports.history import line_metrics
 from sourcelight.lab.reports.model import Frame, Metric
+from sourcelight.lab.reports.path_filter import OtherFiles
 from sourcelight.lab.reports.people import YEAR_DAYS, Turnover, people_metrics
 from sourcelight.lab.reports.sections.authorship import agent_metrics
 from sourcelight.lab.reports.sections.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
