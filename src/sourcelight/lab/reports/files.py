@@ -1,8 +1,8 @@
-"""Files of reports: which ones count, their kinds, and figures added up from changed files."""
+"""Files of reports: their kinds, and tables added up from changed files and owned lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.persons import Pair, person_key
@@ -39,11 +39,14 @@ def count_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any
     sizes = churn(by=_COMMIT_KEYS, file_kinds=list(AUTHORED), **arguments)
     columns = sizes[[*_COMMIT_KEYS, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
     columns = columns.astype(dict.fromkeys(_COMMIT_KEYS, "str")).set_index(_COMMIT_KEYS)
-    index = list(zip(*(commits[key].astype("str") for key in _COMMIT_KEYS), strict=True))
+    commit_ids = list(zip(*(commits[key].astype("str") for key in _COMMIT_KEYS), strict=True))
     frame = commits.copy()
     frame.attrs = dict(commits.attrs)
     for column in columns.columns:
-        frame[column] = columns[column].reindex(index).fillna(0).astype("Int64").to_numpy() if len(columns) else 0
+        # A commit without such a file has no row; an index without rows has no type to look commits up by.
+        frame[column] = 0
+        if len(columns):
+            frame[column] = columns[column].reindex(commit_ids).fillna(0).astype("Int64").to_numpy()
 
     return frame
 
@@ -146,42 +149,56 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
 
     frame["first_date"] = frame[["first_date", "first"]].min(axis="columns")
     frame["last_date"] = frame[["last_date", "last"]].max(axis="columns")
+    # Null for a person who is a co-author alone.
     frame["bot"] = frame["bot"].map(lambda value: value is True or value == True)  # noqa: E712 - pandas' own types
     frame = frame.drop(columns=["first", "last"]).reset_index()
+    aliases: Mapping[str, Sequence[str]] = {}
     if all_people is not None:
-        bots = set(
-            map(
-                tuple,
-                all_people.loc[all_people["bot"].fillna(value=False).astype("bool"), identity].astype("str").to_numpy(),
-            )
-        )
-        pairs = zip(frame["author"], frame["author_email"], frame["bot"], strict=True)
-        frame["bot"] = [bot or (name, email) in bots for name, email, bot in pairs]
+        aliases = all_people.attrs.get("aliases", {})
+        bots = _bots_among(all_people)
+        rows = zip(frame["author"], frame["author_email"], frame["bot"], strict=True)
+        frame["bot"] = [is_bot or (name, email) in bots for name, email, is_bot in rows]
 
     frame = frame.sort_values(["bot", "commits", *identity], ascending=[True, False, True, True]).reset_index(drop=True)
-    frame.attrs = dict(changes.attrs) | {"aliases": {} if all_people is None else all_people.attrs.get("aliases", {})}
+    frame.attrs = dict(changes.attrs) | {"aliases": aliases}
     return frame
 
 
-def _co_authors(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
-    """Return the co-authors of commits, each once a commit, without the commit's author."""
-    names: dict[Pair, Pair] = {}
-    if all_people is not None:
-        pairs = zip(all_people["author"].astype("str"), all_people["author_email"].astype("str"), strict=True)
-        names = {person_key(*pair): pair for pair in pairs}
-        for name, group in all_people.attrs.get("aliases", {}).items():
-            names |= {person_key(*_pair(alias)): _pair(name) for alias in group}
+def _bots_among(people: Frame) -> set[Pair]:
+    """Return the names and addresses of people that are bots."""
+    bots = people[people["bot"].fillna(value=False).astype("bool")]
+    return set(zip(bots["author"].astype("str"), bots["author_email"].astype("str"), strict=True))
 
+
+def _co_authors(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield the co-authors of commits, each once a commit, without the commit's author.
+
+    Each has name, address, commit and the time of the commit.
+    """
+    names = {} if all_people is None else _names_by_person(all_people)
     columns = (commits[column] for column in ("author", "author_email", "commit", "commit_date", "co_authors"))
     for author, address, commit, date, co_authors in zip(*columns, strict=True):
-        co_author_pairs = {
-            names.get(person_key(*_pair(text)), _pair(text)) for text in (() if co_authors is None else co_authors)
-        }
-        for name, email in sorted(co_author_pairs - {(author, address)}):
+        pairs = map(_pair, () if co_authors is None else co_authors)
+        distinct_people = {names.get(person_key(*pair), pair) for pair in pairs}
+        for name, email in sorted(distinct_people - {(author, address)}):
             yield name, email, commit, date
 
 
+def _names_by_person(people: Frame) -> dict[Pair, Pair]:
+    """Return the name and address that a report has for each person, and for each of a person's other names."""
+    names: dict[Pair, Pair] = {}
+    for pair in zip(people["author"].astype("str"), people["author_email"].astype("str"), strict=True):
+        names[person_key(*pair)] = pair
+
+    for name, aliases in people.attrs.get("aliases", {}).items():
+        for alias in aliases:
+            names[person_key(*_pair(alias))] = _pair(name)
+
+    return names
+
+
 def _pair(text: str) -> Pair:
+    """Return name and address of ``Name <address>``."""
     name, _, email = str(text).rpartition(" <")
     return name, email.removesuffix(">")
 
@@ -216,7 +233,8 @@ def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = Non
 
 def top_directory(path: str) -> str:
     """Return the directory at the top that a path is in, with all below it; ``/*`` for files that are in none."""
-    return f"{path.partition('/')[0]}/" if "/" in path else "/*"
+    directory, slash, _ = path.partition("/")
+    return f"{directory}/" if slash else "/*"
 
 
 def owners_of(files: Frame) -> Frame:
@@ -243,11 +261,13 @@ def bus_factor_of(files: Frame) -> Frame:
     import pandas as pd
 
     human = files[~files["bot"].fillna(value=False).astype("bool")]
-    human = human.assign(folder=human["path"].astype("str").map(top_directory))
-    groups = [("/", human), *((str(name), rows) for name, rows in human.groupby("folder"))]
-    rows = [_factor(folder, part) for folder, part in groups if len(part) or folder == "/"]
+    human = human.assign(directory=human["path"].astype("str").map(top_directory))
+    rows = [_bus_factor_row("/", human)]
+    rows += [_bus_factor_row(str(directory), part) for directory, part in human.groupby("directory") if len(part)]
     frame = pd.DataFrame(rows)
     frame.insert(0, "repository", str(files["repository"].iloc[0]) if len(files) else "")
+
+    # The whole repository first, then the directories that fewest people own.
     frame = frame.assign(_below=frame["path"] != "/").sort_values(
         ["_below", "bus_factor", "lines", "path"], ascending=[True, True, False, True]
     )
@@ -257,22 +277,25 @@ def bus_factor_of(files: Frame) -> Frame:
     return frame
 
 
-def _factor(folder: str, files: Frame) -> dict[str, Any]:
+def _bus_factor_row(directory: str, files: Frame) -> dict[str, Any]:
     lines = files.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
     lines = lines.sort_values(["lines", "author", "author_email"], ascending=[False, True, True])
     running = lines["lines"].cumsum()
     total = int(lines["lines"].sum())
+    factor, share = 0, 0.0
+    if total:
+        # The owners up to half of the lines, and the one who passes it.
+        factor = int((running <= total / 2).sum()) + 1
+        share = float(running.iloc[factor - 1] / total)
 
-    # The owners up to half of the lines, and the one who passes it.
-    factor = int((running <= total / 2).sum()) + 1 if total else 0
-    top = lines.head(factor)
+    owners = lines.head(factor)
     return {
-        "path": folder,
+        "path": directory,
         "bus_factor": factor,
         "lines": total,
         "authors": len(lines),
-        "owners": [f"{name} <{email}>" for name, email in zip(top["author"], top["author_email"], strict=True)],
-        "share": float(running.iloc[factor - 1] / total) if factor else 0.0,
+        "owners": [f"{name} <{email}>" for name, email in zip(owners["author"], owners["author_email"], strict=True)],
+        "share": share,
         "exact": bool(files["exact"].all()),
         "agent_lines": files["agent_lines"].sum(min_count=1),
     }

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 from sourcelight.core.errors import PatternError, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
 
-PathPatterns = str | Sequence[str] | None
+PathPatterns: TypeAlias = str | Sequence[str] | None
+"""A directory, a file or a glob, or several."""
+
+_MIN_SIMILARITY = 0.5
+"""Likeness, from 0 to 1, from which a name is shown as the nearest to one that matches no file."""
 
 
 class PathFilter:
@@ -45,7 +49,9 @@ class PathFilter:
 
     def __call__(self, path: str) -> bool:
         """Return whether a file counts."""
-        return (not self._patterns or _in_any(self._patterns, path)) and not _in_any(self._refused, path)
+        if self._patterns and not _in_any(self._patterns, path):
+            return False
+        return not _in_any(self._refused, path)
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
@@ -57,14 +63,23 @@ class PathFilter:
         """Return the reason why no changed file counts, with the nearest candidates."""
         if not self.only or any(_in_any(self._patterns, path) for path in paths):
             return f"Every file that changed is in exclude={', '.join(self.exclude)}."
-        folders = {folder for path in paths for folder in _folders(path)}
-        near = get_close_matches(self.only[0].rstrip("/"), [*sorted(folders), *paths], 1, 0.5)
-        hint = f"; the nearest name is {near[0]}" if near else ""
-        return f"No file that changed is in only={', '.join(self.only)}{hint}."
+
+        directories: set[str] = set()
+        for path in paths:
+            directories |= _directories_of(path)
+
+        reason = f"No file that changed is in only={', '.join(self.only)}"
+        near = get_close_matches(self.only[0].rstrip("/"), [*sorted(directories), *paths], 1, _MIN_SIMILARITY)
+        if near:
+            reason += f"; the nearest name is {near[0]}"
+        return f"{reason}."
 
 
 def _texts(call: str, name: str, patterns: PathPatterns) -> tuple[str, ...]:
-    texts = (patterns,) if isinstance(patterns, str) else tuple(patterns or ())
+    if patterns is None:
+        return ()
+
+    texts = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     if not all(text.strip() for text in texts):
         raise ToolError(f"{call}: {name} contains an empty string", tool=call, argument=name)
     return texts
@@ -83,12 +98,13 @@ def _in_any(patterns: Sequence[CompiledPattern], path: str) -> bool:
     return any(pattern.matches_empty or pattern.find_document(text) for pattern in patterns)
 
 
-def _folders(path: str) -> list[str]:
+def _directories_of(path: str) -> set[str]:
+    """Return the directories that a file is in: ``a`` and ``a/b`` for ``a/b/c.py``."""
     parts = path.split("/")[:-1]
-    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+    return {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
 
 
-OtherFiles = Literal["apart", "with", "without"]
+OtherFiles: TypeAlias = Literal["apart", "with", "without"]
 
 
 def check_other_files(call: str, other_files: str) -> None:
