@@ -53,7 +53,6 @@ LONG_MODULES = {
     "engines.navigation.languages.rust": "Rust",
     "engines.navigation.languages.typescript.inference": "types of TypeScript expressions",
     "engines.search.index.build": "the steps of one build, in the order that a crash must not break",
-    "engines.symbols.table": "the file format of definitions, its writer and its reader",
     # One class each: its methods share state.
     "client.methods.conversations": "one method a tool, documented; the awaited and the blocking form",
     "client.methods.navigation": "one method a tool, documented; the awaited and the blocking form",

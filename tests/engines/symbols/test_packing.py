@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.engines.symbols.table import pack, unpack
+from sourcelight.engines.symbols.table_builder import pack, unpack
 
 numbers = st.lists(st.integers(0, 255) | st.integers(0, (1 << 32) - 1), max_size=40)
 

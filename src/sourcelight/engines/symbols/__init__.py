@@ -1,7 +1,7 @@
 """Definitions and imports in source text: parsers per language, and tables of the definitions of many documents.
 
 Nothing here knows a query, a repository or a file on disk: `search/side_tables` stores the arrays. Start with
-`file_definitions`, which finds the definitions of one file, then `definition_parser` and `table`.
+`file_definitions`, which finds the definitions of one file, then `definition_parser`, `table_builder` and `table`.
 """
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from sourcelight.engines.symbols.file_definitions import definitions, imports
     from sourcelight.engines.symbols.grammars import CELL_FORMATS, LANGUAGES, PARSED_LANGUAGES, version
     from sourcelight.engines.symbols.import_parser import Import
-    from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
+    from sourcelight.engines.symbols.table import SymbolTable
+    from sourcelight.engines.symbols.table_builder import TableBuilder
 
 __all__ = [
     "CELL_FORMATS",
@@ -54,9 +55,14 @@ def __getattr__(name: str) -> object:
 
         return getattr(import_parser, name)
 
-    if name in {"SymbolTable", "TableBuilder"}:
+    if name == "SymbolTable":
         from sourcelight.engines.symbols import table
 
         return getattr(table, name)
+
+    if name == "TableBuilder":
+        from sourcelight.engines.symbols import table_builder
+
+        return getattr(table_builder, name)
 
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,82 +1,31 @@
-"""Tables of the definitions and imports of many documents, as arrays with every name once.
+"""Tables of the definitions and imports of many documents: the reader, and the search for names in them.
 
-Names are one sorted text with a newline after each, so one scan matches a pattern in all of them. Rows of a document
-are adjacent, in the order of `definitions`. Arrays are packed: differences where numbers ascend, bytes of equal weight
-together, then deflate. A table is read as a whole once and stays open, so it need not be mapped.
+`table_builder` describes the format. A table is read as a whole once and stays open, so it need not be mapped.
 """
 
 from __future__ import annotations
 
 import bisect
 import functools
-import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.engines.symbols.definition_parser import COLUMNS, FileDefinitions
-from sourcelight.engines.symbols.grammars import PARSED_LANGUAGES, version
 from sourcelight.engines.symbols.import_parser import Import
+from sourcelight.engines.symbols.table_builder import FORMAT, STATES, unpack
 
 if TYPE_CHECKING:
     from sourcelight.core.patterns.compiled import CompiledPattern
-
-Array: TypeAlias = AnyArray
-
-_LEVEL = 6
-
-FORMAT = 4
-"""Raised by one whenever older tables can't be read by this code."""
-
-STATES = ("", "too-large", "timed-out", "unparsable")
-"""Values of `FileDefinitions.incomplete`, in stored order."""
 
 KEY_BYTES = 20
 _NEWLINE = 10
 
 _MAX_CHECKED = 20_000
 """Maximum names to check one by one; for more, matching all names in one call is faster."""
-
-
-def pack(values: AnyArray, *, ascending: bool = False) -> UInt8Array:
-    """Pack unsigned numbers.
-
-    Parameters
-    ----------
-    values
-        One dimension, at most four bytes each.
-    ascending
-        Whether each is mostly close to the one before it.
-    """
-    if ascending:
-        values = np.diff(values.astype(np.uint32), prepend=np.uint32(0))
-    dtype = np.min_scalar_type(int(values.max())) if len(values) else np.dtype(np.uint8)
-    weights = values.astype(dtype).view(np.uint8).reshape(-1, dtype.itemsize).T
-    body = zlib.compress(weights.tobytes(), _LEVEL)
-    return np.frombuffer(bytes([dtype.itemsize, ascending]) + body, np.uint8)
-
-
-def unpack(data: memoryview) -> Array:
-    """Return the numbers in the narrowest type that holds them; ascending ones as uint32.
-
-    Raises ValueError for data that `pack` did not make.
-    """
-    size, ascending = data[:2] if len(data) > 1 else (0, 0)
-    if size not in {1, 2, 4}:
-        raise ValueError(f"a damaged array: numbers of {size} bytes")
-
-    try:
-        body = np.frombuffer(zlib.decompress(data[2:]), np.uint8)
-    except zlib.error as error:
-        raise ValueError(f"a damaged array: {error}") from error
-
-    # Bytes are stored by significance, all lowest ones first: zlib compresses runs of equal bytes far better.
-    values: Array = np.ascontiguousarray(body.reshape(size, -1).T).view(f"u{size}").reshape(-1)
-    # Differences wrap at 2^32, so a column that falls at the start of each document is exact, too.
-    return np.cumsum(values, dtype=np.uint32) if ascending else values
 
 
 class SectionSource(Protocol):
@@ -87,129 +36,13 @@ class SectionSource(Protocol):
         """The facts."""
         ...
 
-    def array(self, name: str) -> Array:
+    def array(self, name: str) -> AnyArray:
         """Return an array by name."""
         ...
 
     def bytes_of(self, name: str) -> memoryview:
         """Return the bytes of an array by name."""
         ...
-
-
-class TableBuilder:
-    """Gathers definitions, document after document."""
-
-    def __init__(self) -> None:
-        self._ids: dict[bytes, int] = {b"": 0}
-        self._keys: list[bytes] = []
-        self._languages: list[int] = []
-        self._states: list[int] = []
-        self._counts: list[int] = []
-        self._names: list[int] = []
-        self._containers: list[int] = []
-        self._rows: list[NDArray[np.uint32]] = []
-
-        # Number 0 is the empty text, so a zero in the column of aliases means that there is no alias.
-        self._texts: dict[str, int] = {"": 0}
-        self._imports: list[tuple[int, int, int, int]] = []
-        self._import_counts: list[int] = []
-
-    @property
-    def documents(self) -> int:
-        """Documents added so far."""
-        return len(self._keys)
-
-    def add(self, key: bytes, language: str, definitions: FileDefinitions) -> None:
-        """Add the next document.
-
-        Parameters
-        ----------
-        key
-            20 bytes that identify the text (its blob id); lookups use them.
-        language
-            Display name of the language; without a grammar it is stored as none.
-        definitions
-            Its definitions.
-        """
-        ids = self._ids
-        self._keys.append(key)
-        self._languages.append(PARSED_LANGUAGES.index(language) + 1 if language in PARSED_LANGUAGES else 0)
-        self._states.append(STATES.index(definitions.incomplete))
-        self._counts.append(len(definitions))
-        texts = self._texts
-        self._import_counts.append(len(definitions.imports))
-
-        for entry in definitions.imports:
-            module, member, alias = (
-                texts.setdefault(text, len(texts)) for text in (entry.module, entry.member, entry.alias)
-            )
-            self._imports.append((module, member, alias, entry.line))
-
-        if definitions.names:
-            self._names += [ids.setdefault(name, len(ids)) for name in definitions.names]
-            self._containers += [ids.setdefault(name, len(ids)) for name in definitions.containers]
-            self._rows.append(definitions.rows)
-
-    def metadata(self) -> dict[str, Any]:
-        """Describe the arrays of `sections`."""
-        return {
-            "documents": len(self._keys),
-            "definitions": len(self._names),
-            "imports": len(self._imports),
-            "table_format": FORMAT,
-            "rules": version(),
-            "languages": list(PARSED_LANGUAGES),
-        }
-
-    def sections(self) -> dict[str, Array]:
-        """Return the table as arrays by name."""
-        # Sorted names allow a binary search. The empty name sorts first, so its number stays 0.
-        ordered = sorted(self._ids)
-        renumbered = np.zeros(len(ordered), dtype=np.uint32)
-        renumbered[[self._ids[name] for name in ordered]] = np.arange(len(ordered), dtype=np.uint32)
-        rows = np.concatenate(self._rows) if self._rows else np.zeros((0, len(COLUMNS)), dtype=np.uint32)
-        columns = dict(zip(COLUMNS, rows.T, strict=True))
-        return {
-            "names": _pack_text(ordered),
-            "name": pack(renumbered[np.array(self._names, dtype=np.int64)]),
-            "container": pack(renumbered[np.array(self._containers, dtype=np.int64)]),
-            "offset": pack(columns["offset"], ascending=True),
-            "line": pack(columns["line"], ascending=True),
-            # Relative lines are small numbers, mostly equal, and compress to almost nothing.
-            "lines_before": pack(columns["line"] - columns["begin_line"]),
-            "lines_after": pack(columns["end_line"] - columns["line"]),
-            "parent": pack(columns["parent"], ascending=True),
-            "kind": pack(columns["kind"]),
-            "flags": pack(columns["flags"]),
-            "doc_first": pack(_offsets(np.array(self._counts, dtype=np.int64)), ascending=True),
-            "doc_language": pack(np.array(self._languages, dtype=np.uint8)),
-            "doc_state": pack(np.array(self._states, dtype=np.uint8)),
-            "keys": np.frombuffer(b"".join(self._keys), np.uint8),
-            **self._import_sections(),
-        }
-
-    def _import_sections(self) -> dict[str, Array]:
-        rows = np.array(self._imports, dtype=np.uint32).reshape(-1, 4)
-        # Few imports have an alias: only those are stored, with their positions.
-        renamed = np.flatnonzero(rows[:, 2])
-        return {
-            "import_texts": _pack_text([text.encode() for text in self._texts]),
-            "import_module": pack(rows[:, 0]),
-            "import_member": pack(rows[:, 1]),
-            "import_line": pack(rows[:, 3], ascending=True),
-            "import_renamed": pack(renamed, ascending=True),
-            "import_alias": pack(rows[renamed, 2]),
-            "doc_import": pack(_offsets(np.array(self._import_counts, dtype=np.int64)), ascending=True),
-        }
-
-
-def _pack_text(lines: Sequence[bytes]) -> UInt8Array:
-    """Pack names, a newline after each; none holds one."""
-    return pack(np.frombuffer(b"".join(part for line in lines for part in (line, b"\n")), np.uint8))
-
-
-def _offsets(lengths: AnyArray) -> NDArray[np.uint32]:
-    return np.concatenate(([0], np.cumsum(lengths))).astype(np.uint32)
 
 
 def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> Int64Array:
@@ -233,13 +66,16 @@ def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> 
     matching = starts.searchsorted(offsets, side="right") - 1
 
     # Offsets ascend, so equal numbers are adjacent.
-    matching = matching[np.append(True, matching[1:] != matching[:-1])] if len(matching) else matching
+    if len(matching):
+        matching = matching[np.append(True, matching[1:] != matching[:-1])]
     if pattern.exact:
         return matching
     if len(matching) > _MAX_CHECKED:
         return np.flatnonzero(pattern.match_many(names, starts, name_start[1:] - 1))
 
-    return matching[np.unique(pattern.spans(names, starts[matching], name_start[matching + 1] - 1)[0])]
+    # A scan of lines may find more than a match within one name, so each is checked by itself.
+    with_match, _, _ = pattern.spans(names, starts[matching], name_start[matching + 1] - 1)
+    return matching[np.unique(with_match)]
 
 
 class SymbolTable:
@@ -262,7 +98,7 @@ class SymbolTable:
         self.rules: str = metadata["rules"]
         self._languages: list[str] = metadata["languages"]
 
-        def unpack_column(name: str) -> Array:
+        def unpack_column(name: str) -> AnyArray:
             return unpack(source.bytes_of(name))
 
         names, texts = unpack_column("names"), unpack_column("import_texts")
@@ -341,34 +177,24 @@ class SymbolTable:
         positions = np.arange(int(ends[-1])) + np.repeat(first_rows - (ends - lengths), lengths)
         return np.sort(self._name_rows[positions].astype(np.int64))
 
-    def rows_of_name(self, name: bytes) -> Int64Array:
-        """Return the rows, ascending, that bear exactly this name."""
-        number = bisect.bisect_left(range(len(self._name_end)), name, key=self._text)
-        if number == len(self._name_end) or self._text(number) != name:
-            return np.zeros(0, dtype=np.int64)
-        return self._name_rows[int(self._name_first[number]) : int(self._name_first[number + 1])].astype(np.int64)
-
-    def _text(self, number: int) -> bytes:
-        return bytes(self._names[int(self.name_start[number]) : int(self._name_end[number])])
-
     def rows_of(self, name: bytes) -> Int64Array:
         """Return the rows, ascending, that bear exactly this name."""
         number = self.number_of(name)
         if number is None:
             return np.zeros(0, dtype=np.int64)
-        start, end = (int(offset) for offset in self._name_first[number : number + 2])
+
+        start, end = self._name_first[number : number + 2].tolist()
         return self._name_rows[start:end].astype(np.int64)
 
     def number_of(self, name: bytes) -> int | None:
         """Return the number of a name, None when no definition has it."""
-        starts, text = self.name_start, self._names
+        number = bisect.bisect_left(range(len(self._name_end)), name, key=self._name_at)
+        if number == len(self._name_end) or self._name_at(number) != name:
+            return None
+        return number
 
-        def name_at(number: int) -> bytes:
-            return bytes(text[int(starts[number]) : int(starts[number + 1]) - 1])
-
-        number = bisect.bisect_left(range(len(self._name_end)), name, key=name_at)
-        is_match = number < len(self._name_end) and name_at(number) == name
-        return number if is_match else None
+    def _name_at(self, number: int) -> bytes:
+        return bytes(self._names[int(self.name_start[number]) : int(self._name_end[number])])
 
     def documents_of(self, rows: Int64Array) -> Int64Array:
         """Return the document of each row."""
@@ -385,13 +211,11 @@ class SymbolTable:
     def definitions(self, document: int) -> FileDefinitions:
         """Return the definitions of a document as they were added."""
         start, end = (int(offset) for offset in self.doc_first[document : document + 2])
-        columns: Sequence[Array] = [getattr(self, column)[start:end] for column in COLUMNS]
-        rows = np.stack([column.astype(np.uint32) for column in columns], axis=1)
-        names, containers = self.texts(self.name[start:end]), self.texts(self.container[start:end])
+        columns: Sequence[AnyArray] = [getattr(self, column)[start:end] for column in COLUMNS]
         return FileDefinitions(
-            names=names,
-            containers=containers,
-            rows=rows,
+            names=self.texts(self.name[start:end]),
+            containers=self.texts(self.container[start:end]),
+            rows=np.stack([column.astype(np.uint32) for column in columns], axis=1),
             incomplete=self.state(document),
             imports=self.imports(document),
         )
@@ -410,27 +234,27 @@ class SymbolTable:
     def imports(self, document: int) -> list[Import]:
         """Return the imports of a document, in order."""
         start, end = (int(offset) for offset in self._doc_import[document : document + 2])
-        # Aliases are stored apart, for the few imports that have one.
-        first_alias, end_alias = np.searchsorted(self._import_renamed, np.array([start, end], dtype=np.uint32)).tolist()
-        aliases = dict(
-            zip(
-                self._import_renamed[first_alias:end_alias].tolist(),
-                self._import_alias[first_alias:end_alias].tolist(),
-                strict=True,
+        aliases = self._aliases_between(start, end)
+        modules = self.import_module[start:end].tolist()
+        members = self.import_member[start:end].tolist()
+        lines = self._import_line[start:end].tolist()
+        imports = []
+        for row, module, member, line in zip(range(start, end), modules, members, lines, strict=True):
+            imports.append(
+                Import(
+                    module=self.import_text(module),
+                    member=self.import_text(member),
+                    alias=self.import_text(aliases.get(row, 0)),
+                    line=line,
+                )
             )
-        )
-        columns = (self.import_module[start:end], self.import_member[start:end], self._import_line[start:end])
-        return [
-            Import(
-                module=self.import_text(module),
-                member=self.import_text(member),
-                alias=self.import_text(aliases.get(row, 0)),
-                line=line,
-            )
-            for row, module, member, line in zip(
-                range(start, end), *(column.tolist() for column in columns), strict=True
-            )
-        ]
+        return imports
+
+    def _aliases_between(self, start: int, end: int) -> dict[int, int]:
+        """Return the aliases of some imports, by their rows: texts by number, for the few imports that have one."""
+        first, last = np.searchsorted(self._import_renamed, np.array([start, end], dtype=np.uint32)).tolist()
+        rows = self._import_renamed[first:last].tolist()
+        return dict(zip(rows, self._import_alias[first:last].tolist(), strict=True))
 
     def import_text(self, number: int) -> str:
         """Return a text of the table of imports by its number: a module, a member or an alias."""
@@ -440,21 +264,20 @@ class SymbolTable:
     def imported_modules(self) -> dict[str, int]:
         """Return every module that is imported, as written, and how many imports name it."""
         numbers, counts = np.unique(self.import_module, return_counts=True)
-        return {
-            self.import_text(number): count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
-        }
+        modules = map(self.import_text, numbers.tolist())
+        return dict(zip(modules, counts.tolist(), strict=True))
 
 
-def _starts(text: Array) -> Int64Array:
+def _starts(text: AnyArray) -> Int64Array:
     """Return the start offset of each line, and the end of the last one."""
     return np.concatenate(([0], np.flatnonzero(text == _NEWLINE) + 1))
 
 
-def _as_uint32(values: Array) -> NDArray[np.uint32]:
+def _as_uint32(values: AnyArray) -> NDArray[np.uint32]:
     return values.astype(np.uint32, copy=False)
 
 
-def _sums(lengths: Array) -> Int64Array:
+def _sums(lengths: AnyArray) -> Int64Array:
     sums = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=sums[1:])
     return sums

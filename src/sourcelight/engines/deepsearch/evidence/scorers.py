@@ -113,7 +113,7 @@ def _defining(opened_symbols: tuple[OpenedCommit, str, list[SymbolTable | None]]
     for shard, table in enumerate(tables):
         if table is None:
             continue
-        rows = table.rows_of_name(name)
+        rows = table.rows_of(name)
         if 0 < len(rows) <= _MAX_ROWS:
             placed = snapshot.placement(shard)
             documents = np.unique(table.documents_of(rows))

@@ -310,7 +310,7 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
     encoded = name.encode()
     shares_by_file: dict[int, float] = {}
     for number, block, symbols in with_symbols(collection):
-        rows = symbols.rows_of_name(encoded)
+        rows = symbols.rows_of(encoded)
         if len(rows):
             documents = symbols.documents_of(rows)
             with_body = documents[symbols.end_line[rows] > symbols.line[rows]]
