@@ -21,6 +21,11 @@ LOOPS = frozenset({
     "for_statement", "for_in_statement", "for_range_loop", "enhanced_for_statement", "while_statement", "do_statement",
     "for_expression", "while_expression", "loop_expression",
 })  # fmt: skip
+CATCHES = frozenset({"catch_clause", "except_clause", "except_group_clause"})
+TERNARIES = frozenset({"ternary_expression", "conditional_expression"})
+_BRANCHES = LOOPS | CATCHES | TERNARIES
+"""Nodes that are a decision and nest what is in them. Rust's `loop` has no condition, and branches at its exit."""
+
 SWITCHES = frozenset({
     "switch_statement", "switch_expression", "expression_switch_statement", "type_switch_statement", "select_statement",
     "match_statement", "match_expression",
@@ -29,20 +34,23 @@ CASES = frozenset({
     "switch_case", "case_clause", "match_arm", "expression_case", "type_case", "communication_case", "case_statement",
     "switch_label",
 })  # fmt: skip
-CATCHES = frozenset({"catch_clause", "except_clause", "except_group_clause"})
-TERNARIES = frozenset({"ternary_expression", "conditional_expression"})
 COMPREHENSIONS = frozenset({"for_in_clause", "if_clause"})
 BOOLEANS = frozenset({"binary_expression", "boolean_operator"})
 OPERATORS = frozenset({"&&", "||", "and", "or"})
+"""Nodes that may combine conditions, and the operators with which they do."""
+
 LAMBDAS = frozenset({"lambda", "lambda_expression", "arrow_function", "function_expression", "generator_function",
                      "closure_expression", "func_literal"})  # fmt: skip
-JUMPS = frozenset({"break_statement", "continue_statement", "break_expression", "continue_expression"})
-_LABELS = frozenset({"label", "label_name", "statement_identifier", "identifier"})
-CALLS = {"call": "function", "call_expression": "function", "method_invocation": "name"}
 FUNCTIONS = frozenset({
     "function_definition", "function_declaration", "generator_function_declaration", "method_definition",
     "method_declaration", "constructor_declaration", "compact_constructor_declaration", "function_item",
 })  # fmt: skip
+JUMPS = frozenset({"break_statement", "continue_statement", "break_expression", "continue_expression"})
+_LABELS = frozenset({"label", "label_name", "statement_identifier", "identifier"})
+"""Jumps, which break the flow if they have a label."""
+
+CALLS = {"call": "function", "call_expression": "function", "method_invocation": "name"}
+"""Calls, and the field of each that has what is called."""
 
 
 @dataclass(slots=True)
@@ -56,6 +64,8 @@ class Complexity:
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
+    """A node to visit, and how many branches, loops and functions are around it."""
+
     node: Node
     nesting: int
     is_else_if: bool = False
@@ -64,16 +74,21 @@ class _Visit:
 def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[int, int]]) -> Complexity:
     """Measure a function or a file, without the functions at `function_spans` (first byte, end).
 
-    The walk keeps its own stack: code nested a thousand levels deep would exceed Python's recursion limit.
+    Parameters
+    ----------
+    own_name
+        Name of the function, by which it may call itself; empty for a file.
     """
     total = Complexity()
     is_recursive = False
+    # The walk keeps its own stack: code nested a thousand levels deep would exceed Python's recursion limit.
     stack = [_Visit(child, 0) for child in reversed(root.children)]
     while stack:
         visit = stack.pop()
         node, nesting = visit.node, visit.nesting
         kind = node.type
-        if not node.is_named or ((node.start_byte, node.end_byte) in function_spans and kind in FUNCTIONS | LAMBDAS):
+        is_separate = kind in FUNCTIONS | LAMBDAS and (node.start_byte, node.end_byte) in function_spans
+        if is_separate or not node.is_named:
             continue
 
         if kind in IFS:
@@ -83,64 +98,78 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
             stack.extend(_if_parts(node, nesting, total))
             continue
 
-        inner = nesting
-        if kind in LOOPS or kind in CATCHES or kind in TERNARIES:
-            # A loop without a condition (Rust's `loop`) counts too: it branches at its exit.
+        inner_nesting = nesting
+        if kind in _BRANCHES:
             total.decisions += 1
             total.cognitive += 1 + nesting
-            inner += 1
+            inner_nesting += 1
         elif kind in SWITCHES:
             total.cognitive += 1 + nesting
-            inner += 1
-        elif kind in CASES:
-            total.decisions += not _is_default(node)
-        elif kind in COMPREHENSIONS:
-            total.decisions += 1
+            inner_nesting += 1
         elif kind in LAMBDAS or kind in FUNCTIONS:
-            inner += 1
-        elif kind in JUMPS:
-            total.cognitive += any(child.type in _LABELS for child in node.named_children)
-        elif kind == "goto_statement":
-            total.cognitive += 1
-        elif kind in BOOLEANS and _operator(node) and not _is_inner(node):
-            operators = list(_operators(node))
-            total.decisions += len(operators)
-            # Each run of the same operator adds one.
-            total.cognitive += 1 + sum(operator != following for operator, following in pairwise(operators))
+            inner_nesting += 1
         elif kind in CALLS and own_name and not is_recursive:
+            # A function that calls itself adds one, however often it does.
             is_recursive = _callee(node) == own_name
             total.cognitive += is_recursive
+        else:
+            _add_flat(node, total)
 
-        total.nesting = max(total.nesting, inner)
-        stack.extend(_Visit(child, inner) for child in reversed(node.children))
+        total.nesting = max(total.nesting, inner_nesting)
+        stack.extend(_Visit(child, inner_nesting) for child in reversed(node.children))
 
     return total
 
 
+def _add_flat(node: Node, total: Complexity) -> None:
+    """Add what a node counts that adds the same at any nesting."""
+    kind = node.type
+    if kind in CASES:
+        total.decisions += not _is_default(node)
+    elif kind in COMPREHENSIONS:
+        total.decisions += 1
+    elif kind in JUMPS:
+        total.cognitive += any(child.type in _LABELS for child in node.named_children)
+    elif kind == "goto_statement":
+        total.cognitive += 1
+    elif kind in BOOLEANS and _operator(node) and not _is_operand(node):
+        operators = list(_operators(node))
+        total.decisions += len(operators)
+        # Each run of the same operator adds one.
+        total.cognitive += 1 + sum(operator != following for operator, following in pairwise(operators))
+
+
 def _if_parts(node: Node, nesting: int, total: Complexity) -> Iterator[_Visit]:
-    """Yield the parts of an `if`; each `else` adds one, at any nesting."""
+    """Yield the parts of an `if`, and add what its alternatives count: each `else` adds one, at any nesting."""
     alternatives = node.children_by_field_name("alternative")
+    body = node.child_by_field_name("consequence")
     for child in node.children:
-        if child in alternatives:
-            continue
-        is_body = child == node.child_by_field_name("consequence")
-        yield _Visit(child, nesting + is_body)
+        if child not in alternatives:
+            yield _Visit(child, nesting + (child == body))
 
     for alternative in alternatives:
-        inner = alternative
-        if alternative.type == "else_clause" and alternative.named_children:
-            inner = next((candidate for candidate in alternative.named_children if candidate.type in IFS), alternative)
-
-        if inner.type in IFS:
-            yield _Visit(inner, nesting, is_else_if=True)
-        elif inner.type == "elif_clause":
+        branch = _else_if_of(alternative)
+        if branch.type in IFS:
+            yield _Visit(branch, nesting, is_else_if=True)
+        elif branch.type == "elif_clause":
             total.decisions += 1
             total.cognitive += 1
-            body = inner.child_by_field_name("consequence")
-            yield from (_Visit(child, nesting + (child == body)) for child in inner.children)
+            body = branch.child_by_field_name("consequence")
+            for child in branch.children:
+                yield _Visit(child, nesting + (child == body))
         else:
             total.cognitive += 1
-            yield from (_Visit(child, nesting + 1) for child in (inner.children or [inner]))
+            for child in branch.children or [branch]:
+                yield _Visit(child, nesting + 1)
+
+
+def _else_if_of(alternative: Node) -> Node:
+    """Return the `if` of an ``else if`` in grammars that have a clause around it; any other alternative itself."""
+    if alternative.type == "else_clause":
+        for child in alternative.named_children:
+            if child.type in IFS:
+                return child
+    return alternative
 
 
 def _is_default(node: Node) -> bool:
@@ -152,11 +181,14 @@ def _is_default(node: Node) -> bool:
 
 
 def _operator(node: Node) -> str:
+    """Return the logical operator of an expression; empty for any other operator."""
     operator = node.child_by_field_name("operator")
-    return operator.type if operator is not None and operator.type in OPERATORS else ""
+    if operator is None or operator.type not in OPERATORS:
+        return ""
+    return operator.type
 
 
-def _is_inner(node: Node) -> bool:
+def _is_operand(node: Node) -> bool:
     """Return whether a logical operation is an operand of another one."""
     parent = node.parent
     while parent is not None and parent.type == "parenthesized_expression":
@@ -176,6 +208,7 @@ def _operators(node: Node) -> Iterator[str]:
             pending += [child for child in item.named_children if "comment" not in child.type][:1]
         elif item.type in BOOLEANS and _operator(item):
             left, right = item.child_by_field_name("left"), item.child_by_field_name("right")
+            # A stack: what comes first in the source is pushed last.
             pending += [part for part in (right, _operator(item), left) if part is not None]
 
 
@@ -187,7 +220,8 @@ def _callee(node: Node) -> bytes:
 
     text = target.text or b""
     if node.type == "method_invocation":
-        holder = node.child_by_field_name("object")
-        return text if holder is None or holder.type == "this" else b""
+        receiver = node.child_by_field_name("object")
+        is_own = receiver is None or receiver.type == "this"
+        return text if is_own else b""
 
     return text.removeprefix(b"self.").removeprefix(b"this.")

@@ -1,4 +1,4 @@
-"""Which files a report counts: those in some directories, or of some kinds."""
+"""The filter of files that a report counts: those in some directories, or of some kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Read the changes of new commits, in this process or in workers, and make a segment of them."""
+"""Read the changes of new commits, in this process or in workers, and make a segment of them.
+
+Commits are split into requests. Each is answered by files with *parts*: arrays of changes and lines, as
+`parse_patches` returns them. The parts of all requests are then merged into one segment of the history.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +28,21 @@ from sourcelight.engines.storage.worker_pool import WorkerJob
 MAX_REQUEST_COMMITS = 1000
 """Maximum commits of one request to a worker."""
 
+_MIN_REQUEST_COMMITS = 50
+"""Minimum commits of one request: git starts once for each."""
+
+_REQUESTS_PER_WORKER = 8
+"""Requests that each worker gets, about: with fewer, some would have nothing to do while the last ones work."""
+
 MAX_LOCAL_COMMITS = 300
 """Commits up to which they are read in this process: starting workers takes longer."""
+
+
+class ReadChanges(NamedTuple):
+    """The parts in the order of their commits, and the numbers of the commits that could not be read, ascending."""
+
+    parts: list[SectionFile]
+    unread: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,7 @@ class ChangeReader:
 
     def read(
         self, numbers: Sequence[int], account: AllowanceUse, on_done: Callable[[int], None] = lambda _: None
-    ) -> tuple[list[SectionFile], list[int]]:
+    ) -> ReadChanges:
         """Read the changes of some commits.
 
         Parameters
@@ -62,14 +79,9 @@ class ChangeReader:
         numbers
             Numbers of the commits, ascending, without merges.
         account
-            Pays for what is read.
+            Pays for what is read; what it can't pay for stays unread.
         on_done
             Called with how many of the commits are read.
-
-        Returns
-        -------
-        tuple
-            The parts in the order of their commits, and the numbers of the commits that could not be read.
 
         Raises
         ------
@@ -80,7 +92,7 @@ class ChangeReader:
         """
         # Keyed by the first commit, since answers of workers come in the order in which they finish.
         files_by_first: dict[int, list[str]] = {}
-        unread: list[int] = []
+        unread: set[int] = set()
         done = 0
 
         def on_event(job: _ExtractionJob, event: Event) -> None:
@@ -90,25 +102,31 @@ class ChangeReader:
                 raise SearchIndexError(str(self.scratch.parent), event["reason"])
 
             files_by_first[job.request.first] = event["files"]
-            unread.extend(event["unread"])
+            unread.update(event["unread"])
             done += len(job.request.oids)
             on_done(done)
 
         is_small = len(numbers) <= MAX_LOCAL_COMMITS
-        jobs = [
-            _ExtractionJob(request, is_small, self.cancellation)
-            for request in self._requests(numbers, account.allowance)
-        ]
+        requests = self._requests(numbers, account.allowance)
+        jobs = [_ExtractionJob(request, is_small, self.cancellation) for request in requests]
         if not run_jobs(MODULE, jobs, self.workers, on_event, self.cancellation, done="read"):
             raise Cancelled("stopped on request")
 
-        parts, unpaid = _pay([name for first in sorted(files_by_first) for name in files_by_first[first]], account)
-        return parts, sorted({*unread, *unpaid})
+        # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
+        parts: list[SectionFile] = []
+        for first in sorted(files_by_first):
+            for name in files_by_first[first]:
+                part = SectionFile(Path(name), "history")
+                if account.spend(_cost_of(part)):
+                    parts.append(part)
+                else:
+                    unread.update(part.array("commit").tolist())
+
+        return ReadChanges(parts, sorted(unread))
 
     def _requests(self, numbers: Sequence[int], allowance: Cost) -> Iterator[ExtractionRequest]:
-        # Eight requests for each worker, so that all workers are busy to the end; at least 50 commits, as git starts
-        # once for each request.
-        size = max(50, min(MAX_REQUEST_COMMITS, len(numbers) // (8 * self.workers)))
+        size = len(numbers) // (_REQUESTS_PER_WORKER * self.workers)
+        size = max(_MIN_REQUEST_COMMITS, min(MAX_REQUEST_COMMITS, size))
         for start in range(0, len(numbers), size):
             request_numbers = tuple(numbers[start : start + size])
             yield ExtractionRequest(
@@ -123,19 +141,9 @@ class ChangeReader:
             )
 
 
-def _pay(files: Sequence[str], account: AllowanceUse) -> tuple[list[SectionFile], set[int]]:
-    """Open the files of parts that an account pays for; also return the commits of the others."""
-    parts: list[SectionFile] = []
-    unpaid: set[int] = set()
-
-    # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
-    for part in (SectionFile(Path(file), "history") for file in files):
-        if account.spend(Cost(part.metadata["files"], part.metadata["lines"], part.metadata["bytes"])):
-            parts.append(part)
-        else:
-            unpaid.update(part.array("commit").tolist())
-
-    return parts, unpaid
+def _cost_of(part: SectionFile) -> Cost:
+    metadata = part.metadata
+    return Cost(metadata["files"], metadata["lines"], metadata["bytes"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +170,12 @@ def segment_arrays(new_commits: NewCommits, parts: Sequence[SectionFile], unread
     # A separate column, without dropping commits: a commit without readable changes still has a message and an author.
     is_unread = np.zeros(len(new_commits.oids), np.uint8)
     is_unread[list(unread)] = 1
+    part_arrays = [{name: part.array(name) for name in part.names()} for part in parts]
     return {
         **new_commits.arrays,
         "unread": is_unread,
         **oid_order_section(new_commits.arrays["oid"]),
-        **merge_parts([{name: part.array(name) for name in part.names()} for part in parts], len(new_commits.oids)),
+        **merge_parts(part_arrays, len(new_commits.oids)),
     }
 
 
@@ -181,4 +190,6 @@ def segment_counts(arrays: dict[str, AnyArray]) -> dict[str, int]:
 
 
 def _identity(request: ExtractionRequest) -> str:
-    return f"history {hashlib.sha256(repr((request.git_dir, request.oids)).encode()).hexdigest()}"
+    """Return a name for the work of a request, so that one that killed its worker is not tried again."""
+    digest = hashlib.sha256(repr((request.git_dir, request.oids)).encode()).hexdigest()
+    return f"history {digest}"

@@ -47,7 +47,7 @@ class RustModule(NamedTuple):
 
 
 RustScope: TypeAlias = "DeclarationRef | RustModule"
-"""What a part of a path may mean: a type or another declaration, or a module."""
+"""Meaning of a part of a path: a type or another declaration, or a module."""
 
 
 class _PathStart(NamedTuple):
