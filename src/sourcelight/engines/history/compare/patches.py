@@ -15,8 +15,10 @@ from sourcelight.engines.history.git import MAX_BLOB_BYTES, git_chunks
 if TYPE_CHECKING:
     import pygit2
 
-_BINARY_BYTES = 8000  # git looks for a NUL among so many
+# git looks for a NUL among so many bytes (`FIRST_FEW_BYTES` in its xdiff-interface.c).
+_BINARY_BYTES = 8000
 _HUNK = re.compile(rb"^@@ -", re.MULTILINE)
+# libgit2 keeps blanks behind the function in the header of a hunk; git drops them.
 _HUNK_END = re.compile(rb"^(@@ -[^\n]*?)[ \t\r\f\v]+$", re.MULTILINE)
 _FILE = b"diff --git "
 _BODY = re.compile(rb"^(?:@@ -|Binary files )", re.MULTILINE)
@@ -70,14 +72,13 @@ def join_diffs(change: FileChange, parts: list[FileDiff]) -> FileDiff:
         return FileDiff(change, None, None, binary=False, patch=None)
 
     # As git's numstat, which has no numbers for a file where either side is binary.
-    binary = any(part.binary for part in parts)
-    return FileDiff(
-        change,
-        0 if binary else sum(part.additions or 0 for part in parts),
-        0 if binary else sum(part.deletions or 0 for part in parts),
-        binary=binary,
-        patch=b"".join(part.patch or b"" for part in parts),
-    )
+    patch = b"".join(part.patch or b"" for part in parts)
+    if any(part.binary for part in parts):
+        return FileDiff(change, 0, 0, binary=True, patch=patch)
+
+    additions = sum(part.additions or 0 for part in parts)
+    deletions = sum(part.deletions or 0 for part in parts)
+    return FileDiff(change, additions, deletions, binary=False, patch=patch)
 
 
 def _diff_of(handle: pygit2.Repository, change: FileChange, context_lines: int) -> FileDiff:
@@ -90,7 +91,9 @@ def _diff_of(handle: pygit2.Repository, change: FileChange, context_lines: int) 
     try:
         if _is_large(handle, change):
             return FileDiff(change, 0, 0, binary=True, patch=header_bytes + binary_line(change))
-        old, new = (_blob_or_text(handle, change, old=old) for old in (True, False))
+
+        old = _blob_or_text(handle, change.old_mode, change.old_object_id)
+        new = _blob_or_text(handle, change.mode, change.object_id)
         # git uses the indent heuristic by default; libgit2 needs the flag to place hunks alike.
         flag = pygit2.enums.DiffOption.INDENT_HEURISTIC
         patch = pygit2.Patch.create_from(old, new, flag=flag, context_lines=context_lines)
@@ -134,10 +137,10 @@ def _is_large(handle: pygit2.Repository, change: FileChange) -> bool:
     )
 
 
-def _blob_or_text(handle: pygit2.Repository, change: FileChange, *, old: bool) -> pygit2.Blob | bytes | None:
+def _blob_or_text(handle: pygit2.Repository, mode: str, name: str) -> pygit2.Blob | bytes | None:
+    """Return the content of one side of a change: the text that git shows for a submodule, None for no file."""
     import pygit2
 
-    mode, name = (change.old_mode, change.old_object_id) if old else (change.mode, change.object_id)
     if mode == NO_MODE:
         return None
     if mode == SUBMODULE:

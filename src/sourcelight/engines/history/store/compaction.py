@@ -6,6 +6,8 @@ Lines of all parts are renumbered, so that each distinct line is stored once, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +17,22 @@ from sourcelight.engines.history.history import UNKNOWN, History
 from sourcelight.engines.history.segment import LINE, REMOVED, Segment, oid_keys
 from sourcelight.engines.history.store.patch_parser import byte_section, number_texts
 
-_CHANGE_COLUMNS = (
-    "status",
-    "score",
-    "additions",
-    "deletions",
-    "binary",
-    "old_mode",
-    "new_mode",
-    "old_blob",
-    "new_blob",
-)
-
-Part = Mapping[str, AnyArray]
+Part: TypeAlias = Mapping[str, AnyArray]
+"""Arrays of some changes and their lines, as `parse_patches` returns them."""
 
 MAX_SEGMENTS = 8
+"""Segments of a history; one more, and the small ones are merged. A search looks into each."""
 
 MAX_UNREACHABLE_FRACTION = 0.25
 """Part of the rows that no ref may lead to before they are dropped."""
 
-_OF_CHANGE = ("path", "old_path", "status", "score", "additions", "deletions", "binary", "old_mode", "new_mode")
+_NUMBERS_OF_CHANGE = ("status", "score", "additions", "deletions", "binary", "old_mode", "new_mode")
+_BLOBS_OF_CHANGE = ("old_blob", "new_blob")
+_PATHS_OF_CHANGE = ("path", "old_path")
+"""Columns with an item for each change; blobs have 20 bytes, paths are numbers of their part."""
+
 _OF_COMMIT = ("author_time", "commit_time", "author_offset", "commit_offset", "unread")
+"""Columns with a number for each commit that merging does not change."""
 
 
 def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, AnyArray]:
@@ -44,9 +41,10 @@ def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, AnyArray]:
     `commits` is the number of commits; `commit` of the parts counts from 0. Returns the arrays of a segment that
     describe changes.
     """
+    # In the order in which parts first have them: the same commits give the same numbers in every run, with any number
+    # of workers.
     path_numbers: dict[bytes, int] = {}
-    numbers = [_path_numbers(part, path_numbers) for part in parts]
-    pairs = list(zip(parts, numbers, strict=True))
+    new_numbers = [_path_numbers(part, path_numbers) for part in parts]
 
     # uint32 for everything that numbers commits, paths, lines or rows: half the size of int64, on disk and in the
     # mapped memory of each process.
@@ -58,8 +56,6 @@ def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, AnyArray]:
         # Changes come in the order of commits, so a search gives the starts; a commit without changes gets an empty
         # range.
         "change_starts": np.searchsorted(commit, np.arange(commits + 1)).astype(np.uint32),
-        "path": _concatenate([number_of[part["path"]] for part, number_of in pairs], np.uint32),
-        "old_path": _concatenate([number_of[part["old_path"]] for part, number_of in pairs], np.uint32),
         "row_starts": _starts(parts, "row_starts"),
         "block_starts": _starts(parts, "block_starts"),
         "block_old": _concatenate([part["block_old"] for part in parts], np.uint32),
@@ -70,8 +66,14 @@ def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, AnyArray]:
         "rows": rows,
         **postings(rows, len(lines["line_starts"]) - 1),
     }
-    for name in _CHANGE_COLUMNS:
-        sections[name] = _concatenate([part[name] for part in parts], parts[0][name].dtype if parts else np.uint8)
+    for name in _PATHS_OF_CHANGE:
+        renumbered = [number_of[part[name]] for part, number_of in zip(parts, new_numbers, strict=True)]
+        sections[name] = _concatenate(renumbered, np.uint32)
+
+    # Without parts, the type of an empty column does not matter.
+    for name in (*_NUMBERS_OF_CHANGE, *_BLOBS_OF_CHANGE):
+        dtype = parts[0][name].dtype if parts else np.uint8
+        sections[name] = _concatenate([part[name] for part in parts], dtype)
 
     return sections
 
@@ -96,13 +98,16 @@ def oid_order_section(oids: AnyArray) -> dict[str, AnyArray]:
 
 
 def _path_numbers(part: Part, path_numbers: dict[bytes, int]) -> NDArray[np.uint32]:
+    """Return the number of each path of a part among the paths of all parts; new ones are added to `path_numbers`."""
     raw = part["paths"].tobytes()
-    starts = part["path_starts"].tolist()
-    items = (raw[start:end] for start, end in zip(starts, starts[1:], strict=False))  # noqa: RUF007 - both are lists
-    return np.array([path_numbers.setdefault(item, len(path_numbers)) for item in items], np.uint32)
+    numbers: list[int] = []
+    for start, end in pairwise(part["path_starts"].tolist()):
+        numbers.append(path_numbers.setdefault(raw[start:end], len(path_numbers)))
+    return np.array(numbers, np.uint32)
 
 
 def _lines(parts: Sequence[Part]) -> tuple[dict[str, AnyArray], NDArray[np.uint32]]:
+    """Return the distinct lines of all parts as sections, and the rows, which refer to them by number."""
     if not parts:
         return {"lines": np.zeros(0, np.uint8), "line_starts": np.zeros(1, np.uint32)}, np.zeros(0, np.uint32)
 
@@ -116,8 +121,9 @@ def _lines(parts: Sequence[Part]) -> tuple[dict[str, AnyArray], NDArray[np.uint3
         position += len(part_rows)
 
     # Offsets take four bytes each as long as the lines fit in 4 GiB.
-    small = int(starts[-1]) < 1 << 32
-    return {"lines": blob, "line_starts": starts.astype(np.uint32) if small else starts}, rows
+    if int(starts[-1]) < 1 << 32:
+        starts = starts.astype(np.uint32)
+    return {"lines": blob, "line_starts": starts}, rows
 
 
 def _concatenate(arrays: Sequence[AnyArray], dtype: object) -> AnyArray:
@@ -135,6 +141,7 @@ def _starts(parts: Sequence[Part], name: str) -> AnyArray:
 
 
 def _offset(parts: Sequence[Part], name: str, length_section: str) -> AnyArray:
+    """Join numbers of items of all parts; those of a part count on from the items of the parts before it."""
     arrays = [np.zeros(0, np.uint32)]
     base = 0
     for part in parts:
@@ -183,13 +190,14 @@ def merge_segments(history: History, first: int, keep: BoolArray) -> dict[str, A
         "committer": of_person["committer"][is_kept].astype(np.uint32),
         "identities": of_person["identities"],
         "parents": parents,
-        "parent_starts": _ends(counts[is_kept], np.uint32),
+        "parent_starts": _starts_of_sizes(counts[is_kept], np.uint32),
         **_texts("message", segments, is_kept),
         **_texts("subject", segments, is_kept),
     }
     for name in _OF_COMMIT:
         arrays[name] = np.concatenate([segment[name] for segment in segments])[is_kept]
 
+    # Each segment becomes a part like one of new commits, so that one function merges both.
     parts = []
     position = 0
     for segment in segments:
@@ -225,7 +233,7 @@ def _texts(name: str, segments: tuple[Segment, ...], is_kept: BoolArray) -> dict
     # Sizes of texts, newlines included: repeating the mask by them selects the bytes of whole texts.
     sizes = np.concatenate([np.diff(segment[f"{name}_starts"].astype(np.int64)) for segment in segments])
     raw = np.concatenate([segment[f"{name}s"] for segment in segments])
-    return {f"{name}s": raw[np.repeat(is_kept, sizes)], f"{name}_starts": _ends(sizes[is_kept], np.uint64)}
+    return {f"{name}s": raw[np.repeat(is_kept, sizes)], f"{name}_starts": _starts_of_sizes(sizes[is_kept], np.uint64)}
 
 
 def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str, AnyArray]:
@@ -238,11 +246,11 @@ def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str,
 
     # Blocks refer to rows of the segment; this maps an old row to its place among the kept ones.
     new_positions = np.cumsum(rows) - 1
-    part = {name: segment[name][changes] for name in _OF_CHANGE}
-    part |= {name: segment[name].reshape(-1, 20)[changes].reshape(-1) for name in ("old_blob", "new_blob")}
+    part = {name: segment[name][changes] for name in (*_NUMBERS_OF_CHANGE, *_PATHS_OF_CHANGE)}
+    part |= {name: segment[name].reshape(-1, 20)[changes].reshape(-1) for name in _BLOBS_OF_CHANGE}
     part["commit"] = np.repeat(np.cumsum(is_kept) - 1 + first, change_counts)[changes].astype(np.uint32)
-    part["row_starts"] = _ends(row_counts[changes], np.uint32)
-    part["block_starts"] = _ends(block_counts[changes], np.uint32)
+    part["row_starts"] = _starts_of_sizes(row_counts[changes], np.uint32)
+    part["block_starts"] = _starts_of_sizes(block_counts[changes], np.uint32)
     part["block_row"] = new_positions[segment["block_row"][blocks]].astype(np.uint32)
     part["block_old"], part["block_new"] = segment["block_old"][blocks], segment["block_new"][blocks]
 
@@ -265,7 +273,7 @@ def _used_lines(segment: Segment, rows: NDArray[np.uint32]) -> dict[str, AnyArra
     return {
         "rows": number[rows & LINE] | (rows & REMOVED),
         "lines": segment["lines"][np.repeat(is_used, sizes)],
-        "line_starts": _ends(sizes[is_used], np.int64),
+        "line_starts": _starts_of_sizes(sizes[is_used], np.int64),
     }
 
 
@@ -274,7 +282,8 @@ def _sizes(starts: AnyArray) -> Int64Array:
     return wide[1:] - wide[:-1]
 
 
-def _ends(counts: Int64Array, dtype: type[np.unsignedinteger | np.int64]) -> AnyArray:
+def _starts_of_sizes(counts: Int64Array, dtype: type[np.unsignedinteger | np.int64]) -> AnyArray:
+    """Return the starts of items with these sizes, and the end of the last one."""
     starts = np.zeros(len(counts) + 1, dtype)
     np.cumsum(counts, out=starts[1:])
     return starts
