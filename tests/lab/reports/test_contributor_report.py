@@ -15,7 +15,7 @@ from equal_frames import assert_frame_equal
 from git_output import git_lines
 from lab.reports.report_values import value
 from sourcelight.lab.reports import Report, contributors
-from sourcelight.lab.reports.sections.contributors import stale_text
+from sourcelight.lab.reports.sections.contributor_introduction import stale_text
 from sourcelight.lab.reports.text import compare_counts, share_text
 from sourcelight.testing import RepositoryBuilder
 

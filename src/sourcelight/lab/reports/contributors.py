@@ -52,15 +52,9 @@ from sourcelight.lab.reports.sections.contributor_data import (
     newest_date,
     touched_files,
 )
+from sourcelight.lab.reports.sections.contributor_introduction import OLD_DAYS, no_commits_text, write_introduction
 from sourcelight.lab.reports.sections.contributor_metrics import metrics
-from sourcelight.lab.reports.sections.contributors import (
-    OLD_DAYS,
-    no_commits_text,
-    ownership_sections,
-    people_section,
-    places_section,
-    write_introduction,
-)
+from sourcelight.lab.reports.sections.contributors import ownership_sections, people_section, places_section
 from sourcelight.lab.reports.sections.organizations import organizations_section, with_organizations
 from sourcelight.lab.reports.text import date_text, links_of
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from sourcelight.core.markup import count_of, join_words
+from sourcelight.core.markup import count_of
 from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.answers import drill_down_of
 from sourcelight.lab.reports.files import AUTHORED
 from sourcelight.lab.reports.history import churn_figure, distinct_names
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
-from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED, Turnover
+from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED
 from sourcelight.lab.reports.sections.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
+from sourcelight.lab.reports.sections.contributor_introduction import TOP_PEOPLE
 from sourcelight.lab.reports.text import (
-    compare_counts,
-    date_text,
-    duration_text,
-    namesake_texts,
-    person_labels,
     share_text,
-    shares_text,
 )
 
 if TYPE_CHECKING:
@@ -34,9 +28,6 @@ _CHURN_COLUMNS = ["additions", "deletions", "changes", "commits", "authors"]
 _MAX_BARS = 15
 """Maximum people of a chart."""
 
-_TOP_PEOPLE = 5
-"""People whose share of the commits a sentence gives; the text says "five"."""
-
 _BOTS_COUNTED = (
     "Programs, by their name or address, that wrote one of these commits or that a trailer names. Columns as for "
     "contributors."
@@ -46,12 +37,6 @@ _PEOPLE_COLUMNS = [
     "author", "author_email", "commits", "merges", "co_authored", "additions", "deletions", "files", "first_date",
     "last_date",
 ]  # fmt: skip
-
-OLD_DAYS = 30
-"""Days after which the newest commit is old, as in a clone that is not fetched."""
-
-_MAX_LABELS = 3
-"""Maximum people whose shares a sentence names."""
 
 
 def people_section(people: Frame | None, commits: Frame, request: Request, link: LinkOf) -> Section:
@@ -112,8 +97,8 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
     )
 
     # Of commits by people: with bots in the denominator, busy bots would make a team look evenly spread.
-    share = top["commits"].head(_TOP_PEOPLE).sum() / max(int((~commits["bot"]).sum()), 1)
-    if len(top) > _TOP_PEOPLE:
+    share = top["commits"].head(TOP_PEOPLE).sum() / max(int((~commits["bot"]).sum()), 1)
+    if len(top) > TOP_PEOPLE:
         text = f"The five people with the most commits wrote {share_text(share)} of those by people."
     else:
         text = ""
@@ -288,143 +273,3 @@ def _commits_behind(code: Client, frames: list[Frame]) -> Callable[[int], Frame]
         raise IndexError(row)
 
     return find
-
-
-def write_introduction(
-    names: Sequence[str],
-    commits: Frame,
-    people: Frame | None,
-    files: Frame | None,
-    compared: Turnover | None,
-    newest: Any,
-    *,
-    is_full_history: bool,
-) -> list[str]:
-    """Return the introduction: people, commits, files, a comparison with the period before, the newest commit's age.
-
-    `compared` covers the time of the report, or its last year if the report has no start (`is_full_history`).
-    """
-    sentences = [
-        _people_text(names, commits, people),
-        _top_authors_text(commits),
-        _places_text(files),
-        _comparison_text(compared, is_full_history=is_full_history),
-        stale_text(newest),
-    ]
-    return [sentence for sentence in sentences if sentence]
-
-
-def _people_text(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
-    scope = names[0] if len(names) == 1 else count_of(len(names), "repository")
-    human_commits = commits[~commits["bot"]]
-    bots = len(commits) - len(human_commits)
-    dates = commits["commit_date"]
-    persons = count_of(human_commits["person"].nunique(), "person")
-    wrote = f"{persons} wrote {count_of(len(human_commits), 'commit')} in {scope}"
-    text = f"{wrote}, the first on {date_text(dates.min())} and the last on {date_text(dates.max())}"
-    additions = []
-    if bots:
-        additions.append(f"bots wrote {count_of(bots, 'more commit')}")
-
-    if people is not None:
-        helpers = int(((people["commits"] == 0) & ~people["bot"].fillna(value=False).astype("bool")).sum())
-        if helpers == 1:
-            additions.append("1 person is named only as a co-author")
-        elif helpers:
-            additions.append(f"{helpers:,} people are named only as co-authors")
-
-    return f"{text}; {join_words(additions)}." if additions else f"{text}."
-
-
-def _top_authors_text(commits: Frame) -> str:
-    human_commits = commits[~commits["bot"]]
-    counts = (
-        human_commits.groupby(["person", "author"], observed=True).size().sort_values(ascending=False, kind="stable")
-    )
-    if len(counts) < 2:
-        return ""
-
-    labels = person_labels([person for person, _ in counts.index], _MAX_LABELS)
-    shares = shares_text(labels, counts.tolist(), float(len(human_commits)), _MAX_LABELS)
-    if not shares:
-        return ""
-
-    text = f"Of the commits by people, most are by {shares}"
-    if len(counts) > _TOP_PEOPLE:
-        share = counts.head(_TOP_PEOPLE).sum() / len(human_commits)
-        text += f"; the top five people wrote {share_text(share)}"
-
-    return " ".join([f"{text}.", *namesake_texts(list(counts.items()), len(human_commits), _MAX_LABELS)])
-
-
-def _places_text(files: Frame | None) -> str:
-    """Return a sentence about the directories with the most changed lines, and the share of vendored files."""
-    if files is None or not len(files):
-        return ""
-
-    lines = files["additions"] + files["deletions"]
-    is_written = files["file_kind"].astype("str").isin(AUTHORED) if files["file_kind"].notna().any() else lines >= 0
-    paths = files["path"].astype("str")
-    names = paths.map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top directory")
-
-    # Directories of several repositories may share a name, and would be added up.
-    if len(files["repository"].unique()) > 1:
-        names = files["repository"].astype("str")
-
-    totals = lines[is_written].groupby(names[is_written]).sum()
-    shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
-    if not shares:
-        return ""
-    if is_written.all():
-        return f"Most changed lines are in {shares}."
-
-    other_share = lines[~is_written].sum() / max(int(lines.sum()), 1)
-    other_kinds = f"vendored, generated and lock files ({share_text(other_share)} of all changed lines)"
-    return f"Without {other_kinds}, most changed lines are in {shares}."
-
-
-def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> str:
-    if comparison is None:
-        return ""
-
-    count, earlier_count = comparison.commits, len(comparison.before)
-    span_text = duration_text(comparison.days)
-    end = date_text(comparison.end)
-    opening = f"The {span_text} to {end} had" if is_full_history else f"The {span_text} of this report had"
-    text = f"{opening} {count_of(count, 'commit')}, {compare_counts(count, earlier_count, f'the {span_text} before')}"
-    if not earlier_count:
-        return f"{text}."
-
-    namesakes = f", {comparison.namesakes:,} of them perhaps only with another address" if comparison.namesakes else ""
-    joiners = count_of(len(comparison.joiners), "person")
-    return f"{text}; {joiners} joined and {len(comparison.leavers):,} left{namesakes}."
-
-
-def stale_text(newest: Any, now: datetime | None = None) -> str:
-    """Return a sentence if the newest commit is old, as in a clone that was not fetched; else an empty text."""
-    import pandas as pd
-
-    if newest is None or pd.isna(newest):
-        return ""
-
-    days = ((now or datetime.now(UTC)) - newest).total_seconds() / 86_400
-    if days < OLD_DAYS:
-        return ""
-
-    age = f"{date_text(newest)}, {duration_text(days)} ago"
-    return f"The newest commit is from {age}; later commits are not in this report."
-
-
-def no_commits_text(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
-    """Return the reason for a period without commits: the nearest ones; dates are None if they are unknown."""
-    if newest is None:
-        if names:
-            return f"{names or 'No repository'} has no commit."
-        return "No repository can be searched."
-    if after is not None and newest <= after:
-        return f"No commit is after {date_text(after)}: the newest is from {date_text(newest)}."
-    if before is not None and oldest is not None and oldest >= before:
-        return f"No commit is before {date_text(before)}: the oldest is from {date_text(oldest)}."
-
-    period_text = f"the first is from {date_text(oldest)}, the newest from {date_text(newest)}"
-    return f"No commit is between {date_text(after)} and {date_text(before)}; {period_text}."
