@@ -12,7 +12,7 @@ from git_output import git_lines
 from lab.reports.report_values import values
 from sourcelight.lab.reports import Report, changes, contributors
 from sourcelight.lab.reports.path_filter import PathFilter
-from sourcelight.lab.reports.sections.contributor_data import Request
+from sourcelight.lab.reports.sections.contributor_data import Owned, Request
 from sourcelight.lab.reports.sections.contributors import ownership_sections
 from sourcelight.testing import RepositoryBuilder
 
@@ -157,7 +157,7 @@ def test_rows_that_are_not_proven_are_marked_only_as_exceptions() -> None:
     for exact, is_marked in (([True] * 3, False), ([True, True, False], True), ([False, False, True], False)):
         frame = pd.DataFrame([{**rows, "exact": item, "oldest_date": date, "newest_date": date} for item in exact])
         which = Request(None, None, None, None, True, "with", PathFilter("contributors", None, None))
-        (section,) = ownership_sections(object(), [("r", frame, None)], which, lambda _column, _row: "")  # type: ignore[arg-type]
+        (section,) = ownership_sections(object(), [Owned("r", frame, None)], which, lambda _column, _row: "")  # type: ignore[arg-type]
         text = Report("t", (), (), (section,)).to_html()
         assert (">exact<" in text) == is_marked
         assert text.count(">no<") == is_marked

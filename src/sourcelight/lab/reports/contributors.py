@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import ToolError, UnsupportedTool
@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 # Notices that the report's own numbers and tables already express.
 _OWN_RULES: tuple[RuleSubject, ...] = ("agent commits", "file kinds", "merges")
 _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", "identities")
+
+_MAX_TITLE_NAMES = 3
+"""Repositories that a title names."""
 
 
 @refuses_former_parameters
@@ -159,7 +162,7 @@ class _Data:
     contributors: Frame | None
     people: Frame | None
     changed_lines: ChangedLines
-    newest: Any
+    newest: datetime | None
     comparison: Turnover | None
     owners: list[Owned]
     sources: dict[str, Frame]
@@ -171,25 +174,33 @@ class _Data:
         return _names(self.commits)
 
 
-def _make(code: Client, stages: ReportProgress, request: Request, by: str, title: str, *, ownership: bool) -> Report:
+def _make(
+    code: Client, stages: ReportProgress, request: Request, period: str, title: str, *, ownership: bool
+) -> Report:
+    """Ask for the data of a report, and write its sections."""
     all_commits = stages.ask("commits", code.commit_search, repos=request.repos, **request.dates)
+    changes = counted_changes = None
+    counted_commits = all_commits
     # Only a filter on paths needs the files of each commit, and a service sends a row for each of them.
-    changes = touched_files(code, stages, request) if request.paths and len(all_commits) else None
-    counted_changes = None if changes is None else changes[changes["path"].map(request.paths)]
-    counted_commits = all_commits if counted_changes is None else limit_to_changes(all_commits, counted_changes)
+    if request.paths and len(all_commits):
+        changes = touched_files(code, stages, request)
+        counted_changes = changes[changes["path"].map(request.paths)]
+        counted_commits = limit_to_changes(all_commits, counted_changes)
+
     if not len(counted_commits):
         # Only now come the extra calls that find the nearest commits.
         reason = _reason(code, stages, request, all_commits, changes)
-        return _empty_report(request, all_commits, counted_commits, by, title, reason)
+        return _empty_report(request, all_commits, counted_commits, period, title, reason)
 
-    data = _read_data(code, stages, request, all_commits, counted_commits, counted_changes, by, ownership=ownership)
-    sections = _sections(code, request, data, by)
+    data = _read_data(code, stages, request, all_commits, counted_commits, counted_changes, period, ownership=ownership)
+    notices = list(data.missing_parts)
+    if not ownership:
+        notices.append("Ownership was not requested.")
+    if data.people is not None:
+        notices += _doubtful_identities(code, stages, request, data.people)
+
     answers = _answers(data)
-    notices = [
-        *data.missing_parts,
-        *([] if ownership else ["Ownership was not requested."]),
-        *([] if data.people is None else _doubtful_identities(code, stages, request, data.people)),
-    ]
+    sections = _sections(code, request, data, period)
     introduction = write_introduction(
         data.names,
         data.commits,
@@ -218,10 +229,11 @@ def _read_data(
     all_commits: Frame,
     counted_commits: Frame,
     counted_changes: Frame | None,
-    by: str,
+    period: str,
     *,
     ownership: bool,
 ) -> _Data:
+    """Ask for everything that the sections need, in the order of the stages of its progress bar."""
     missing_parts: list[str] = []
     contributors_frame = _read_people(code, stages, request, missing_parts)
     if request.summary_kinds is not None and counted_changes is None:
@@ -229,7 +241,7 @@ def _read_data(
         counted_commits = count_by_kinds(counted_commits, churn, repos=request.repos, **request.dates)
 
     # The service has joined identities already; names in rows of commits follow it, so that tables agree.
-    commits = commits_frame(counted_commits, by)
+    commits = commits_frame(counted_commits, period)
     commits = with_organizations(unify_names(commits, contributors_frame, join_addresses=request.join_addresses))
     people, sources = contributors_frame, {"commits": commits}
     if counted_changes is None:
@@ -246,33 +258,43 @@ def _read_data(
 
     owners = current_owners(code, stages, _names(commits), request, missing_parts) if ownership else []
     return _Data(
-        all_commits, commits, contributors_frame, people, changed_lines, newest, comparison, owners, sources,
-        missing_parts,
-    )  # fmt: skip
+        all_commits=all_commits,
+        commits=commits,
+        contributors=contributors_frame,
+        people=people,
+        changed_lines=changed_lines,
+        newest=newest,
+        comparison=comparison,
+        owners=owners,
+        sources=sources,
+        missing_parts=missing_parts,
+    )
 
 
-def _sections(code: Client, request: Request, data: _Data, by: str) -> list[Section]:
+def _sections(code: Client, request: Request, data: _Data, period: str) -> list[Section]:
     links = links_of(code, _heads(data.all_commits))
     link = links.of_people(data.names[0] if len(data.names) == 1 else "")
+    sections = [people_section(data.people, data.commits, request, link)]
+    if data.comparison is not None:
+        sections.append(turnover_section(data.comparison, link))
+
     span = _span(data.all_commits, data.newest)
-    return [
-        people_section(data.people, data.commits, request, link),
-        *([] if data.comparison is None else [turnover_section(data.comparison, link)]),
+    sections += [
         organizations_section(data.commits),
-        agents_section(data.commits, by),
+        agents_section(data.commits, period),
         review_section(data.commits),
-        time_section(data.commits, by, span, is_full_history=request.after is None),
+        time_section(data.commits, period, span, is_full_history=request.after is None),
         places_section(code, data.changed_lines, request, links.of_files()),
-        *ownership_sections(code, data.owners, request, link),
     ]
+    return sections + ownership_sections(code, data.owners, request, link)
 
 
 def _empty_report(
-    request: Request, all_commits: Frame, counted_commits: Frame, by: str, title: str, reason: str
+    request: Request, all_commits: Frame, counted_commits: Frame, period: str, title: str, reason: str
 ) -> Report:
     """Return a report that has only the reason why it counts no commit."""
     names = _names(all_commits)
-    no_rows = commits_frame(counted_commits, by)
+    no_rows = commits_frame(counted_commits, period)
     return Report(
         title=_title(title, names or _asked_names(request)),
         parameters=_parameters(request, all_commits, names, None),
@@ -295,9 +317,9 @@ def _answers(data: _Data) -> list[Frame]:
     """Return the answers whose notices the report shows, without notices that its own numbers already express."""
     frames = (data.all_commits, data.contributors, *data.changed_lines.answers)
     answers = [without_rules(frame, *_OWN_RULES) for frame in frames if frame is not None]
-    for name, owners, _ in data.owners:
-        subject = "Ownership" if len(data.names) == 1 else f"Ownership of {name}"
-        answers += name_subject(subject, [without_rules(owners, *_OWN_RULES)])
+    for owned in data.owners:
+        subject = "Ownership" if len(data.names) == 1 else f"Ownership of {owned.repository}"
+        answers += name_subject(subject, [without_rules(owned.owners, *_OWN_RULES)])
     return answers
 
 
@@ -313,19 +335,27 @@ def _names(commits: Frame) -> list[str]:
 def _title(title: str, names: list[str]) -> str:
     if title or not names:
         return title or "Contributors"
-    return f"Contributors to {', '.join(names[:3])}{' and others' if len(names) > 3 else ''}"
+
+    text = f"Contributors to {', '.join(names[:_MAX_TITLE_NAMES])}"
+    return f"{text} and others" if len(names) > _MAX_TITLE_NAMES else text
 
 
-def _parameters(request: Request, commits: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
+def _parameters(
+    request: Request, commits: Frame, names: list[str], newest: datetime | None
+) -> tuple[tuple[str, str], ...]:
     """Return the scope of the report."""
-    repositories = repositories_text(names, commits.attrs.get("commits", {})) if names else _repositories_text(request)
-    return (
+    repositories = _repositories_text(request)
+    if names:
+        repositories = repositories_text(names, commits.attrs.get("commits", {}))
+
+    parameters = [
         ("repositories", repositories),
         ("after", _show(request.after) or "the beginning"),
         ("before", _show(request.before) or "now"),
-        *((("newest commit", date_text(newest)),) if newest is not None else ()),
-        *request.paths.parameters,
-    )
+    ]
+    if newest is not None:
+        parameters.append(("newest commit", date_text(newest)))
+    return (*parameters, *request.paths.parameters)
 
 
 def _repositories_text(request: Request) -> str:
@@ -341,16 +371,15 @@ def _show(value: str | date | None) -> str:
 
 
 def _heads(all_commits: Frame) -> dict[str, str]:
-    """Return the commit of each repository that was read."""
-    commits_by_name = all_commits.attrs.get("commits", {})
-    return {
-        name: commits if isinstance(commits, str) else commits[0]
-        for name, commits in commits_by_name.items()
-        if commits
-    }
+    """Return the commit of each repository that was read; of several revisions, that of the first."""
+    heads: dict[str, str] = {}
+    for name, commits in all_commits.attrs.get("commits", {}).items():
+        if commits:
+            heads[name] = commits if isinstance(commits, str) else commits[0]
+    return heads
 
 
-def _span(commits: Frame, newest: Any) -> Span:
+def _span(commits: Frame, newest: datetime | None) -> Span:
     """Return the time that the report covers: until `before`, now, or the newest commit of old repositories."""
     now = datetime.now(UTC)
     end_times = [end for end in (date_bound(commits, "before"), now) if end is not None]

@@ -195,6 +195,12 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
     return join_words(texts)
 
 
+def first_directory(path: str) -> str:
+    """Return the directory at the top that a file is in, as a sentence names it: ``src/`` or ``the top directory``."""
+    directory, slash, _ = path.partition("/")
+    return f"{directory}/" if slash else "the top directory"
+
+
 def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
     """Return names of people that are given as ``Name <address>``, for `shares_text`.
 

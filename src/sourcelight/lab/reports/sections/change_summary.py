@@ -11,7 +11,7 @@ from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import JOINED, PEOPLE, unify_names
 from sourcelight.lab.reports.sections.change_data import count_symbols
 from sourcelight.lab.reports.sections.changelog import KINDS
-from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, shares_text
+from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, first_directory, shares_text
 
 _NOUNS = {
     "breaking": "breaking change", "features": "feature", "fixes": "fix", "docs": "change of documentation",
@@ -211,16 +211,11 @@ def _size_text(diffs: Frame) -> str:
     text += f": {count_of(additions, 'line')} added and {deletions:,} removed"
     # By the first directory only: deeper ones have too small shares for a sentence.
     sizes = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
-    totals = sizes.groupby(diffs["path"].map(_first_directory)).sum()
+    totals = sizes.groupby(diffs["path"].map(first_directory)).sum()
     shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
     if shares:
         text += f", most of them in {shares}"
     return f"{text}."
-
-
-def _first_directory(path: str) -> str:
-    directory, slash, _ = path.partition("/")
-    return f"{directory}/" if slash else "the top directory"
 
 
 def _kinds_text(log: Frame) -> str:

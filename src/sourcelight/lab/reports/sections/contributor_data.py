@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import MINYEAR, UTC, date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
+from sourcelight.core.query.dates import parse_date
 from sourcelight.lab.reports.answers import call_if_supported, limit_to_changes
-from sourcelight.lab.reports.files import bus_factor_of, changed_files, churn_of, owners_of, top_directory
+from sourcelight.lab.reports.files import AUTHORED, bus_factor_of, changed_files, churn_of, owners_of, top_directory
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter
 from sourcelight.lab.reports.people import (
@@ -23,15 +25,16 @@ from sourcelight.lab.reports.progress import ReportProgress
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
-from dataclasses import dataclass
-
-from sourcelight.core.query.dates import parse_date
-from sourcelight.lab.reports.files import AUTHORED
 
 LEFT_OUT = {"apart": "", "with": "", "without": ", vendored, generated and lock files"}
 
-Owned = tuple[str, Frame, Frame | None]
-"""A repository, its owners, and its bus factors."""
+
+class Owned(NamedTuple):
+    """Owners of the lines of a repository, and its bus factors; None if the service has none."""
+
+    repository: str
+    owners: Frame
+    bus_factors: Frame | None
 
 
 def check_dates(call: str, **dates: str | date | None) -> None:
@@ -241,10 +244,11 @@ def _owners_of_repository(
         if files is None:
             return None
         counted_files = files[files["path"].astype("str").map(request.paths)]
-        return name, owners_of(counted_files), bus_factor_of(counted_files)
+        return Owned(name, owners_of(counted_files), bus_factor_of(counted_files))
 
     owners = call_if_supported(lambda: ask(code.ownership, name, **options), "ownership", notices)
     if owners is None:
         return None
 
-    return name, owners, call_if_supported(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)
+    bus_factors = call_if_supported(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)
+    return Owned(name, owners, bus_factors)

@@ -14,6 +14,7 @@ from sourcelight.lab.reports.text import (
     compare_counts,
     date_text,
     duration_text,
+    first_directory,
     namesake_texts,
     person_labels,
     share_text,
@@ -23,6 +24,8 @@ from sourcelight.lab.reports.text import (
 if TYPE_CHECKING:
     pass
 
+
+_DAY_S = 86_400
 
 TOP_PEOPLE = 5
 """People whose share of the commits a sentence gives; the text says "five"."""
@@ -66,18 +69,21 @@ def _people_text(names: Sequence[str], commits: Frame, people: Frame | None) -> 
     persons = count_of(human_commits["person"].nunique(), "person")
     wrote = f"{persons} wrote {count_of(len(human_commits), 'commit')} in {scope}"
     text = f"{wrote}, the first on {date_text(dates.min())} and the last on {date_text(dates.max())}"
-    additions = []
+    details = []
     if bots:
-        additions.append(f"bots wrote {count_of(bots, 'more commit')}")
+        details.append(f"bots wrote {count_of(bots, 'more commit')}")
 
     if people is not None:
-        helpers = int(((people["commits"] == 0) & ~people["bot"].fillna(value=False).astype("bool")).sum())
+        is_human = ~people["bot"].fillna(value=False).astype("bool")
+        helpers = int(((people["commits"] == 0) & is_human).sum())
         if helpers == 1:
-            additions.append("1 person is named only as a co-author")
+            details.append("1 person is named only as a co-author")
         elif helpers:
-            additions.append(f"{helpers:,} people are named only as co-authors")
+            details.append(f"{helpers:,} people are named only as co-authors")
 
-    return f"{text}; {join_words(additions)}." if additions else f"{text}."
+    if details:
+        text += f"; {join_words(details)}"
+    return f"{text}."
 
 
 def _top_authors_text(commits: Frame) -> str:
@@ -107,10 +113,12 @@ def _places_text(files: Frame | None) -> str:
         return ""
 
     lines = files["additions"] + files["deletions"]
-    is_written = files["file_kind"].astype("str").isin(AUTHORED) if files["file_kind"].notna().any() else lines >= 0
-    paths = files["path"].astype("str")
-    names = paths.map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top directory")
+    # Without kinds of files, all count as written.
+    is_written = lines >= 0
+    if files["file_kind"].notna().any():
+        is_written = files["file_kind"].astype("str").isin(AUTHORED)
 
+    names = files["path"].astype("str").map(first_directory)
     # Directories of several repositories may share a name, and would be added up.
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
@@ -131,17 +139,21 @@ def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> s
     if comparison is None:
         return ""
 
-    count, earlier_count = comparison.commits, len(comparison.before)
-    span_text = duration_text(comparison.days)
-    end = date_text(comparison.end)
-    opening = f"The {span_text} to {end} had" if is_full_history else f"The {span_text} of this report had"
-    text = f"{opening} {count_of(count, 'commit')}, {compare_counts(count, earlier_count, f'the {span_text} before')}"
+    time = duration_text(comparison.days)
+    span = f"The {time} of this report"
+    if is_full_history:
+        span = f"The {time} to {date_text(comparison.end)}"
+
+    earlier_count = len(comparison.before)
+    compared = compare_counts(comparison.commits, earlier_count, f"the {time} before")
+    text = f"{span} had {count_of(comparison.commits, 'commit')}, {compared}"
     if not earlier_count:
         return f"{text}."
 
-    namesakes = f", {comparison.namesakes:,} of them perhaps only with another address" if comparison.namesakes else ""
-    joiners = count_of(len(comparison.joiners), "person")
-    return f"{text}; {joiners} joined and {len(comparison.leavers):,} left{namesakes}."
+    text += f"; {count_of(len(comparison.joiners), 'person')} joined and {len(comparison.leavers):,} left"
+    if comparison.namesakes:
+        text += f", {comparison.namesakes:,} of them perhaps only with another address"
+    return f"{text}."
 
 
 def stale_text(newest: Any, now: datetime | None = None) -> str:
@@ -151,7 +163,7 @@ def stale_text(newest: Any, now: datetime | None = None) -> str:
     if newest is None or pd.isna(newest):
         return ""
 
-    days = ((now or datetime.now(UTC)) - newest).total_seconds() / 86_400
+    days = ((now or datetime.now(UTC)) - newest).total_seconds() / _DAY_S
     if days < OLD_DAYS:
         return ""
 
@@ -163,7 +175,7 @@ def no_commits_text(after: Any, before: Any, oldest: Any, newest: Any, names: st
     """Return the reason for a period without commits: the nearest ones; dates are None if they are unknown."""
     if newest is None:
         if names:
-            return f"{names or 'No repository'} has no commit."
+            return f"{names} has no commit."
         return "No repository can be searched."
     if after is not None and newest <= after:
         return f"No commit is after {date_text(after)}: the newest is from {date_text(newest)}."

@@ -30,7 +30,7 @@ def metrics(
 ) -> list[Metric]:
     """Return the numbers of the report."""
     lines_text = f"Lines of {_FILES_COUNTED[request.other_files]}, as git log --numstat -M counts them."
-    return [
+    numbers = [
         *_commit_metrics(commits, people, request),
         *agent_metrics(commits),
         *line_metrics(commits, lines_text),
@@ -43,8 +43,10 @@ def metrics(
             source="commits",
         ),
         *_bus_factor(owners, request),
-        *([] if comparison is None else _comparison_metrics(comparison, is_full_history=request.after is None)),
     ]
+    if comparison is not None:
+        numbers += _comparison_metrics(comparison, is_full_history=request.after is None)
+    return numbers
 
 
 def _commit_metrics(commits: Frame, people: Frame | None, request: Request) -> list[Metric]:
@@ -79,18 +81,26 @@ def _commit_metrics(commits: Frame, people: Frame | None, request: Request) -> l
 
 
 def _changed_files(changed_lines: ChangedLines, request: Request) -> Metric:
-    paths = None if changed_lines.files is None else sum(changed_lines.files.attrs["changed_paths"].values())
+    paths = None
+    if changed_lines.files is not None:
+        paths = sum(changed_lines.files.attrs["changed_paths"].values())
+
     excludes = f"merges{LEFT_OUT[request.other_files]}."
     return Metric(name="files changed", value=paths, counts=_PATHS_COUNTED[bool(request.paths)], excludes=excludes)
 
 
 def _bus_factor(owners: list[Owned], request: Request) -> list[Metric]:
     """Return the bus factor of a single repository; bus factors of several don't add up."""
-    if len(owners) != 1 or owners[0][2] is None or not len(owners[0][2]):
+    factors = owners[0].bus_factors if len(owners) == 1 else None
+    if factors is None or not len(factors):
         return []
-    factor = int(owners[0][2].iloc[0]["bus_factor"])
+
+    # The first row is about the whole repository.
+    factor = int(factors.iloc[0]["bus_factor"])
     counts = "Fewest people who own more than half of the lines of the newest commit."
-    excludes = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
+    excludes = "bots."
+    if request.table_kinds is not None:
+        excludes = f"bots{LEFT_OUT['without']}."
     return [Metric(name="bus factor", value=factor, counts=counts, excludes=excludes)]
 
 

@@ -1,8 +1,9 @@
-"""The sections and the summary of the contributor report."""
+"""The sections of the contributor report about people, places and line ownership."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.core.markup import count_of
@@ -11,13 +12,11 @@ from sourcelight.lab.reports.answers import drill_down_of
 from sourcelight.lab.reports.files import AUTHORED
 from sourcelight.lab.reports.history import churn_figure, distinct_names
 from sourcelight.lab.reports.html import ThemedFigure
-from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
+from sourcelight.lab.reports.model import Figure, Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED
 from sourcelight.lab.reports.sections.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
 from sourcelight.lab.reports.sections.contributor_introduction import TOP_PEOPLE
-from sourcelight.lab.reports.text import (
-    share_text,
-)
+from sourcelight.lab.reports.text import share_text
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -28,6 +27,14 @@ _CHURN_COLUMNS = ["additions", "deletions", "changes", "commits", "authors"]
 _MAX_BARS = 15
 """Maximum people of a chart."""
 
+_CONTRIBUTORS_COUNTED = (
+    "One row per person with a commit in the period. commits counts the commits of the person, including merges; "
+    "co_authored counts other commits whose trailers name the person; lines and files exclude merges."
+)
+_WRITTEN_LINES_COUNTED = (
+    "Lines that commits added and removed, as git log --numstat -M counts them, without vendored, generated and lock "
+    "files."
+)
 _BOTS_COUNTED = (
     "Programs, by their name or address, that wrote one of these commits or that a trailer names. Columns as for "
     "contributors."
@@ -38,95 +45,94 @@ _PEOPLE_COLUMNS = [
     "last_date",
 ]  # fmt: skip
 
+_CO_AUTHOR_COLUMNS = ["author", "author_email", "co_authored", "first_date", "last_date"]
+"""Columns of people without a commit: the others count a person's own commits, and would be 0 in every row."""
+
 
 def people_section(people: Frame | None, commits: Frame, request: Request, link: LinkOf) -> Section:
     """Return the section of authors, co-authors and bots."""
     if people is None:
         return Section("People", "")
 
-    bot = people["bot"].fillna(value=False).astype("bool")
+    is_bot = people["bot"].fillna(value=False).astype("bool")
     has_commits = people["commits"] > 0
+    # The kinds of files that are left out, behind what each table excludes.
+    without = LEFT_OUT[request.other_files]
     joining = JOINED if request.join_addresses else APART
-    counts_text = (
-        "One row per person with a commit in the period. commits counts the commits of the person, including merges; "
-        "co_authored counts other commits whose trailers name the person; lines and files exclude merges. " + joining
+    contributors = ReportTable(
+        name="contributors",
+        title="Contributors",
+        frame=people.loc[has_commits & ~is_bot, _PEOPLE_COLUMNS].reset_index(drop=True),
+        counts=f"{_CONTRIBUTORS_COUNTED} {joining}",
+        excludes=f"bots, and co-authors without a commit{without}.",
+        source="commits",
+        keys=("author", "author_email"),
+        link=link,
     )
-    other_kinds = LEFT_OUT[request.other_files].removeprefix(", ")
-    trailer_bots = int((bot & ~has_commits).sum())
+    co_authors = ReportTable(
+        name="co_authors",
+        title="Co-authors without a commit",
+        frame=people.loc[~has_commits & ~is_bot, _CO_AUTHOR_COLUMNS]
+        .sort_values("co_authored", ascending=False, kind="stable")
+        .reset_index(drop=True),
+        counts=CO_AUTHORS,
+        excludes=f"bots{without}.",
+        link=link,
+    )
     bots_counted = _BOTS_COUNTED
+    trailer_bots = int((is_bot & ~has_commits).sum())
     if trailer_bots:
         bots_counted += (
             f" Only trailers name {count_of(trailer_bots, 'bot')} of this table: the number of bots in the summary "
             "counts bots with a commit."
         )
 
-    tables = []
-    for name, heading, mask, table_counts, table_excludes in (
-        ("contributors", "Contributors", has_commits & ~bot, counts_text, "bots, and co-authors without a commit."),
-        ("co_authors", "Co-authors without a commit", ~has_commits & ~bot, CO_AUTHORS, "bots."),
-        ("bots", "Bots", bot, bots_counted, "people."),
-    ):
-        frame = people.loc[mask, _PEOPLE_COLUMNS].reset_index(drop=True)
-        if name == "co_authors":
-            # The other columns count a person's own commits, and would be 0 in every row.
-            frame = frame[["author", "author_email", "co_authored", "first_date", "last_date"]]
-            frame = frame.sort_values("co_authored", ascending=False, kind="stable").reset_index(drop=True)
-        table_excludes = f"{table_excludes.rstrip('.')}{', ' if other_kinds else ''}{other_kinds}."  # noqa: PLW2901 - the same, with more
-        source = "" if name == "co_authors" else "commits"
-        keys = () if name == "co_authors" else ("author", "author_email")
-        tables.append(
-            ReportTable(
-                name=name,
-                title=heading,
-                frame=frame,
-                counts=table_counts,
-                excludes=table_excludes,
-                source=source,
-                keys=keys,
-                link=link,
-            )
-        )
+    bots = replace(
+        contributors,
+        name="bots",
+        title="Bots",
+        frame=people.loc[is_bot, _PEOPLE_COLUMNS].reset_index(drop=True),
+        counts=bots_counted,
+        excludes=f"people{without}.",
+    )
+    top = contributors.frame.head(_MAX_BARS)
+    figures = (_people_figure(top),) if len(top) else ()
+    return Section(
+        title="People", text=_concentration_text(top, commits), tables=(contributors, co_authors, bots), figures=figures
+    )
 
-    top = tables[0].frame.head(_MAX_BARS)
-    labels, counts = distinct_names(top), [float(count) for count in top["commits"]]
-    figure = ThemedFigure(
+
+def _people_figure(top: Frame) -> Figure:
+    labels = distinct_names(top)
+    counts = [float(count) for count in top["commits"]]
+    return ThemedFigure(
         name="contributors",
         title="Commits by person",
         description=f"Bars of commits of the {len(labels)} people with the most.",
         draw=lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
 
+
+def _concentration_text(top: Frame, commits: Frame) -> str:
+    """Return the share of the people with the most commits; empty if there are no others."""
+    if len(top) <= TOP_PEOPLE:
+        return ""
+
     # Of commits by people: with bots in the denominator, busy bots would make a team look evenly spread.
-    share = top["commits"].head(TOP_PEOPLE).sum() / max(int((~commits["bot"]).sum()), 1)
-    if len(top) > TOP_PEOPLE:
-        text = f"The five people with the most commits wrote {share_text(share)} of those by people."
-    else:
-        text = ""
-    return Section(title="People", text=text, tables=tuple(tables), figures=(figure,) if labels else ())
+    commits_by_people = max(int((~commits["bot"]).sum()), 1)
+    share = top["commits"].head(TOP_PEOPLE).sum() / commits_by_people
+    return f"The five people with the most commits wrote {share_text(share)} of those by people."
 
 
 def places_section(code: Client, changed_lines: ChangedLines, request: Request, link: LinkOf) -> Section:
     """Return changed lines by kind of file, by directory and by file."""
-    tables, figures = [], []
-    source_counts = (
-        "Lines that commits added and removed, as git log --numstat -M counts them, without vendored, generated and "
-        "lock files."
-    )
+    counts = "Lines that commits added and removed, as git log --numstat -M."
     if request.table_kinds is not None:
-        counts = source_counts
-    else:
-        counts = "Lines that commits added and removed, as git log --numstat -M."
-    excludes = f"merges{'' if request.table_kinds is None else LEFT_OUT['without']}."
+        counts = _WRITTEN_LINES_COUNTED
 
+    tables: list[ReportTable] = []
     if changed_lines.kinds is not None:
-        kinds = changed_lines.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
-        about = (
-            "Lines of all changed files, by kind. Git attributes, paths and generators' marks decide the kind; source "
-            "is everything else: code, data and prose."
-        )
-        tables.append(
-            ReportTable(name="file_kinds", title="Kinds of files", frame=kinds, counts=about, excludes="merges.")
-        )
+        tables.append(_kinds_table(changed_lines.kinds))
 
     files, other_files = changed_lines.files, None
     if files is not None and request.other_files == "apart":
@@ -134,45 +140,63 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         is_other = ~files["file_kind"].astype("str").isin(AUTHORED)
         files, other_files = _rows_of(files, ~is_other), _rows_of(files, is_other)
 
-    for name, heading, frame, column, table_counts in (
-        ("directories", "Directories by changed lines", changed_lines.folders, "directory",
-         f"{counts} src/ is a directory with everything below it, src/* only its own files, /* the files at the top."),
-        ("files", "Files by changed lines", files, "path", f"{counts} A renamed file counts under its new name."),
-        ("other_files", "Vendored, generated and lock files", other_files, "path",
-         "Lines that commits added and removed."),
-    ):  # fmt: skip
-        if frame is None:
-            continue
-
-        kind_columns = ["file_kind"] if name == "other_files" else []
-        rows = frame[["repository", column, *kind_columns, *_CHURN_COLUMNS]].reset_index(drop=True)
-        keys = ("repository", column)
-        table_excludes = "merges." if name == "other_files" else excludes
-        if changed_lines.drill_down is None:
-            commits_of = drill_down_of(code, frame)
-        else:
-            commits_of = changed_lines.drill_down(rows, column)
-        tables.append(
-            ReportTable(
-                name=name,
-                title=heading,
-                frame=rows,
-                counts=table_counts,
-                excludes=table_excludes,
-                source="",
-                keys=keys,
-                behind=commits_of,
-                link=link,
-            )
+    def make_table(name: str, title: str, frame: Frame, columns: list[str], counts: str, excludes: str) -> ReportTable:
+        rows = frame[["repository", *columns, *_CHURN_COLUMNS]].reset_index(drop=True)
+        commits_behind = drill_down_of(code, frame)
+        if changed_lines.drill_down is not None:
+            commits_behind = changed_lines.drill_down(rows, columns[0])
+        return ReportTable(
+            name=name,
+            title=title,
+            frame=rows,
+            counts=counts,
+            excludes=excludes,
+            keys=("repository", columns[0]),
+            behind=commits_behind,
+            link=link,
         )
-        if name != "other_files" and len(rows):
-            figures.append(churn_figure(name, heading, rows, column))
+
+    excludes = f"merges{_other_kinds(request)}."
+    figures: list[Figure] = []
+    if changed_lines.folders is not None:
+        title = "Directories by changed lines"
+        counts_text = (
+            f"{counts} src/ is a directory with everything below it, src/* only its own files, /* the files at the top."
+        )
+        table = make_table("directories", title, changed_lines.folders, ["directory"], counts_text, excludes)
+        tables.append(table)
+        if len(table.frame):
+            figures.append(churn_figure("directories", title, table.frame, "directory"))
+
+    if files is not None:
+        title = "Files by changed lines"
+        counts_text = f"{counts} A renamed file counts under its new name."
+        table = make_table("files", title, files, ["path"], counts_text, excludes)
+        tables.append(table)
+        if len(table.frame):
+            figures.append(churn_figure("files", title, table.frame, "path"))
+
+    if other_files is not None:
+        title = "Vendored, generated and lock files"
+        counts_text = "Lines that commits added and removed."
+        tables.append(make_table("other_files", title, other_files, ["path", "file_kind"], counts_text, "merges."))
 
     return Section(
         title="Places",
         text="Directories and files with the most changes.",
         tables=tuple(tables),
         figures=tuple(figures),
+    )
+
+
+def _kinds_table(kinds: Frame) -> ReportTable:
+    return ReportTable(
+        name="file_kinds",
+        title="Kinds of files",
+        frame=kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True),
+        counts="Lines of all changed files, by kind. Git attributes, paths and generators' marks decide the kind; "
+        "source is everything else: code, data and prose.",
+        excludes="merges.",
     )
 
 
@@ -189,10 +213,11 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
 
     import pandas as pd
 
-    lines = pd.concat([frame for _, frame, _ in owners], ignore_index=True)
+    frames = [owned.owners for owned in owners]
+    lines = pd.concat(frames, ignore_index=True)
     # Readers see only the first rows, so these must not all be of the first repository.
     lines = lines.sort_values("lines", ascending=False, kind="stable", ignore_index=True)
-    behind = None if request.paths else _commits_behind(code, [frame for _, frame, _ in owners])
+    behind = None if request.paths else _commits_behind(code, frames)
     people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
     top = people.sort_values("lines", ascending=False, kind="stable").head(_MAX_BARS)
     labels, values = distinct_names(top), [float(count) for count in top["lines"]]
@@ -229,7 +254,7 @@ def _bus_factor_tables(owners: list[Owned], request: Request) -> list[ReportTabl
     """Return the table of bus factors; no table if the service has none."""
     import pandas as pd
 
-    factors = [factor for _, _, factor in owners if factor is not None]
+    factors = [owned.bus_factors for owned in owners if owned.bus_factors is not None]
     if not factors:
         return []
 
@@ -259,7 +284,8 @@ def _other_kinds(request: Request) -> str:
 
 def _hidden_columns(frame: Frame) -> tuple[str, ...]:
     """Return ``exact`` if it would mark more than half of the rows: then a footnote is enough for all."""
-    return ("exact",) if len(frame) and (~frame["exact"]).mean() > 1 / 2 else ()
+    is_mostly_marked = len(frame) > 0 and (~frame["exact"]).mean() > 1 / 2
+    return ("exact",) if is_mostly_marked else ()
 
 
 def _commits_behind(code: Client, frames: list[Frame]) -> Callable[[int], Frame]:
