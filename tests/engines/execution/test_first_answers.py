@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections import deque
 from pathlib import Path
 
 import sourcelight as sl
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.batches.events import CommitId
+from sourcelight.core.batches.events import CommitId, MatchBatch
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
 from sourcelight.engines.search import IndexStore, Target
-from sourcelight.repos import Catalog
+from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
 FILES: dict[str, str | bytes] = {
@@ -54,3 +58,52 @@ def test_a_file_is_read_before_its_repository_is_indexed(tmp_path: Path) -> None
     target = Target(repository, "", CommitId(builder.git("rev-parse", "HEAD").strip()))
     assert engine.read_file(target, "notes.md") == b"a lamp\n"
     assert engine.read_file(target, "none.md") is None
+
+
+class Steps:
+    """A first indexing whose only step is noted, and whatever a test notes beside it."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.is_indexed = threading.Event()
+        self.indexing = FirstIndexing()
+        self.indexing.start(lambda *_: self.names.append("index"), self.is_indexed.set)
+
+
+def test_a_search_that_begins_at_once_has_the_machine_before_the_index() -> None:
+    steps = Steps()
+    with steps.indexing.searching():
+        time.sleep(1.0)  # twice as long as an index waits for a search to begin
+        steps.names.append("search")
+    assert steps.is_indexed.wait(30)
+    assert steps.names == ["search", "index"]
+
+
+def test_an_index_that_is_waited_for_begins_during_a_search() -> None:
+    steps = Steps()
+    with steps.indexing.searching():
+        deque(steps.indexing.wait(Cancellation(30)), maxlen=0)
+        steps.names.append("search")
+    assert steps.names == ["index", "search"]
+
+
+def test_without_a_search_an_index_begins_soon() -> None:
+    assert Steps().is_indexed.wait(30)
+
+
+def test_a_search_of_a_directory_never_seen_ends_before_its_index_begins(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "src" / "lamp").commit(FILES, "a lamp")
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index", index_now=False, workers=1)
+    target = engine.target_of(engine.catalog.repositories[0])
+    engine.start_indexing()
+    batches = 0
+    for event in engine.stream(SearchRequest("lamp count:all"), Viewer.owner(), Cancellation()):
+        if isinstance(event, MatchBatch):
+            batches += 1
+            time.sleep(1.0)  # twice as long as an index waits for a search to begin
+            assert not engine.store.is_current(target)
+
+    assert batches
+    deque(engine.indexing.wait(Cancellation(60)), maxlen=0)
+    assert engine.store.is_current(target)
+    engine.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,13 +92,9 @@ class LocalSource:
             # With all that it imports, it takes longer to load than a search of a small repository.
             from sourcelight.engines.execution.commits.search import CommitSearch
 
-            request = self.task.request
-            self._commits = CommitSearch(
-                updater=self.repositories.histories,
-                cancellation=self.task.cancellation,
-                with_previews=request.diff_previews,
-                with_cells=request.cells,
-            )
+            task, updater = self.task, self.repositories.histories
+            with_previews, with_cells = task.request.diff_previews, task.request.cells
+            self._commits = CommitSearch(updater, task.cancellation, with_previews=with_previews, with_cells=with_cells)
         return self._commits
 
     def prepare(self) -> Iterator[Skipped]:
@@ -162,7 +158,8 @@ class LocalSource:
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
 
-        yield from pipeline.batches()
+        with self.repositories.indexing.searching() if self._reads_unindexed else nullcontext():
+            yield from pipeline.batches()
 
     def read_histories(self, newest: Callable[[], Iterator[Any]] = lambda: iter(())) -> Iterator[Any]:
         """Wait for the histories that the plans need, and yield how far that is, after the batches of `newest`."""
@@ -426,10 +423,8 @@ class LocalSource:
         failures = self.failed if repositories.report is None else {**self.failed, **repositories.report.failures}
         yield from skipped_items.not_indexed({name: failures[name] for name in failures if name in targets})
         commits = self._commits
-        if commits is None:
-            yield from scope_items(self.scoper, self.summary, {}, {}, {})
-        else:
-            yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
+        notes = ({}, {}, {}) if commits is None else (commits.failed, commits.unread, commits.shallow)
+        yield from scope_items(self.scoper, self.summary, *notes)
         if self.task.viewer.sees_private:
             yield from skipped_items.unreadable(repositories.catalog.skipped)
             yield from skipped_items.removed_repositories(repositories.removed_repositories)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
@@ -16,6 +17,12 @@ _STEP_S = 0.1
 
 INDEXING_WAIT_S = 10.0
 """Seconds that a search waits for the first indexing; it continues with the repositories that are indexed."""
+
+_FIRST_SEARCH_S = 0.5
+"""Seconds that it leaves for a first search to begin, so that a command that opens and searches has both cores."""
+
+_MAX_DELAY_S = 10.0
+"""Seconds that it waits for the first search to end."""
 
 
 class FirstIndexing:
@@ -39,6 +46,8 @@ class FirstIndexing:
         self._cancellation = Cancellation()
         self._latest: IndexProgress | None = None
         self._thread: threading.Thread | None = None
+        self._may_start = threading.Event()
+        self._is_searched = False
 
     @property
     def is_running(self) -> bool:
@@ -48,10 +57,17 @@ class FirstIndexing:
     def start(
         self, index: Callable[[Callable[[IndexProgress], None], Cancellation], object], on_end: Callable[[], None]
     ) -> None:
-        """Call `index` in a thread with low-priority processes, and `on_end` after it, also after a failure."""
+        """Call `index` in a thread with low-priority processes, and `on_end` after it, also after a failure.
+
+        A search that begins at once reads the repositories itself and has all cores: `index` begins when it has ended.
+        """
         self._finished.clear()
 
         def work() -> None:
+            # Later searches share the machine with it: a build that paused for each would get little done.
+            if not self._may_start.wait(_FIRST_SEARCH_S) and self._is_searched:
+                self._may_start.wait(_MAX_DELAY_S)
+
             try:
                 with worker_pool.in_background():
                     index(self._note, self._cancellation)
@@ -67,14 +83,25 @@ class FirstIndexing:
         self._thread = threading.Thread(target=work, name="sourcelight-index", daemon=True)
         self._thread.start()
 
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """Let the first indexing begin after the block, which searches what is not indexed yet."""
+        self._is_searched = True
+        try:
+            yield
+        finally:
+            self._may_start.set()
+
     def stop(self, wait_s: float = 2.0) -> None:
         """Stop it at its next check, and wait at most `wait_s` seconds for that; finished indexes are kept."""
         self._cancellation.cancel()
+        self._may_start.set()
         if self._thread is not None:
             self._thread.join(wait_s)
 
     def wait(self, cancellation: Cancellation) -> Iterator[Skipped]:
         """Wait at most `wait_s` seconds, with an item for ``skipped`` from time to time."""
+        self._may_start.set()
         deadline = time.monotonic() + self.wait_s
         while self.is_running and not cancellation.stopped and time.monotonic() < deadline:
             yield self.item()
