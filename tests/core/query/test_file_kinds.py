@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import random
+import re
 from pathlib import Path
 
 import pytest
 
 from sourcelight.core.query.attributes import MAX_RULES, Attributes
-from sourcelight.core.query.file_kinds import ATTRIBUTES, kind_of_content, kind_of_path
+from sourcelight.core.query.file_kinds import (
+    ATTRIBUTES,
+    TEST_FILES,
+    is_test,
+    is_test_or_example,
+    kind_of_content,
+    kind_of_path,
+)
 from sourcelight.testing import RepositoryBuilder
 
 
@@ -94,3 +103,45 @@ def test_hostile_patterns_take_no_time_and_rules_are_bounded() -> None:
     assert Attributes([("", hostile)], ATTRIBUTES).of("a" * 3000 + "b") == {}
     many = Attributes([("", "x linguist-vendored\n" * (MAX_RULES + 5) + "y linguist-vendored\n")], ATTRIBUTES)
     assert many.of("y") == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "t/mill/wheel.t", "xt/author.t", "lib/mill_spec.rb", "src/commonTest/kotlin/Wheel.kt", "Mill.Tests/Wheel.cs",
+        "mill.bats", "mill/tests.py", "MillSuite.scala", "MillTest.cpp", "mill-test.el", "mill_SUITE.erl",
+        "unit-tests/wheel.js", "MillTests.fs", "Tests/Wheel.php", "Tests/MillTests/Wheel.swift", "src/wheel.e2e.ts",
+        "src/testFixtures/java/Wheel.java", "WheelSpec.swift", "src/__mocks__/wheel.ts",
+    ],
+)  # fmt: skip
+def test_each_language_has_its_paths_of_tests(path: str) -> None:
+    assert is_test(path)
+    assert is_test_or_example(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "contest/a.py", "latest.js", "MockitoJUnit.java", "AUDIT.java", ".github/workflows/tests.yml", "t.c",
+        "latest/a.c", "src/main/java/mill/ParameterSpec.java", "mill/TypeSpec.kt",
+    ],
+)  # fmt: skip
+def test_words_that_only_look_like_tests_are_none(path: str) -> None:
+    assert not is_test(path)
+    assert not is_test_or_example(path)
+
+
+def test_examples_and_benchmarks_are_no_tests() -> None:
+    for path in ("examples/wheel.py", "Benchmark/Wheel.cs", "docs/example/wheel.rb"):
+        assert not is_test(path)
+        assert is_test_or_example(path)
+
+
+def test_the_pattern_for_queries_and_the_rule_are_one() -> None:
+    generator = random.Random(5)  # noqa: S311 - paths, no secrets
+    parts = ["t", "test", "Tests", "MillTests", "src", "spec", "wheel", "x_test", "e2e", "main", "latest"]
+    ends = [".py", "_test.go", ".t", "Test.java", "Spec.swift", ".spec.ts", ".txt", "", "IT.kt", "_SUITE.erl"]
+    for _ in range(5_000):
+        directories = generator.choices(parts, k=generator.randrange(4))
+        path = "/".join([*directories, generator.choice(parts) + generator.choice(ends)])
+        assert is_test(path) == (re.search(TEST_FILES, path, re.IGNORECASE) is not None), path

@@ -265,6 +265,20 @@ def test_related_tests_import_a_file_or_change_with_it(tmp_path: Path) -> None:
     assert extra["path"].tolist() == ["tests/test_f.py", "tests/test_far.py", "tests/test_none.py"]
 
 
+def test_tests_of_every_language_are_told_from_code(tmp_path: Path) -> None:
+    """Directories that begin with a capital, as those of PHP and Swift, counted as code."""
+    builder = RepositoryBuilder(tmp_path / "src" / "mill")
+    tests = ["Tests/WheelTest.php", "Tests/MillTests/Wheel.swift", "Mill.Tests/Wheel.cs", "Tests/wheel.js"]
+    code_files = ["src/Wheel.php", "Sources/Wheel.swift", "Mill/Wheel.cs", "src/wheel.js"]
+    builder.commit(dict.fromkeys(tests + code_files, "function turn() { return 1; }\n"), "begin")
+    builder.commit(dict.fromkeys(tests + code_files, "function turn() { return 2; }\n"), "change")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
+        related = code.related_tests("mill", "src/Wheel.php")
+        rows = code.complexity("mill", by="file")
+    assert sorted(related["path"]) == sorted(tests)
+    assert dict(zip(rows["path"], rows["test"], strict=True)) == {"Tests/wheel.js": True, "src/wheel.js": False}
+
+
 def test_related_tests_use_a_file_through_exports_and_packages(tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "src" / "lib")
     builder.commit({

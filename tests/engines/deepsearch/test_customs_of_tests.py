@@ -9,7 +9,8 @@ import pytest
 
 from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, is_test, keep_tests
+from sourcelight.core.query.file_kinds import is_test
+from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, keep_tests
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -98,34 +99,6 @@ def test_only_attributes_above_a_test_are_further_ones() -> None:
         for number, line in enumerate(lines, 1)
     ]
     assert [row["line_number"] for row in keep_tests("Kotlin", rows)] == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "t/mill/wheel.t", "xt/author.t", "lib/mill_spec.rb", "src/commonTest/kotlin/Wheel.kt", "Mill.Tests/Wheel.cs",
-        "mill.bats", "mill/tests.py", "MillSuite.scala", "MillTest.cpp", "mill-test.el", "mill_SUITE.erl",
-        "unit-tests/wheel.js", "MillTests.fs",
-    ],
-)  # fmt: skip
-def test_each_language_has_its_paths_of_tests(path: str) -> None:
-    assert is_test(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "contest/a.py",
-        "latest.js",
-        "MockitoJUnit.java",
-        "AUDIT.java",
-        ".github/workflows/tests.yml",
-        "t.c",
-        "latest/a.c",
-    ],
-)
-def test_words_that_only_look_like_tests_are_none(path: str) -> None:
-    assert not is_test(path)
 
 
 def test_a_test_file_is_found_by_its_directory_or_by_its_name(tmp_path: Path) -> None:

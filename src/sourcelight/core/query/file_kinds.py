@@ -1,4 +1,4 @@
-"""Distinguish source files from vendored, generated and lock files by path and content.
+"""Distinguish source files from vendored, generated and lock files by path and content, and tests by path.
 
 The rules follow the documentation of GitHub's linguist; the tables are this project's own. Unlike linguist, test data,
 editor settings and workflows are not vendored: the authors of a repository write them.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 SOURCE, DOCUMENTATION, VENDORED, GENERATED, LOCK = FILE_KINDS = (
     "source", "documentation", "vendored", "generated", "lock",
@@ -56,6 +57,50 @@ _GENERATED_MARKER = re.compile(
 _MAX_MARKER_LINES = 20
 _MINIFIABLE_SUFFIXES = (".js", ".css")
 _MIN_MINIFIED_LINE_BYTES = 110
+
+
+_TEST_DIRECTORIES = (
+    # `t` and `xt` are those of Perl, and of whatever tests itself with its `prove`.
+    r"(^|/)(tests?|testing|__tests__|__mocks__|specs?|e2e|testdata|x?t|test-?(?:suites?|fixtures)"
+    r"|(?:unit|integration|functional|acceptance|e2e)[_-]?tests?)/"
+    # `Mill.Tests` of C#, `commonTest` of Kotlin and `MillTests` of Swift; case tells them from `contest`.
+    r"|(?-i:\.(?:Unit)?Tests?|[a-z0-9]Tests?)/"
+)
+_TEST_NAMES = (
+    r"(^|/)test_[^/]*$|(^|/)conftest\.py$|_(tests?|specs?)\.\w+$|[.-](tests?|specs?|e2e)\.\w+$"
+    r"|(^|/)(run)?tests?\.(py|rs|[cm]?[jt]s|jsx|tsx|c|cc|cpp|lua|el|sh|pl|rb|zig|nim|d|php|jl|r)$"
+    # Perl, Bats, Tcl, PHP, Vim, Prolog, Raku and Erlang.
+    r"|\.(t|bats|test|phpt|vader|plt|rakutest)$|_SUITE\.erl$"
+    # Filters of files ignore case: `MockitoJUnit.java` and `latest.js` end with no word.
+    r"|(?-i:Test|Tests|TestCase|[a-z0-9]IT)\.(java|kt|scala|cs|fs|vb|groovy|swift|php|hs|mm?|cpp|cc|cxx|[jt]sx?)$"
+    # Not of Java and Kotlin, where `ParameterSpec` is a common name of a class, and directories tell the tests.
+    r"|(?-i:Spec)\.(scala|cs|fs|vb|groovy|swift|php|hs|mm?|cpp|cc|cxx|[jt]sx?)$"
+    r"|(?-i:[a-z0-9](Suite\.scala|Cest\.php))$"
+)
+TEST_FILES = f"{_TEST_DIRECTORIES}|{_TEST_NAMES}"
+"""Paths of test files: by directory, or by the start or end of the name; filters of files ignore case."""
+
+_TEST_DIRECTORY = re.compile(_TEST_DIRECTORIES, re.IGNORECASE)
+_TEST_NAME = re.compile(_TEST_NAMES, re.IGNORECASE)
+_EXAMPLE = re.compile(r"(?:^|/)(?:benchmarks?|examples?)/", re.IGNORECASE)
+_MAX_DIRECTORIES = 4096
+"""Directories whose answer is kept: the files of a directory come one after another."""
+
+
+def is_test(path: str) -> bool:
+    """Return whether a path is one of a test: whether `TEST_FILES` matches it."""
+    directory, _, name = path.rpartition("/")
+    return _is_test_directory(directory) or _TEST_NAME.search(name) is not None
+
+
+def is_test_or_example(path: str) -> bool:
+    """Return whether a path is one of a test, an example or a benchmark: other code doesn't build on it."""
+    return is_test(path) or _EXAMPLE.search(path) is not None
+
+
+@lru_cache(maxsize=_MAX_DIRECTORIES)
+def _is_test_directory(directory: str) -> bool:
+    return _TEST_DIRECTORY.search(f"{directory}/") is not None
 
 
 def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str:

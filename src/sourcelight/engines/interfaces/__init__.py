@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sourcelight.core.query.file_kinds import is_test_or_example
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.interfaces.model import PublicSymbol, is_test, is_tooling
+from sourcelight.engines.interfaces.model import PublicSymbol, is_tooling
 from sourcelight.engines.interfaces.python import Module
 from sourcelight.engines.interfaces.python_exports import PythonExports
 
@@ -21,7 +22,7 @@ LANGUAGES = ("Go", "Java", "Python", "TypeScript", "TSX")
 
 def is_public_file(path: str) -> bool:
     """Return whether a file can have public definitions: a known language, and no test, tool or private directory."""
-    if language_of(path) not in LANGUAGES or is_test(path) or is_tooling(path):
+    if language_of(path) not in LANGUAGES or is_test_or_example(path) or is_tooling(path):
         return False
 
     from sourcelight.engines.interfaces import go, python

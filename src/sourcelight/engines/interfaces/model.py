@@ -1,4 +1,4 @@
-"""A public definition, the paths of tests, and shared code of the readers of all languages."""
+"""A public definition, the paths of tools, and shared code of the readers of all languages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ MAX_SIGNATURE = 2_000
 MAX_DEPTH = 20
 """Definitions within definitions; deeper ones are generated or hostile, and are not read."""
 
-_TESTS = re.compile(
-    r"(?:^|/)(?:tests?|testing|testdata|__tests__|__mocks__|spec|e2e|benchmarks?|examples?)/"
-    r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.[^/.]+$|\.(?:test|spec|e2e)\.[^/]+$"
-    r"|(?:^|/)src/(?:test|testFixtures|integrationTest)/|(?:^|/)[^/]*(?:Test|Tests|IT|TestCase)\.java$"
-)
 
 _TOOLING = re.compile(
     # vitest.config.ts, .eslintrc.js, gulpfile.ts and the like: their tools read them by name.
@@ -40,11 +35,6 @@ _INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
 def is_tooling(path: str) -> bool:
     """Return whether a file configures a tool, builds a site or is a script of its repository: no one imports it."""
     return _TOOLING.search(path) is not None
-
-
-def is_test(path: str) -> bool:
-    """Return whether a file is a test, an example or a benchmark, by its path: other code doesn't build on it."""
-    return _TESTS.search(path) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sourcelight.engines.interfaces.model import PublicSymbol, is_test
+from sourcelight.core.query.file_kinds import is_test_or_example
+from sourcelight.engines.interfaces.model import PublicSymbol
 from sourcelight.engines.interfaces.python import Module, is_public, is_public_path, module_of
 
 MAX_SYMBOLS = 50_000
@@ -336,7 +337,7 @@ class PythonExports:
     def _listing_of(self, definition: _Definition) -> str:
         """Return module and name where a definition is public by itself and its members are listed; or empty."""
         path = definition.path
-        is_listed = is_public_path(path) and not is_test(path) and definition.name in self._exports_of(path)
+        is_listed = is_public_path(path) and not is_test_or_example(path) and definition.name in self._exports_of(path)
         if not is_listed:
             return ""
         return f"{module_of(path)}.{definition.name}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import Document, Occurrence, ResolvedDefinition
 from sourcelight.engines.navigation.named import NamedDefinition, definitions_named, imports_of
@@ -20,7 +21,6 @@ MAX_RANKED = 400
 """Maximum definitions of one name to rank."""
 
 _TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"})
-_TEST_DIRECTORIES = frozenset({b"test", b"tests", b"testing", b"__tests__", b"spec"})
 
 _SAME_REPOSITORY = 3.0
 _SAME_FILE, _SAME_FILE_ATTRIBUTE = 4.0, 1.0
@@ -123,8 +123,8 @@ def _rank_score(
     is_same_file = candidate.document == document
     if is_same_file:
         score += _SAME_FILE_ATTRIBUTE if occurrence.role == "attribute" else _SAME_FILE
-    elif is_test(candidate.document.path):
-        score += _OTHER_TEST if is_test(document.path) else _TEST_FROM_OUTSIDE
+    elif is_test(candidate.document.shown_path):
+        score += _OTHER_TEST if is_test(document.shown_path) else _TEST_FROM_OUTSIDE
 
     if candidate.declaration:
         score += _PROTOTYPE
@@ -140,14 +140,6 @@ def _distance(path: bytes, other_path: bytes) -> int:
             break
         common += 1
     return len(left) + len(right) - 2 * common
-
-
-def is_test(path: bytes) -> bool:
-    """Return whether a path looks like a test's."""
-    *directories, base = path.lower().split(b"/")
-    if not _TEST_DIRECTORIES.isdisjoint(directories) or base.startswith(b"test_"):
-        return True
-    return any(mark in base for mark in (b"_test.", b".test.", b".spec."))
 
 
 def _imported_files(document: Document, workspace: Workspace) -> Collection[tuple[str, str, bytes]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_first, join_words
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
@@ -34,7 +35,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     unparsed_languages,
 )
 from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, is_test, keep_tests
+from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, keep_tests
 
 _KINDS_OF_TYPES = frozenset({"class", "struct", "interface", "enum"})
 _NOT_CLASSES = frozenset({"type", "type alias", "associated type", "struct", "interface", "trait", "enum", "union"})
@@ -58,10 +59,9 @@ def count_definitions(work: Work) -> Fact:
     if macros:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
 
-    is_of_functions = kinds == ("function",) and request.kind == "definitions" and not request.relation
-    is_of_methods = kinds == ("method",) and request.kind == "definitions" and not request.relation
-    heads = find_heads(work, notes) if is_of_functions or is_of_methods else FunctionHeads()
-    if is_of_functions and not (rows or macros or heads.number):
+    is_plain = request.kind == "definitions" and not request.relation
+    heads = find_heads(work, notes) if is_plain and kinds in {("function",), ("method",)} else FunctionHeads()
+    if is_plain and kinds == ("function",) and not (rows or macros or heads.number):
         of_methods = count_definitions(replace(work, request=replace(request, symbol_kinds=("method",))))
         if of_methods.number:
             # Ruby and Java have no others, and who asks for functions there means methods.

@@ -10,11 +10,11 @@ from functools import cached_property
 from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code
+from sourcelight.core.query.file_kinds import TEST_FILES, is_test
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, past_scope
 from sourcelight.engines.deepsearch.requests import ResearchRequest
-from sourcelight.engines.deepsearch.source.test_customs import TEST_FILES, is_test
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.tools import call
 from sourcelight.engines.tools.history import histories

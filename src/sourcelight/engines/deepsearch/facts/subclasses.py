@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -26,7 +27,6 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMIN
 from sourcelight.engines.deepsearch.question.request import Term
 from sourcelight.engines.deepsearch.source.class_heads import MAX_ATTRIBUTE_LINES, Subtype, opening_of, read_subtype
 from sourcelight.engines.deepsearch.source.line_kinds import is_outside_comments, lines_of_code
-from sourcelight.engines.deepsearch.source.test_customs import is_test
 from sourcelight.engines.search import Target
 
 # Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.file_kinds import TEST_FILES, is_test
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import (
@@ -28,7 +29,6 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import Definiti
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import keys_around
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE, is_in_code_block
-from sourcelight.engines.deepsearch.source.test_customs import TEST_FILES, is_test
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _EXAMPLES = re.compile(r"(^|/)(?:_?examples?|samples?|demos?|docs_src|tutorials?|cookbook)(/|[._-])", re.IGNORECASE)

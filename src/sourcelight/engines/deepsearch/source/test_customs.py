@@ -1,4 +1,4 @@
-"""The customs by which tests are told from other code: the paths of their files, and the forms of their lines."""
+"""The customs by which tests are told from other code within a file: the forms of their lines."""
 
 from __future__ import annotations
 
@@ -8,31 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import join_words
-
-_DIRECTORIES = (
-    # `t` and `xt` are those of Perl, and of whatever tests itself with its `prove`.
-    r"(^|/)(tests?|testing|__tests__|specs?|testdata|x?t|test-?suites?"
-    r"|(?:unit|integration|functional|acceptance|e2e)[_-]?tests?)/"
-    # `Mill.Tests` of C#, `commonTest` of Kotlin and `MillTests` of Swift; case tells them from `contest`.
-    r"|(?-i:\.(?:Unit)?Tests?|[a-z0-9]Tests?)/"
-)
-_NAMES = (
-    r"(^|/)test_[^/]*$|(^|/)conftest\.py$|_(tests?|specs?)\.\w+$|[.-](tests?|specs?)\.\w+$"
-    r"|(^|/)(run)?tests?\.(py|rs|[cm]?[jt]s|jsx|tsx|c|cc|cpp|lua|el|sh|pl|rb|zig|nim|d|php|jl|r)$"
-    # Perl, Bats, Tcl, PHP, Vim, Prolog, Raku and Erlang.
-    r"|\.(t|bats|test|phpt|vader|plt|rakutest)$|_SUITE\.erl$"
-    # Filters of files ignore case: `MockitoJUnit.java` and `latest.js` end with no word.
-    r"|(?-i:Test|Tests|Spec|TestCase|[a-z0-9]IT)\.(java|kt|scala|cs|fs|vb|groovy|swift|php|hs|mm?|cpp|cc|cxx|[jt]sx?)$"
-    r"|(?-i:[a-z0-9](Suite\.scala|Cest\.php))$"
-)
-TEST_FILES = f"{_DIRECTORIES}|{_NAMES}"
-"""Paths of test files: by directory, or by the start or end of the name; filters of files ignore case."""
-
-
-def is_test(path: str) -> bool:
-    """Return whether a path is one of a test."""
-    return re.search(TEST_FILES, path, re.IGNORECASE) is not None
-
 
 _MAX_FORM = 300
 """Characters of a line in which its form is looked for."""

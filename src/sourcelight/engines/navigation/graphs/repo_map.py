@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.engines.navigation.documentation import LineTable, signature_of
 from sourcelight.engines.navigation.graphs.imports import imports_in
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import outline_of, tables_of
-from sourcelight.engines.navigation.ranking import is_test
 from sourcelight.engines.symbols import Definition
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
     base = np.zeros(len(position_of))
     for number, index in position_of.items():
         base[index] = np.sqrt(1.0 + counts.get(number, 0))
-        if is_test(project.paths[number]):
+        if is_test(project.paths[number].decode("utf-8", "replace")):
             base[index] *= _TEST_WEIGHT
 
     base /= base.sum()

@@ -14,11 +14,11 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound
 from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.notices import Rule
+from sourcelight.core.query.file_kinds import is_test_or_example
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.quality import COMPLEXITY, ComplexityArguments
 from sourcelight.engines.complexity import LANGUAGES, FileMeasures, measure_file
 from sourcelight.engines.history.blame import line_ownership
-from sourcelight.engines.interfaces.model import is_test
 from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
@@ -174,7 +174,7 @@ def _table(snapshot: OpenedHistory, rows: list[_Row]) -> Any:
         "repository": snapshot.name,
         "commit": snapshot.commits[0],
         "language": [language_of(row["path"]) for row in rows],
-        "test": [is_test(row["path"]) for row in rows],
+        "test": [is_test_or_example(row["path"]) for row in rows],
     }
     for name in ("oldest_date", "newest_date"):
         seconds = np.array([row.get(name, 0) for row in rows], np.int64)

@@ -14,10 +14,10 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.notices import Rule
+from sourcelight.core.query.file_kinds import is_test_or_example
 from sourcelight.core.tools.quality import COMPLEXITY_TREND, MAX_TREND_POINTS, ComplexityTrendArguments
 from sourcelight.engines.complexity import LANGUAGES, FileMeasures
 from sourcelight.engines.history import History
-from sourcelight.engines.interfaces.model import is_test
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
@@ -164,15 +164,15 @@ def _rows_of(measured: Iterable[tuple[str, FileMeasures]], by: str, below: str) 
 
     files = [file_row(path, measures) for path, measures in measured]
     if by == "file":
-        return [row | {"files": int(not is_test(row["path"]))} for row in files]
+        return [row | {"files": int(not is_test_or_example(row["path"]))} for row in files]
 
     return [_total_row(files, below)]
 
 
 def _total_row(files: Sequence[_Row], below: str) -> _Row:
     """Return the sums of all files; of tests, only how many there are and their lines of code."""
-    code = [row for row in files if not is_test(row["path"])]
-    tests = [row for row in files if is_test(row["path"])]
+    code = [row for row in files if not is_test_or_example(row["path"])]
+    tests = [row for row in files if is_test_or_example(row["path"])]
     total: _Row = {name: sum(row[name] for row in code) for name in _SUMS}
     test_lines = sum(row["code_lines"] for row in tests)
     return total | {

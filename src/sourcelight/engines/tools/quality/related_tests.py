@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.notices import Rule
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.tools.quality import RELATED_TESTS, RelatedTestsArguments
-from sourcelight.engines.interfaces.model import is_test
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_first
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
@@ -38,7 +39,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     lists_by_reference,
     normalize,
 )
-from sourcelight.engines.deepsearch.source.test_customs import is_test
 
 _OWN_WORK = re.compile(
     r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggests|build|^extras$|" + f"{PLUGIN}",

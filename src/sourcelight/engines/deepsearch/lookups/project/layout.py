@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from sourcelight.core.markup import code, count_of, join_first
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -14,7 +15,6 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_listing_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.source.documents import first_paragraph
-from sourcelight.engines.deepsearch.source.test_customs import is_test
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.search import Target
 
