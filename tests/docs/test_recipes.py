@@ -149,7 +149,7 @@ MATCH_COLUMN: Edits = {
     "engines/history/search/commit_columns.py": [
         ('        "message": dictionary(messages),', """\
         "message": dictionary(messages),
-        "subject": dictionary(pa.array(subjects, pa.string())),"""),
+        "subject": dictionary(tables.subject_texts(history, commits)),"""),
     ],
 }  # fmt: skip
 MATCH_COLUMN_PROGRAM = """
