@@ -90,6 +90,8 @@ proc flow*(x: int) =
   x.depth* = 2
 """
 GROOVY = """class Penstock {
+    Penstock(int level) {
+    }
     String penstockName = "main"
     def penstockLevel = levelOf(1)
     private def fillPenstock(int level) {
@@ -165,6 +167,17 @@ DART = """class Basin {
     return this;
   }
 }
+
+class _Spout {
+  _Spout(this.width);
+  final int width;
+}
+
+_Spout newSpout() {
+  return use(
+      _Spout(1),
+  );
+}
 """
 NIM_HEAD = """proc open*(
     gate: Gate,
@@ -219,6 +232,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Where is openGate defined?", "`openGate` is defined in `src/Sluice.elm`, line 14"),
         ("Where is Gate defined?", "`Gate` is defined in `src/Sluice.elm`, line 4"),
         ("What is gateLimit?", "`gateLimit` is set to `255`, in `src/Sluice.elm`"),
+        # The head of a constructor calls nothing.
+        ("What calls _Spout?", "`_Spout` is called by name in `newSpout` (line 19 of `lib/basin.dart`)"),
         ("What calls clampGate?", "in `openGate` (line 16 of `src/Sluice.elm`)"),
         # A forward declaration defines nothing, and a category adds to what is defined elsewhere.
         ("Where is WeirDelegate declared?", "`WeirDelegate` is defined in `Weir/WeirDelegate.h`, line 3"),
@@ -227,7 +242,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What is LeatLimit?", "`LeatLimit` is set to `65536'u32`, in `leat.nim`, line 2"),
         ("Where is LeatState defined?", "`LeatState` is defined in `leat.nim`, line 6"),
         ("What is penstockName set to?", '`penstockName` is set to `"main"`'),
-        ("Where is fillPenstock defined?", "`fillPenstock` is defined in `src/main/groovy/Penstock.groovy`, line 4"),
+        ("Where is fillPenstock defined?", "`fillPenstock` is defined in `src/main/groovy/Penstock.groovy`, line 6"),
         # The default of a parameter is another name, which the constructor doesn't define.
         ("What is HEAD_WIDTH?", '`HEAD_WIDTH` is set to `"␣␣"`, in `src/Widths.kt`, line 2'),
         ("How many tests are in SluiceTests.elm?", "**2** tests"),
@@ -262,6 +277,8 @@ def test_a_form_of_the_language_answers(engine: LocalEngine, question: str, sent
 def test_a_value_is_no_function(engine: LocalEngine) -> None:
     assert "as a function" not in lead_of(engine, "Where is MovedLock defined?")
     assert "as a function" in lead_of(engine, "Where is lockOf defined?")
+    assert "as a function" not in lead_of(engine, "Where is gateLimit defined?")
+    assert "as a function" in lead_of(engine, "Where is openGate defined?")
     for question in ("What is MovedLock set to?", "What is penstockLevel?", "What is gateLimit?"):
         assert "(in `" not in lead_of(engine, question)
 

@@ -37,6 +37,7 @@ _OF_MEMBERS = {
 }  # fmt: skip
 _WITH_FIELDS = frozenset({"Go", "Rust", "C", "C++", "Java", "C#", "Objective-C", "Zig", "Dart"})
 _WITH_LET = frozenset({"F#", "OCaml"})
+_WITH_SIGNATURES = frozenset({"Elm", "Haskell", "PureScript"})
 _MACROS = re.compile(r"^\s*(?:#\s*define\b|macro_rules!|\(?defmacrop?\b|macro\s)")
 _WORD = re.compile(r"[@#]?\w+!?")
 _CAPITALS = re.compile(r"[A-Z][A-Z\d_]+")
@@ -86,6 +87,8 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
         return _type_in_words(definition, lines, before, after, language)
     if language in _WITH_LET and re.match(r"\s*[:=]", after) is not None:
         return ""  # a value without parameters, which may be a function for all that the line says
+    if language in _WITH_SIGNATURES and "->" not in after and "→" not in after:
+        return ""  # a value, or a function whose type is written below or has a name of its own
     if definition.kind in FUNCTION_KINDS:
         return _function_in_words(definition, lines, before, after, language)
 

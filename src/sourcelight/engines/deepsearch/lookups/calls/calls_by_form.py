@@ -94,6 +94,8 @@ def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mappi
             continue
 
         lines = list(code_by_file[key].items())
+        if _is_constructor(lines, number, name, language):
+            continue
         if _EXPORTS.match(top_line(lines, number, language)) is not None:
             continue
 
@@ -104,6 +106,30 @@ def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mappi
         calls.append(_CallLine(row, language, holder))
 
     return calls
+
+
+_CONSTRUCTOR: Mapping[str, str] = {
+    "Dart": r"\s*(?:(?:const|factory|external)\s+)*{name}\s*\(",
+    "Groovy": r"\s*(?:(?:public|private|protected)\s+)*{name}\s*\([^;]*\{{\s*$",
+}
+"""The head of a constructor, which has the form of a call: the name of its class, and a list."""
+_MAX_HEAD = 500
+
+
+def _is_constructor(lines: Sequence[tuple[int, str]], number: int, name: str, language: str) -> bool:
+    """Return whether a line declares a constructor: within the class of its name in Dart, by its body in Groovy."""
+    form = _CONSTRUCTOR.get(language)
+    line = next((text for index, text in lines if index == number), "")
+    if form is None or re.match(form.format(name=re.escape(name)), line[:_MAX_HEAD]) is None:
+        return False
+    if language == "Groovy":
+        return name[:1].isupper()
+
+    above = [text for index, text in lines if index < number]
+    head = re.compile(rf"(?:\w+\s+){{0,4}}(?:class|enum|extension\s+type)\s+{re.escape(name)}\b")
+    # A brace in the first column ends the class above.
+    top = next((text for text in reversed(above) if text[:1].strip() and not text.startswith("@")), "")
+    return head.match(top[:_MAX_HEAD]) is not None
 
 
 _EXPORTS = re.compile(r"(?:module|import|infix[lr]?|foreign|port)\b")
