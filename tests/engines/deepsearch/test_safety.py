@@ -32,6 +32,7 @@ KEY_BODY = "MIIEowIBAAKCAQEAx7Jq0rBv2pYH4nXhZP3uF7c2kq9Zt8sVYw1LmD5RbE6GfTnQ"
         ("ENV DB_PASSWORD=s3cr3t-value9", "s3cr3t-value9"),
         ("API_TOKEN = 93817264", "93817264"),
         ("message_password = 93817264", "93817264"),
+        ("secret_number = 93817264", "93817264"),
         ('max_token = "93817264"', "93817264"),
         ("ARG NPM_TOKEN=s3cr3t-value9", "s3cr3t-value9"),
         ("url = 'postgres://root:hunter22@db/x'", "hunter22"),

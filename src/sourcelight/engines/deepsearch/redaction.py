@@ -144,7 +144,7 @@ def _redact_value(value: str, *, quoted: bool) -> str:
 
 
 _AMOUNT = re.compile(
-    r"(?<![a-z])(?:max|min|limit|count|size|length|len|ttl|timeout|expir\w*|lifetime|age|interval|seconds|num|number)(?![a-z])",
+    r"(?<![a-z])(?:max|min|limit|count|size|length|len|ttl|timeout|expir\w*|lifetime|age|interval|seconds)(?![a-z])",
     re.IGNORECASE,
 )
 """A word of a name that makes it one of a number of things, such as ``MAX_TOKENS``, and not of a thing."""
