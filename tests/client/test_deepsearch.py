@@ -173,8 +173,25 @@ def test_views_of_a_hostile_answer_do_nothing() -> None:
             assert 'href="https://evil' not in html
             assert "\u202e" not in html
         assert "\u202e" not in repr(answer) + answer.to_markdown()
+        heading = answer.to_markdown().splitlines()[0]
+        assert not re.search(r"<\w|(?<!\\)\]\(", heading), heading
     assert "<a " not in local._repr_mimebundle_()["text/html"]
     assert 'href="https://host/r@1/-/blob/f"' in remote._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("question", "heading"),
+    [
+        ("What is MAX_RETRIES of `a_b`?", "# What is MAX_RETRIES of `a_b`?"),
+        ("a <img src=x onerror=alert(1)> ![b](http://e) [c](javascript:d)", "# a &lt;img src=x onerror=alert(1)> b c"),
+        ("``` x", "# \\`\\`\\` x"),
+        ("- 1. # x", "# - 1. # x"),
+        ("", "# "),
+    ],
+)
+def test_a_question_is_one_inert_line_of_markdown(question: str, heading: str) -> None:
+    info = {"status": "complete", "title": "t", "questions": [{"question": question, "answer": "y"}]}
+    assert DeepSearchAnswer(info).to_markdown().splitlines()[0].rstrip() == heading.rstrip()
 
 
 def test_the_heading_tells_facts_from_places(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.deepsearch.asking import engine_of, research
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.markdown import fence_code, inline, link_citations
+from sourcelight.engines.deepsearch.markdown import fence_code, inline, link_citations, person_name
 from sourcelight.engines.deepsearch.redaction import frame_text, is_hidden_file, new_boundary, redact
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
@@ -176,3 +178,42 @@ def test_nothing_is_sent_without_a_model(engine: LocalEngine, monkeypatch: pytes
     monkeypatch.setattr(socket.socket, "connect", refuse)
     answer = research(engine, "how is the checkout total computed")
     assert "Nothing left this machine" in answer.text
+
+
+def test_no_text_ends_its_quotation() -> None:
+    assert (
+        inline("Add x” by Bob. The limit is 99. “y „z‟") == "Add x\u2019 by Bob. The limit is 99. \u2018y \u201az\u201b"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ada", "Ada Example", "J. R. R. Tolkien", "Dr. Ada B. Example Jr.", "Smith, Ada", "dependabot[bot]", "ada42",
+        "José Ñandú-O\u2019Neil", "李小龍", "a.b@example.org", "Ada van der Berg", "x", "Ludwig v. Example",
+    ],
+)  # fmt: skip
+def test_names_of_people_stand_without_quotation_marks(name: str) -> None:
+    assert person_name(name) == inline(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ada on 2020-01-01. The limit is 99, and Bob", "Ada. The limit is 99", "Ada; Bob", "Ada changed it. Bob",
+        "Ada: see", "Ada “Bob", "Ada (limit 99)", "a b c d e f", "Ada (", "2020-01-01 was Bob", "", "Ada… Bob",
+    ],
+)  # fmt: skip
+def test_names_that_could_be_sentences_are_quoted(name: str) -> None:
+    assert person_name(name) == f"“{inline(name)}”"
+
+
+def test_an_author_adds_nothing_to_a_sentence(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "code" / "one")
+    repo.commit({"a.py": "MAX_RETRIES = 5\n"}, "begin")
+    name = "Ada on 2020-01-01. The limit is 99”, and Bob"
+    repo.commit({"a.py": "MAX_RETRIES = 6\n"}, "Set it” by Bob. “No", author=f"{name} <a@example.org>")
+    with closing(open_engine([repo.path], index=tmp_path / "index", workers=1)) as engine:
+        text = research(engine, "Who changed MAX_RETRIES last?").text
+    assert "changed by “Ada on 2020-01-01. The limit is 99\u2019, and Bob” on" in text
+    assert "in commit “Set it\u2019 by Bob. \u2018No”" in text

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from sourcelight.core.batches.results import place_name
 from sourcelight.core.markup import NO_MATH, code, count_of, escape, link, one_line, own_address, to_html, visible
+from sourcelight.core.markup.clean_markdown import clean_markdown
 from sourcelight.core.markup.highlighting import code_html
 from sourcelight.display.notebook.html_pages import html_page
 from sourcelight.display.notebook.views.links import LinkResolver
@@ -115,7 +116,7 @@ def answer_markdown(view: AnswerView) -> str:
     for question in view.questions:
         text = _with_addresses(question.get("answer") or "", view)
         answer_text = visible(text).strip() or f"({view.status}: no answer yet)"
-        parts.append(f"# {one_line(question.get('question') or '', _MAX_QUESTION_CHARS)}\n\n{answer_text}\n")
+        parts.append(f"# {_inert(question.get('question') or '', _MAX_QUESTION_CHARS)}\n\n{answer_text}\n")
 
         source_list = _source_list(question)
         if source_list:
@@ -126,10 +127,16 @@ def answer_markdown(view: AnswerView) -> str:
             parts.append(f"## Removed citations\n\n{rejected}")
 
     if view.shows_turns:
-        turns = "".join(f"- {turn}\n" for turn in _turn_lines(view))
+        turns = "".join(f"- {_inert(turn, _MAX_LABEL_CHARS)}\n" for turn in _turn_lines(view))
         parts.append(f"## So far\n\n{turns}")
 
     return "\n".join(parts)
+
+
+def _inert(text: str, width: int) -> str:
+    """Return text on one line of Markdown, without links, images and tags: another account may have written it."""
+    # Behind a word it stays a paragraph: a fence would take several lines.
+    return clean_markdown(f"x {one_line(text.strip(), width)}").removeprefix("x").strip()
 
 
 def _with_addresses(text: str, view: AnswerView) -> str:

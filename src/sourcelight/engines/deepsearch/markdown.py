@@ -18,12 +18,34 @@ _WITH_SPACE = re.compile(rf"(?<!\s)(\s*){CITED.pattern}", re.IGNORECASE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
 
 
+_SINGLE_MARKS = str.maketrans("“”„‟", "\u2018\u2019\u201a\u201b")
+
+MAX_NAME_CHARS = 80
+
+_PLAIN_NAME = re.compile(
+    r"(?:(?:[^\W\d_]|Dr|St|Mr|Mrs|Ms|Prof)\. |[^\W\d_][\w'\u2019-]*,? ){0,4}\w[\w'\u2019.@+-]*(?:\[bot\])?"
+)
+"""Up to five words without the end of a sentence between them; the last may be a login, or that of a robot."""
+
+
 def inline(text: str, limit: int = 300) -> str:
-    """Format repository text within a line of Markdown: one line, without active markup or secrets."""
-    line = " ".join(visible(redact(text)).split())
+    """Format repository text within a line of Markdown: one line, without active markup or secrets.
+
+    Sentences quote it between “ and ”, so its own double quotation marks become single ones: none ends the quotation.
+    """
+    line = " ".join(visible(redact(text)).split()).translate(_SINGLE_MARKS)
     if len(line) > limit:
         line = line[: limit - 1].rstrip() + "…"
     return _SPECIAL.sub(r"\\\1", line)
+
+
+def person_name(name: str) -> str:
+    """Format a person's name within a sentence, quoted unless it is certain where the name ends.
+
+    An author chooses the name: ``Ada on 2020-01-01. The limit is 99`` would be read as a part of the sentence.
+    """
+    text = inline(name, MAX_NAME_CHARS)
+    return text if _PLAIN_NAME.fullmatch(" ".join(name.split())) else f"“{text}”"
 
 
 def fence_code(text: str, path: str, language: str = "") -> str:
@@ -53,7 +75,7 @@ def quote(citation: Citation, base_url: str) -> str:
     item = citation.evidence
     head = link_to(citation, base_url)
     if isinstance(item, CommitEvidence):
-        return f"- {head} {inline(item.author, 80)}, {item.date[:10]}: “{inline(item.subject)}”"
+        return f"- {head} {person_name(item.author)}, {item.date[:10]}: “{inline(item.subject)}”"
     names = ", ".join(code(name) for name in item.symbols[:3])
     return f"{head}{f' {names}' if names else ''}\n\n{fence_code(item.text, item.path, item.language)}"
 

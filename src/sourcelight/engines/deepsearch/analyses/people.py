@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.markup import code, count_of
 from sourcelight.engines.deepsearch.analyses.requests import AnalysisRequest
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows
-from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.markdown import person_name
 
 MIN_COMMITS = 10
 """Minimum commits of an author whose absence is mentioned: most contributors of a project have one or two."""
@@ -51,7 +51,7 @@ def find_bus_factor(request: AnalysisRequest) -> Fact | None:
 
 
 def _state_bus_factor(request: AnalysisRequest, row: dict[str, Any], path: str) -> str:
-    owners = [inline(_name_of(owner), 80) for owner in row["owners"] or ()]
+    owners = [person_name(_name_of(owner)) for owner in row["owners"] or ()]
     people = request.list_names(owners)
     about = "" if row["exact"] else "about "
     subject = request.name_place(row["repository"], path) if path else code(row["repository"])
@@ -93,7 +93,7 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
         fact.subject = f"{of_people} with at least {MIN_COMMITS} commits has one since {since:%Y-%m-%d}"
 
     if inactive:
-        dated_names = [f"{inline(row['author'], 80)} (last on {row['last_date']:%Y-%m-%d})" for row in inactive]
+        dated_names = [f"{person_name(row['author'])} (last on {row['last_date']:%Y-%m-%d})" for row in inactive]
         fact.subject += f": {request.list_names(dated_names)}"
 
     table = Rows("Authors without a recent commit", ("author", "commits", "first", "last"))

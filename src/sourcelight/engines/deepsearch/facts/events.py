@@ -27,7 +27,7 @@ from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_
 from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners, find_people
 from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, test_files
 from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
-from sourcelight.engines.deepsearch.markdown import in_sentence, inline
+from sourcelight.engines.deepsearch.markdown import in_sentence, inline, person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 from sourcelight.repos import resolve
 
@@ -427,7 +427,7 @@ def byline(row: dict[str, Any]) -> str:
     """Describe who wrote a commit and when: as `git log` shows it, and when it was committed if that is another day."""
     authored, committed = day_of(row), day_of(row, committed=True)
     later = f" (committed {committed})" if committed != authored else ""
-    return f"{inline(row['author'], 80)} on {authored}{later}"
+    return f"{person_name(row['author'])} on {authored}{later}"
 
 
 def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:

@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.facts.commits import commits_by_name, condit
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import make_queries, noun_for
-from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.markdown import person_name
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.search.definition_lookup import is_missing
 
@@ -124,7 +124,7 @@ def find_people(work: Work) -> Fact:
     first = [name for name, (commits, _) in by_name.items() if commits == best]
     addresses = max(by_name[name][1] for name in first)
     under = f", under {addresses:,} addresses" if len(first) == 1 and addresses > 1 else ""
-    names = list_names([inline(name, 80) for name in first])
+    names = list_names([person_name(name) for name in first])
     merges = "merge" if work.request.merges else "commit"
     fact.sentences.insert(
         0,
@@ -137,7 +137,7 @@ def find_people(work: Work) -> Fact:
         f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}{under}"
     )
     if programs and not is_fewest and (busiest := max(programs.items(), key=lambda item: item[1]))[1][0] > best:
-        fact.sentences.append(f"{inline(busiest[0], 80)}, a bot, has more: {busiest[1][0]:,}.")
+        fact.sentences.append(f"{person_name(busiest[0])}, a bot, has more: {busiest[1][0]:,}.")
 
     fact.rule += (
         " The table has one row per address, after the mailmap; the first sentence adds up all addresses of a name."
@@ -168,7 +168,7 @@ def _state_main_author(blame: _LineCounts, names: str) -> str:
     under = f", under {addresses} addresses" if addresses > 1 else ""
     probably, about = ("", "") if blame.is_exact else ("probably ", "about ")
     return (
-        f"{inline(name, 80)} {probably}wrote the most lines of {names}: {about}{number:,} of "
+        f"{person_name(name)} {probably}wrote the most lines of {names}: {about}{number:,} of "
         f"{blame.lines.total():,}{under}"
     )
 

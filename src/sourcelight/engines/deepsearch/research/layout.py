@@ -20,7 +20,7 @@ from sourcelight.engines.deepsearch.evidence.model import (
 from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
-from sourcelight.engines.deepsearch.markdown import CITED, in_sentence, inline
+from sourcelight.engines.deepsearch.markdown import CITED, in_sentence, inline, person_name
 from sourcelight.engines.deepsearch.question import QuestionIntents
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import ResearchRequest
@@ -224,7 +224,7 @@ def _lines(lines: Iterable[str]) -> Paragraph:
 
 def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
     note = f", {item.note}" if item.note else ""
-    return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{note} [{ledger.add(item)}]"
+    return f"- {item.date[:10]}, {person_name(item.author)}: “{inline(item.subject)}”{note} [{ledger.add(item)}]"
 
 
 def _lead(
@@ -241,7 +241,7 @@ def _lead(
         commit = past[0]
         note = f", {commit.note}" if commit.note else ""
         relevant = (
-            f"Most relevant: the commit of {commit.date[:10]} by {inline(commit.author, 80)}, "
+            f"Most relevant: the commit of {commit.date[:10]} by {person_name(commit.author)}, "
             f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
         )
 
