@@ -59,6 +59,15 @@ endfunction
 function! s:Mill._turn(x)
 endfunction
 let g:MillMap['x'] = 1
+function! mill#Load(x)
+  return s:Load(a:x)
+endfunction
+function! s:Load(x)
+  return mill#Load(1)
+endfunction
+function! mill#Drop(x)
+endfunction
+call s:Drop(1)
 """
 POWERSHELL = """function Get-MillStone([int]$Size = 3) {
     return 1
@@ -107,6 +116,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What is *grain*?", r"`*grain*` is set to `\g`, in `src/mill/core.clj`, line 2"),
         ("Where is s:Mill._turnBack defined?", "`s:Mill._turnBack` is defined in `plugin/mill.vim`, line 4"),
         ("What calls _turn?", "`_turn` is called by name in `s:Mill._turnBack` (line 5 of `plugin/mill.vim`)"),
+        ("What calls mill#Load?", "`mill#Load` is called by name in `s:Load` (line 14 of `plugin/mill.vim`)"),
+        ("What calls mill#Drop?", "No searched line has `mill#Drop` except its definition in `plugin/mill.vim`"),
         ("What's the default of MillStones?", "The default of `MillStones` is `2`, in `plugin/mill.vim`, line 1"),
         ("What is the default of g:MillStones?", "The default of `MillStones` is `2`, in `plugin/mill.vim`, line 1"),
         ("What is *grain-size* by default?", "`*grain-size*` is set to `12`, in `src/mill/core.clj`, line 3"),

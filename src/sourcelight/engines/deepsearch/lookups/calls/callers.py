@@ -11,6 +11,7 @@ from typing import Any
 from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -53,6 +54,10 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         return None
 
     simple = callables[0].definition.name
+    # In Vim script, the path of a file is a part of the name, and `s:load` is another function than `tree#load`.
+    if "#" in name and all(language_of(location.path) == "Vim Script" for location in callables):
+        simple = name
+
     texts = FileTexts(work.context)
     if not all(is_parsed(texts, location.target, location.path) for location in callables):
         return _no_callers(work, simple, callables, [], notes)
