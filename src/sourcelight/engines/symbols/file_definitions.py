@@ -1,4 +1,8 @@
-"""The definitions of a file; a notebook is parsed by cells, in the language of the kernel or the chunk."""
+"""The definitions of a file; a notebook is parsed by cells, in the language of the kernel or the chunk.
+
+Cells of one language are one *program*: their texts one after the other, so that a definition in a cell is known in the
+next. Definitions are found in the program, and then moved to their places in the file.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +33,18 @@ if TYPE_CHECKING:
 _NAMES = {"Jupyter Notebook": "x.ipynb", "RMarkdown": "x.qmd"}
 """A path by which the cells of each format are read."""
 
-_OFFSET, _LINE, _BEGIN_LINE, _END_LINE, _PARENT = map(
-    COLUMNS.index, ("offset", "line", "begin_line", "end_line", "parent")
-)
+_OFFSET = COLUMNS.index("offset")
+_LINE = COLUMNS.index("line")
+_BEGIN_LINE = COLUMNS.index("begin_line")
+_END_LINE = COLUMNS.index("end_line")
+_PARENT = COLUMNS.index("parent")
+
 _ENTRY_BYTES = 256
-# A statement after a cell: if the parser reads it as one of its own, the cell has closed all its brackets and quotes.
+"""Bytes that the code of a notebook takes in memory beside its text, about."""
+
 _SENTINEL = b"\n_\n"
+"""A statement after a cell: if the parser reads it as one of its own, the cell has closed all brackets and quotes."""
+
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "string_start": "string_end"}
 
 
@@ -116,25 +126,34 @@ class NotebookCode:
 
 def read_code(cell_format: str, data: bytes) -> NotebookCode:
     """Read the code of a notebook."""
+    if not data:
+        return NotebookCode(None, _ENTRY_BYTES)
+
     try:
-        code = next(iter(read_programs(cell_format, data)), None) if data else None
+        programs = read_programs(cell_format, data)
     except UnreadableNotebook:
         return NotebookCode(None, _ENTRY_BYTES, is_readable=False)
-    return NotebookCode(code, _ENTRY_BYTES + (0 if code is None else len(code.program.text)))
+
+    if not programs:
+        return NotebookCode(None, _ENTRY_BYTES)
+    return NotebookCode(programs[0], _ENTRY_BYTES + len(programs[0].program.text))
 
 
 def _find_definitions(program: Program, deadline: float) -> ProgramDefinitions:
     """Find the definitions of a program: its cells together, and each cell that would spoil the others alone."""
     open_cells = _open_cells(program, deadline) if program.language == "Python" else []
     visible = program.without(frozenset(open_cells)) if open_cells else program
-    parts = [text_definitions(program.language, visible.text, max_seconds=max(0.0, deadline - time.monotonic()))]
+    parts = [text_definitions(program.language, visible.text, max_seconds=_seconds_until(deadline))]
     for number in open_cells:
         start, end = program.spans[number]
-        remaining_s = max(0.0, deadline - time.monotonic())
-        of_cell = text_definitions(program.language, program.text[start:end], max_seconds=remaining_s)
+        of_cell = text_definitions(program.language, program.text[start:end], max_seconds=_seconds_until(deadline))
         parts.append(_shift(of_cell, start, program.line_at(start)))
 
     return ProgramDefinitions(visible, _join(parts))
+
+
+def _seconds_until(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
 
 
 def _open_cells(program: Program, deadline: float) -> list[int]:
@@ -165,13 +184,16 @@ def _is_closed(root: Node, sentinel: int) -> bool:
     pending = [root]
     while pending:
         node = pending.pop()
-        if node.is_error:
-            types = [child.type for child in node.children]
-            if any(types.count(opening) > types.count(closing) for opening, closing in _BRACKETS.items()):
-                return False
+        if node.is_error and _has_open_bracket(node):
+            return False
         pending += [child for child in node.children if child.has_error]
 
     return True
+
+
+def _has_open_bracket(node: Node) -> bool:
+    types = [child.type for child in node.children]
+    return any(types.count(opening) > types.count(closing) for opening, closing in _BRACKETS.items())
 
 
 def _shift(table: FileDefinitions, offset: int, lines: int) -> FileDefinitions:
@@ -200,6 +222,7 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
 
     names: list[bytes] = []
     containers: list[bytes] = []
+    imports: list[Import] = []
     tables = [FileDefinitions().rows]
     for part in parts:
         rows = part.rows.copy()
@@ -208,6 +231,7 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
         tables.append(rows)
         names += part.names
         containers += part.containers
+        imports += part.imports
 
     rows = np.concatenate(tables)
     order = np.argsort(rows[:, _OFFSET], kind="stable")
@@ -217,14 +241,13 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
     new_places[order + 1] = np.arange(1, len(order) + 1)
     rows = rows[order]
     rows[:, _PARENT] = new_places[rows[:, _PARENT]]
+    reasons = [part.incomplete for part in parts if part.incomplete]
     return FileDefinitions(
         names=[names[number] for number in order.tolist()],
         containers=[containers[number] for number in order.tolist()],
         rows=rows,
-        incomplete=next((part.incomplete for part in parts if part.incomplete), ""),
-        imports=sorted(
-            (statement for part in parts for statement in part.imports), key=lambda statement: statement.line
-        ),
+        incomplete=reasons[0] if reasons else "",
+        imports=sorted(imports, key=lambda statement: statement.line),
     )
 
 

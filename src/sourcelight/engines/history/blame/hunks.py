@@ -142,11 +142,9 @@ def read_hunks(
         tree_pairs = []
         for start in range(0, len(different), _PAIRS_OF_A_TREE):
             numbered_pairs = list(enumerate(different[start : start + _PAIRS_OF_A_TREE], start))
-            old, new = (
-                trees.write((_FILE, b"%010d" % pair_number, pair[side]) for pair_number, pair in numbered_pairs)
-                for side in (0, 1)
-            )
-            tree_pairs.append((old, new))
+            old_tree = trees.write((_FILE, b"%010d" % number, old) for number, (old, _) in numbered_pairs)
+            new_tree = trees.write((_FILE, b"%010d" % number, new) for number, (_, new) in numbered_pairs)
+            tree_pairs.append((old_tree, new_tree))
 
         chunks = trees.compare(tree_pairs, _OPTIONS, cancellation)
         for done, (number, rows) in enumerate(_hunks_by_pair(chunks)):
@@ -174,16 +172,25 @@ def _hunks_by_pair(chunks: Iterable[bytes]) -> Iterator[tuple[int, list[tuple[in
         for header in _HUNK_OR_FILE.finditer(text):
             old, removed, new, added, pair_text = header.groups()
             if pair_text is None:
-                old_count, new_count = int(removed or 1), int(added or 1)
-                # Git names the line before a side without lines, counted from 1.
-                rows.append((int(old) - (old_count > 0), old_count, int(new) - (new_count > 0), new_count))
+                old_start, old_count = _line_range(old, removed)
+                new_start, new_count = _line_range(new, added)
+                rows.append((old_start, old_count, new_start, new_count))
                 continue
+
             if pair_number >= 0:
                 yield pair_number, rows
             pair_number, rows = int(pair_text), []
 
     if pair_number >= 0:
         yield pair_number, rows
+
+
+def _line_range(line: bytes, count: bytes | None) -> tuple[int, int]:
+    """Return the first line, from 0, and the number of lines of one side of a hunk: ``12,3`` or ``12`` for one line."""
+    line_count = 1 if count is None else int(count)
+    # git counts from 1, and names the line before a side without lines: then its number is the one after, from 0.
+    first = int(line) - 1 if line_count else int(line)
+    return first, line_count
 
 
 def _complete_marks(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -44,6 +44,14 @@ def agents_section(commits: Frame, period: str) -> Section:
     if not names:
         return Section("Coding assistants", "")
 
+    count = int(commits["agent"].isin(names).sum())
+    text = f"At least {count:,} of {count_of(len(commits), 'commit')} name a coding assistant."
+    tables = (_agents_table(commits, names), _agent_activity(commits, names, period))
+    return Section("Coding assistants", text, tables)
+
+
+def _agents_table(commits: Frame, names: list[str]) -> ReportTable:
+    """Return a row per assistant, or per set of assistants that commits name together."""
     by_agents = commits[commits["agent"].isin(names)]
     frame = (
         by_agents.assign(agent=by_agents["agent"].astype("str"))
@@ -59,31 +67,33 @@ def agents_section(commits: Frame, period: str) -> Section:
         .reset_index()
     )
     frame.insert(2, "share", frame["commits"] / len(commits))
-    frame = frame.sort_values(["commits", "agent"], ascending=[False, True]).reset_index(drop=True)
-    by_period = commits.assign(_named=commits["agent"].isin(names)).groupby("period", observed=True)
-    activity = by_period.agg(commits=("commit", "size"), agent_commits=("_named", "sum")).reset_index()
-    activity["share"] = activity["agent_commits"] / activity["commits"]
-    activity = activity.sort_values("period", ascending=False).reset_index(drop=True)
-    about = (
-        "One row per assistant, or per set of assistants, separated by commas. commits counts the commits that name "
-        f"exactly these, and share is their share of all commits: {LOWER_BOUND}."
+    return ReportTable(
+        name="agents",
+        title="Coding assistants",
+        frame=frame.sort_values(["commits", "agent"], ascending=[False, True]).reset_index(drop=True),
+        counts="One row per assistant, or per set of assistants, separated by commas. commits counts the commits that "
+        f"name exactly these, and share is their share of all commits: {LOWER_BOUND}.",
+        source="commits",
+        keys=("agent",),
     )
-    of_periods = (
-        f"Commits by committer date (UTC) in the {period} that begins at period, those that name a coding assistant, "
-        f"and their share: {LOWER_BOUND}."
+
+
+def _agent_activity(commits: Frame, names: list[str], period: str) -> ReportTable:
+    """Return the commits of each period, and how many of them name an assistant; the newest period first."""
+    has_agent = commits["agent"].isin(names)
+    by_period = commits.assign(_has_agent=has_agent).groupby("period", observed=True)
+    frame = by_period.agg(commits=("commit", "size"), agent_commits=("_has_agent", "sum")).reset_index()
+    frame["share"] = frame["agent_commits"] / frame["commits"]
+    return ReportTable(
+        name="agent_activity",
+        title=f"Coding assistants by {period}",
+        frame=frame.sort_values("period", ascending=False).reset_index(drop=True),
+        counts=f"Commits by committer date (UTC) in the {period} that begins at period, those that name a coding "
+        f"assistant, and their share: {LOWER_BOUND}.",
+        source="commits",
+        keys=("period",),
+        max_rows=24,
     )
-    text = f"At least {len(by_agents):,} of {count_of(len(commits), 'commit')} name a coding assistant."
-    return Section(
-        "Coding assistants",
-        text,
-        (
-            ReportTable("agents", "Coding assistants", frame, about, "", "commits", ("agent",)),
-            ReportTable(
-                "agent_activity", f"Coding assistants by {period}", activity, of_periods, "", "commits", ("period",),
-                max_rows=24,
-            ),
-        ),
-    )  # fmt: skip
 
 
 def _agents(commits: Frame) -> list[str]:
