@@ -7,7 +7,7 @@ time, so two files can come from one removed file, and a file from another one t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +25,12 @@ _MAX_COMPARED = 20_000
 _RENAME_LIMIT = 1000
 """Of git, squared: above it, contents are not compared at all (``diff.renameLimit``)."""
 
-_FOLDER = 0o40000
-_NEW_FOLDER = b"~"
+_DIRECTORY = 0o40000
+"""The mode of a directory in git's trees."""
+
+_NEW_DIRECTORY = b"~"
+"""The directory of the new file; it sorts behind those of removed files, which are numbers."""
+
 _LINE = re.compile(rb"^(?:([0-9a-f]{40}) [0-9a-f]{40}|:[^\t\n]* R\d+\t\"?(\d{10})/.*)$", re.MULTILINE)
 
 
@@ -92,56 +96,32 @@ def ask_origins(
     Gives for each the number of the path that blame follows, None for no file. Those in `known_origins` are not asked
     again. Commits with very many of both are left out, and so are all when objects are missing.
     """
-    changes = history.changes
+    origins = {change: known_origins[change] for change in unsure & known_origins.keys()}
     by_commit: dict[int, list[int]] = {}
     for change in sorted(unsure - known_origins.keys()):
-        by_commit.setdefault(int(changes.commit[change]), []).append(change)
+        by_commit.setdefault(int(history.changes.commit[change]), []).append(change)
 
-    requests: list[tuple[int, list[int]]] = []
-    tree_pairs: list[tuple[bytes, bytes]] = []
-    remaining_pairs = _MAX_COMPARED
-    origins = {change: known_origins[change] for change in unsure & known_origins.keys()}
     if not by_commit:
         return origins
 
     with SyntheticTrees(repository) as trees:
-        # Commits with few renames first: a huge one then doesn't use up the limit for all others.
-        for commit, of_commit in sorted(by_commit.items(), key=lambda item: len(item[1])):
-            removed = _removed_files(history, commit)
-            remaining_pairs -= len(removed) * len(of_commit)
-            if remaining_pairs < 0:
-                break
-
-            old = trees.write(
-                # One folder for each keeps git's order, and base names, which git looks at.
-                (_FOLDER, b"%010d" % index, trees.write([(file.mode, _base_name(file.path), file.blob)]))
-                for index, file in enumerate(removed)
-            )
-            for change in of_commit:
-                entry = (
-                    int(changes.new_mode[change]),
-                    _base_name(_path(history, change)),
-                    changes.new_blob[change].tobytes(),
-                )
-                # One new file a tree, as blame looks at one file at a time, in a directory without a removed file.
-                tree_pairs.append((old, trees.write([(_FOLDER, _NEW_FOLDER, trees.write([entry]))])))
-                requests.append((change, [file.path_number for file in removed]))
-
+        questions = _write_questions(trees, history, by_commit)
+        tree_pairs = [(question.old_tree, question.new_tree) for question in questions]
         try:
             output = b"".join(trees.compare(tree_pairs, ("--raw", "-M"), cancellation))
         except GitFailed:
             return origins
 
-    request_index = -1
+    # git prints the two trees of each question, in order, and then the pair of files that it found, if any.
+    position = -1
     for line in _LINE.finditer(output):
-        if line[1] is not None:
-            # `--format` prints one line of two trees per request, in order, then the pairs that git found.
-            request_index += 1
-            origins[requests[request_index][0]] = None
+        tree_id, index_of_removed = line.groups()
+        if tree_id is not None:
+            position += 1
+            origins[questions[position].change] = None
         else:
-            # The folder of the removed file is its index.
-            change, path_numbers = requests[request_index]
-            origins[change] = path_numbers[int(line[2])]
+            question = questions[position]
+            origins[question.change] = question.removed[int(index_of_removed)].path_number
 
     return origins
 
@@ -153,6 +133,43 @@ class _RemovedFile(NamedTuple):
     mode: int
     blob: bytes
     path_number: int
+
+
+class _Question(NamedTuple):
+    """Two trees whose comparison tells the origin of a new file: the removed files of its commit, and it alone."""
+
+    change: int
+    removed: list[_RemovedFile]
+    old_tree: bytes
+    new_tree: bytes
+
+
+def _write_questions(
+    trees: SyntheticTrees, history: History, changes_by_commit: Mapping[int, Sequence[int]]
+) -> list[_Question]:
+    """Write the trees for the new files of some commits, as many as `_MAX_COMPARED` allows."""
+    questions: list[_Question] = []
+    remaining_pairs = _MAX_COMPARED
+    # Commits with few renames first: a huge one then doesn't use up the limit for all others.
+    for commit, changes in sorted(changes_by_commit.items(), key=lambda item: len(item[1])):
+        removed = _removed_files(history, commit)
+        remaining_pairs -= len(removed) * len(changes)
+        if remaining_pairs < 0:
+            break
+
+        old_tree = trees.write(
+            # A directory for each file, by its index, keeps git's order, and base names, which git looks at.
+            (_DIRECTORY, b"%010d" % index, trees.write([(file.mode, _base_name(file.path), file.blob)]))
+            for index, file in enumerate(removed)
+        )
+        for change in changes:
+            mode, blob = int(history.changes.new_mode[change]), history.changes.new_blob[change].tobytes()
+            # One new file a tree, as blame looks at one file at a time, in a directory without a removed file.
+            new_directory = trees.write([(mode, _base_name(_path(history, change)), blob)])
+            new_tree = trees.write([(_DIRECTORY, _NEW_DIRECTORY, new_directory)])
+            questions.append(_Question(change, removed, old_tree, new_tree))
+
+    return questions
 
 
 def _removed_files(history: History, commit: int) -> list[_RemovedFile]:

@@ -105,10 +105,7 @@ class HistoryUpdate:
             manifest = self.folder.manifest()
             # Another major version of git or other options give other diffs; a deepened clone has other parents.
             # Segments can't be mixed then, so all are built again.
-            if manifest is not None and (manifest.made_with, manifest.borders) == (
-                new_manifest.made_with,
-                new_manifest.borders,
-            ):
+            if manifest is not None and _has_same_form(manifest, new_manifest):
                 history = open_history(self.folder.path, manifest)
                 for segment in history.segments:
                     # New commits are numbered after the old ones, so a damaged segment would damage the new one too.
@@ -188,25 +185,28 @@ class HistoryUpdate:
 
         history = open_history(self.folder.path, manifest)
         keep = reachable_from_all(history)
-        rows = np.array([segment.rows for segment in history.segments])
-        first = compaction.first_segment_to_merge(rows.tolist()) if len(rows) > compaction.MAX_SEGMENTS else len(rows)
+        rows = [segment.rows for segment in history.segments]
+        # The first segment to merge; as many as there are: none.
+        first = len(rows)
+        if len(rows) > compaction.MAX_SEGMENTS:
+            first = compaction.first_segment_to_merge(rows)
 
         # Renumbering commits rewrites parents in all segments, so only a full merge drops unreachable commits.
         if not keep.all():
             changes = history.changes
             unreachable_rows = np.diff(changes.row_starts)[~keep[changes.commit]].sum()
-            if unreachable_rows > compaction.MAX_UNREACHABLE_FRACTION * rows.sum():
+            if unreachable_rows > compaction.MAX_UNREACHABLE_FRACTION * sum(rows):
                 first = 0
 
         if first == len(rows):
             return manifest
 
-        drops_commits = first == 0
-        entry = self._write(compaction.merge_segments(history, first, keep if drops_commits else np.ones_like(keep)))
-        compacted = replace(manifest, segments=(*manifest.segments[:first], entry))
-        if drops_commits:
-            return replace(compacted, unread=int(history.commits.unread[keep].sum()))
-        return compacted
+        if first > 0:
+            entry = self._write(compaction.merge_segments(history, first, np.ones_like(keep)))
+            return replace(manifest, segments=(*manifest.segments[:first], entry))
+
+        entry = self._write(compaction.merge_segments(history, first, keep))
+        return replace(manifest, segments=(entry,), unread=int(history.commits.unread[keep].sum()))
 
     def _lost_refs(self, manifest: HistoryManifest) -> bool:
         """Return whether a tip has disappeared, so that a single segment may hold unreachable commits."""
@@ -229,6 +229,11 @@ class HistoryUpdate:
         raw = np.frombuffer(b"".join(item + b"\n" for item in mapped), np.uint8)
         write_sections(self.folder.path, "history", {}, {"people": raw}, name=name)
         return replace(manifest, people=name, mailmap=mailmap)
+
+
+def _has_same_form(manifest: HistoryManifest, other: HistoryManifest) -> bool:
+    """Return whether the segments of two manifests come from the same form of patches and the same border."""
+    return manifest.made_with == other.made_with and manifest.borders == other.borders
 
 
 def reachable_from_all(history: History) -> BoolArray:

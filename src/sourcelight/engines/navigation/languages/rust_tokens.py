@@ -54,8 +54,8 @@ def macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
         before = before.prev_sibling
 
     after = leaf.next_sibling
-    next_type = after.type if after is not None else ""
-    previous_type = before.type if before is not None else ""
+    next_type = "" if after is None else after.type
+    previous_type = "" if before is None else before.type
     if previous_type not in {"let", "for", "|"} and not (previous_type == "," and next_type == ":"):
         return None
 
@@ -63,27 +63,42 @@ def macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
     if previous_type == "|" and next_type not in {":", ",", "|"}:
         return None
 
-    type_node = after.next_sibling if after is not None and next_type == ":" else None
-    while type_node is not None and type_node.type in {"&", "mut", "mutable_specifier"}:
-        type_node = type_node.next_sibling
-
-    type_name = type_node if type_node is not None and type_node.type in {"identifier", "type_identifier"} else None
+    type_name = _type_behind(after) if after is not None and next_type == ":" else None
+    # In `f(a, b: 1)`, what stands behind the colon is no type.
     if previous_type == "," and type_name is None:
         return None
 
-    return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, type_name)
+    return Declaration(
+        kind="variable",
+        start=leaf.start_byte,
+        end=leaf.end_byte,
+        node=tree,
+        scope=tree,
+        visible=leaf.start_byte,
+        type=type_name,
+    )
+
+
+def _type_behind(colon: Node) -> Node | None:
+    """Return the name of a type behind a colon and marks of references, or None if something else is there."""
+    node = colon.next_sibling
+    while node is not None and node.type in {"&", "mut", "mutable_specifier"}:
+        node = node.next_sibling
+
+    is_name = node is not None and node.type in {"identifier", "type_identifier"}
+    return node if is_name else None
 
 
 def macro_use(leaf: Node) -> NameUse:
     """Return the use of a name inside a macro, from the tokens around it."""
-    before = leaf.prev_sibling
-    follows = leaf.next_sibling
-    called = follows is not None and follows.type == "token_tree"
+    before, after = leaf.prev_sibling, leaf.next_sibling
+    is_called = after is not None and after.type == "token_tree"
     if before is not None and before.type == ".":
         # If the receiver isn't a plain name, the dot stands for it: the use has a receiver of unknown type.
         receiver = before.prev_sibling
-        simple = receiver is not None and receiver.type in {"identifier", "self"}
-        return NameUse("attribute", receiver if simple else before, None, is_called=called)
+        if receiver is None or receiver.type not in {"identifier", "self"}:
+            receiver = before
+        return NameUse(role="attribute", receiver=receiver, is_called=is_called)
 
     parts = [text_of(leaf)]
     while before is not None and before.type == "::" and before.prev_sibling is not None:
@@ -91,5 +106,6 @@ def macro_use(leaf: Node) -> NameUse:
         parts.append(text_of(before))
         before = before.prev_sibling
 
-    segments = tuple(reversed(parts)) if len(parts) > 1 else ()
-    return NameUse("attribute" if segments else "name", path=segments, is_called=called)
+    if len(parts) == 1:
+        return NameUse(role="name", is_called=is_called)
+    return NameUse(role="attribute", path=tuple(reversed(parts)), is_called=is_called)
