@@ -128,7 +128,7 @@ def test_the_status_of_many_is_the_worst() -> None:
     result = sl.Client(Turns(COMPLETE)).search_many(["a", "b"])
     assert result.status == "limited"
     assert result.reasons == ("b: shard-match-limit: result limit hit",)
-    assert result.skipped["title"].tolist()[0].startswith("b: ")
+    assert result.skipped["title"].tolist()[0] == "result limit hit (search b)"
 
 
 def test_searches_that_ended_before_an_interrupt_are_kept() -> None:
