@@ -7,13 +7,11 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import (
-    NoRepositories,
-    RepositoryNotFound,
-)
+from sourcelight.core.errors import NoRepositories, RepositoryNotFound
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.catalog.config import SettingsFiles
 from sourcelight.repos.catalog.entries import CatalogEntry, RepositoryMemory
@@ -35,6 +33,15 @@ from sourcelight.repos.viewer import Viewer, visible
 
 _log = logging.getLogger("sourcelight.repos")
 Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _CatalogView:
+    """The state that readers of a catalog see; each change replaces it as a whole."""
+
+    repositories: tuple[Repository, ...] = ()
+    skipped: tuple[SkippedRepository, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Catalog:
@@ -77,7 +84,7 @@ class Catalog:
         self._watched: list[tuple[str, int, int, int]] | None = None
         self._absent: list[str] = []
         self._by_name: dict[str, Repository] = {}
-        self._view: tuple[tuple[Repository, ...], tuple[SkippedRepository, ...], tuple[str, ...]] = ((), (), ())
+        self._view = _CatalogView()
 
     @classmethod
     def open(
@@ -151,23 +158,23 @@ class Catalog:
         catalog._contexts = {name: dict(context) for name, context in (contexts or {}).items()}
         ordered = tuple(sorted(repositories, key=lambda repository: repository.name))
         catalog._by_name = {repository.name: repository for repository in ordered}
-        catalog._view = (ordered, tuple(skipped), ())
+        catalog._view = _CatalogView(ordered, tuple(skipped))
         return catalog
 
     @property
     def repositories(self) -> tuple[Repository, ...]:
         """All repositories that can be read, by name."""
-        return self._view[0]
+        return self._view.repositories
 
     @property
     def skipped(self) -> tuple[SkippedRepository, ...]:
         """Places that look like a repository but can't be read, by path."""
-        return self._view[1]
+        return self._view.skipped
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about names, paths and settings files."""
-        return self._view[2]
+        return self._view.warnings
 
     @property
     def unread_settings(self) -> tuple[str, ...]:
@@ -177,10 +184,12 @@ class Catalog:
     @property
     def contexts(self) -> dict[str, dict[str, object]]:
         """Named sets of repositories from `repos.toml`."""
-        by_name = {
-            name: dict(context) for file in self._settings.annotations for name, context in file.contexts.items()
-        }
-        return {**self._contexts, **by_name}
+        contexts = dict(self._contexts)
+        for file in self._settings.annotations:
+            for name, context in file.contexts.items():
+                contexts[name] = dict(context)
+
+        return contexts
 
     @property
     def is_on_this_machine(self) -> bool:
@@ -251,10 +260,8 @@ class Catalog:
 
             self._watched = None
             changed = False
-            if thorough or (
-                not brief and any(_is_modified(folder, time_ns) for folder, time_ns in self._folders.items())
-            ):
-                changed = self._discover(None, None)
+            if thorough or (not brief and self._has_modified_directory()):
+                changed = self._discover(cancellation=None, progress=None)
 
             for entry in self._entries:
                 changed |= entry.refresh(self._boundary, thorough=thorough, brief=brief)
@@ -274,15 +281,17 @@ class Catalog:
             return False
 
         try:
-            return self._is_unchanged() and (
-                brief
-                or not (
-                    any(_is_modified(folder, time_ns) for folder, time_ns in self._folders.items())
-                    or any(entry.may_have_changed for entry in self._entries)
-                )
-            )
+            if not self._is_unchanged():
+                return False
+            if brief:
+                return True
+            return not self._has_modified_directory() and not any(entry.may_have_changed for entry in self._entries)
         finally:
             self._lock.release()
+
+    def _has_modified_directory(self) -> bool:
+        """Return whether a directory of the walk has changed, so that a repository may be new or gone."""
+        return any(_is_modified(directory, modified_ns) for directory, modified_ns in self._folders.items())
 
     def _watch(self) -> None:
         """Record the files that a brief refresh compares, if no repository changes right now."""
@@ -326,11 +335,14 @@ class Catalog:
             below = Discovery(self._boundary)
             below.walk(path, cancellation=cancellation, progress=progress)
             walk.merge(below)
-            enclosing = None if below.has_repository else enclosing_repository(path)
+            if below.has_repository:
+                continue
+
+            enclosing = enclosing_repository(path)
             if enclosing is not None:
                 walk.add(enclosing)
                 warnings.append(f"{path} is part of {enclosing.worktree}: the whole repository is searched")
-            elif not below.has_repository and holds_files(path):
+            elif holds_files(path):
                 snapshots.append(path)
 
         if progress is not None:
@@ -386,14 +398,17 @@ class Catalog:
         )
         arrangement = arrange(descriptions, self._settings.annotations, memory)
         self._memory.store(arrangement.records, arrangement.private_roots)
-        skipped = [*self._walk_skipped, *(entry.skipped for entry in self._entries if entry.skipped is not None)]
-        notes = [*self._walk_warnings, *arrangement.warnings, *self._settings.warnings]
-        view = (arrangement.repositories, tuple(sorted(skipped, key=lambda skip: skip.path)), tuple(notes))
+        skipped = list(self._walk_skipped)
+        skipped += [entry.skipped for entry in self._entries if entry.skipped is not None]
+        warnings = (*self._walk_warnings, *arrangement.warnings, *self._settings.warnings)
+        view = _CatalogView(arrangement.repositories, tuple(sorted(skipped, key=lambda item: item.path)), warnings)
         changed = view != self._view
-        if is_shared and self._view[0]:
-            for note in notes:
-                if note not in self._view[2]:
-                    _log.warning("%s", json.dumps({"event": "repositories", "message": note}))
+
+        # Of a running service, only new warnings are logged.
+        if is_shared and self._view.repositories:
+            for warning in warnings:
+                if warning not in self._view.warnings:
+                    _log.warning("%s", json.dumps({"event": "repositories", "message": warning}))
 
         self._by_name = {repository.name: repository for repository in arrangement.repositories}
         # One assignment publishes all three: readers take no lock.
