@@ -56,7 +56,9 @@ async def painting(
             await asyncio.gather(ticker, return_exceptions=True)
         painter.finish()
 
-    if not ticker.cancelled() and (error := ticker.exception()) is not None:
+    # An error of the drawing itself; normally the ticker was cancelled above.
+    error = None if ticker.cancelled() else ticker.exception()
+    if error is not None:
         raise error
 
 
@@ -85,7 +87,8 @@ async def arriving(
     progress
         As in `AsyncClient.stream`.
     """
-    state = CallState(f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})")
+    arguments_text = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    state = CallState(f"{name}({arguments_text})")
     loop = asyncio.get_running_loop()
     news: asyncio.Queue[Any] = asyncio.Queue()
     reported = 0
@@ -102,9 +105,12 @@ async def arriving(
         # After all reports of the working thread: both go through the loop's queue, in order.
         call.add_done_callback(lambda _: news.put_nowait(None))
         try:
-            while (rows := await news.get()) is not None:
+            rows = await news.get()
+            while rows is not None:
                 reported += rows.num_rows
                 yield ToolResult(columns, rows)
+                rows = await news.get()
+
             answer = await call
             state.finish(answer)
         except Exception as exc:
@@ -120,7 +126,7 @@ async def arriving(
 
 
 class _Sentence:
-    """Something to be drawn once."""
+    """A text that is written once; a board draws it like the progress of work."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -133,7 +139,7 @@ class _Sentence:
             sys.stdout.flush()
 
     def finish(self) -> None:
-        """Write the file, unless it is written."""
+        """Write it, unless it is written."""
         self.paint()
 
     def interrupt(self) -> None:

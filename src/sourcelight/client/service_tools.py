@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from sourcelight.core.backend import Backend
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
+"""Types of Python by those of JSON Schema."""
+
 _UNKNOWN_TOOL_NOTICE = "This client doesn't know the tool, so only the answer can report that it is incomplete."
 
 # Without the extension: in one expression, the parts before and after it would share a long link in all ways.
 _LINK = re.compile(r"\]\(<?([^()<>\s]+)>?\)")
 _FILE = re.compile(r".\.(?:csv|json|svg)$", re.IGNORECASE)
 _MAX_NAME_BYTES = 120
-_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))})
+_PORTS = [f"com{n}" for n in range(1, 10)] + [f"lpt{n}" for n in range(1, 10)]
+_DEVICES = frozenset({"con", "prn", "aux", "nul", *_PORTS})
 """Names that Windows opens as devices, whatever their extension."""
 
 
@@ -77,9 +80,10 @@ class AsyncServiceTools:
 
         requested_at, start_s = now(), time.monotonic()
         structured, texts, other = await service.call_advertised(name, bound)
-        frame: DataFrame
-        frame, complete = payload_frame(structured, texts)
-        reasons = [] if complete else ["the service has more results"]
+        frame, is_complete = payload_frame(structured, texts)
+        reasons = []
+        if not is_complete:
+            reasons.append("the service has more results")
         if other:
             reasons.append(f"the answer has {', '.join(sorted(set(other)))} content, which isn't read")
         elif not structured and not any(text.strip() for text in texts):
@@ -93,14 +97,14 @@ class AsyncServiceTools:
             duration_s=time.monotonic() - start_s,
         )
         payload = None if structured is None else dict(structured)
-        attributes |= {
-            "call": name,
-            "query": describe_call(name, bound),
-            "notices": [_UNKNOWN_TOOL_NOTICE],
-            "payload": payload,
-        }
-        attributes["text"] = payload["text"] if payload is not None and set(payload) == {"text"} else "\n".join(texts)
+        text = "\n".join(texts)
+        if payload is not None and set(payload) == {"text"}:
+            text = payload["text"]
+
         frame.attrs.update(attributes)
+        frame.attrs.update(
+            call=name, query=describe_call(name, bound), notices=[_UNKNOWN_TOOL_NOTICE], payload=payload, text=text
+        )
         return frame
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -167,15 +171,16 @@ class ServiceTools(Mapping[str, Callable[..., Any]]):
 
 def bind_arguments(tool: AdvertisedTool, values: Sequence[Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by their names in the schema; raises TypeError, which names the tool."""
-    schema_only = {name for name in _properties(tool) if not _is_parameter_name(name)}
+    # Names such as ``from`` are in no signature, so they are passed on as they are.
+    unnameable = {name for name in _properties(tool) if not _is_parameter_name(name)}
+    schema_only = {name: value for name, value in arguments.items() if name in unnameable}
+    options = {name: value for name, value in arguments.items() if name not in schema_only}
     try:
-        bound = signature_of(tool).bind(
-            *values, **{name: value for name, value in arguments.items() if name not in schema_only}
-        )
+        bound = signature_of(tool).bind(*values, **options)
     except TypeError as exc:
         raise TypeError(f"{tool.name}: {exc}") from None
 
-    return {**bound.arguments, **{name: value for name, value in arguments.items() if name in schema_only}}
+    return {**bound.arguments, **schema_only}
 
 
 def signature_of(tool: AdvertisedTool) -> inspect.Signature:
@@ -192,16 +197,18 @@ def signature_of(tool: AdvertisedTool) -> inspect.Signature:
         if not _is_parameter_name(name):
             continue
 
-        kind = properties[name].get("type") if isinstance(properties[name], Mapping) else None
-        annotation = _TYPES.get(kind, Any) if isinstance(kind, str) else Any
+        parameter = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
         if name in required:
-            parameters.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation))
-        else:
-            parameters.append(
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            )
+            parameter = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        parameters.append(parameter.replace(annotation=_annotation_of(properties[name])))
 
     return inspect.Signature(parameters)
+
+
+def _annotation_of(schema: object) -> Any:
+    """Return the type of Python for the schema of an argument; `Any` for none, and for several."""
+    kind = schema.get("type") if isinstance(schema, Mapping) else None
+    return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
 
 
 def _properties(tool: AdvertisedTool) -> Mapping[str, Any]:
