@@ -73,9 +73,7 @@ class SearchRun:
             async with aclosing(self.backend.stream(self.request)) as source:
                 async for event in source:
                     seen += 1
-                    self.state.update(event)
-                    if isinstance(event, MatchBatch):
-                        self.infos.update((repository.name, repository) for repository in event.repositories)
+                    self._note(event)
                     yield event
 
             # Only a search that came to its end has all rows, and only then is the order known.
@@ -92,10 +90,11 @@ class SearchRun:
                 raise SearchFailed("; ".join(self.state.reasons))  # noqa: TRY301 - one place attaches the result
         except (asyncio.CancelledError, GeneratorExit):
             # GeneratorExit: the reader left its loop early, which counts as an interrupt.
-            for event in self.recover() if self.recover else ():
-                self.state.update(event)
-                self.infos.update((repository.name, repository) for repository in event.repositories)
-                self.batches.append(event.batch)
+            if self.recover is not None:
+                for event in self.recover():
+                    self._note(event)
+                    self.batches.append(event.batch)
+
             self.state.interrupt()
             raise
         except SourcelightError as exc:
@@ -106,6 +105,12 @@ class SearchRun:
         except BaseException as exc:
             self.state.fail(f"{type(exc).__name__}: {exc}")
             raise
+
+    def _note(self, event: Event) -> None:
+        """Update the state, and remember the repositories that an event describes."""
+        self.state.update(event)
+        if isinstance(event, MatchBatch):
+            self.infos.update((repository.name, repository) for repository in event.repositories)
 
     def _rerun(self, query: str) -> Coroutine[Any, Any, SearchResult]:
         """Search the same backend for another query."""
@@ -129,7 +134,7 @@ class SearchRun:
         from sourcelight.client.search.result import SearchResult
 
         # A result of a running search is a snapshot, so it is made again for the next caller.
-        over = self.state.phase != "running"
+        is_over = self.state.phase != "running"
         result = SearchResult(
             self.request,
             self.backend.name,
@@ -141,7 +146,7 @@ class SearchRun:
             loop=self.loop,
             rerun=self._rerun,
         )
-        if over:
+        if is_over:
             self._result = result
 
         return result

@@ -70,18 +70,25 @@ def sign_in_page(
     to: str = "",
 ) -> Response:
     """Return the sign-in form; `request` is a sealed authorization request, `to` a page to continue to."""
+    # Without a page to continue to, the form doesn't name one.
+    fields = {"mark": csrf_token, "request": request}
+    if to:
+        fields["to"] = to
+
+    # The first field to fill in has the focus.
+    name_focus, password_focus = (" autofocus", "") if not name else ("", " autofocus")
     whom = f"<p>To continue to <strong>{escape(one_line(client, 100))}</strong>.</p>" if client else ""
     error_html = f'<p class="fault" role="alert" id="fault">{escape(error)}</p>' if error else ""
     described = ' aria-describedby="fault" aria-invalid="true"' if error else ""
     body = (
         f'<h1>Sign in to sourcelight</h1>{whom}{error_html}<form method="post" action="sign-in">'
-        f"{_hidden_inputs(mark=csrf_token, request=request, **({'to': to} if to else {}))}"
+        f"{_hidden_inputs(**fields)}"
         '<label for="name">Account</label>'
         f'<input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required '
-        f'maxlength="64" value="{escape(name)}"{"" if name else " autofocus"}{described}>'
+        f'maxlength="64" value="{escape(name)}"{name_focus}{described}>'
         '<label for="password">Password or access token</label>'
         '<input id="password" name="password" type="password" autocomplete="current-password" required '
-        f'maxlength="1000"{" autofocus" if name else ""}{described}>'
+        f'maxlength="1000"{password_focus}{described}>'
         '<div class="actions"><button type="submit">Sign in</button></div></form>'
         '<p class="quiet">The owner of this service signs in as <strong>owner</strong>, with the token that was shown '
         "at the first start.</p>"
@@ -117,20 +124,18 @@ def consent_page(
     scope_items = "".join(f"<li>{escape(SCOPE_TEXTS.get(scope, scope))}</li>" for scope in pending.scopes)
     host = escape(one_line(redirect_host(pending.redirect_uri), 100))
     target = f"{host}, on your own machine" if is_local(pending.redirect_uri) else host
+    origin = lacking = ""
     if dynamic:
         origin = (
             '<p class="warning">This application registered itself, and its name is unverified. Allow it only if '
             "you have just asked it to connect.</p>"
         )
-    else:
-        origin = ""
     if lacks_access:
         lacking = (
             '<p class="warning">Your account has no access to the MCP tools, so they will refuse requests. An '
             "administrator can change this.</p>"
         )
-    else:
-        lacking = ""
+
     body = (
         f"<h1>Allow {escape(client_name)} to use your account?</h1>{origin}{lacking}"
         f"<p>It requests permission to:</p><ul>{scope_items}</ul>"
@@ -224,11 +229,11 @@ def _page(title: str, body: str, *, status: int = 200, root: str = "", forms: st
         f'content="width=device-width, initial-scale=1"><title>{escape(title)} · sourcelight</title>'
         f'<link rel="stylesheet" href="{root}style.css"></head><body><main>{body}</main></body></html>\n'
     )
+    # No script at all; `form-action` must name the redirect's host, because browsers apply it to the redirect after a
+    # form.
+    form_targets = f"'self' {forms}".rstrip()
     policy = (
-        # No script at all; `form-action` must name the redirect's host, because browsers apply it to the redirect after
-        # a form.
-        "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-        f"form-action 'self'{' ' if forms else ''}{forms}"
+        f"default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action {form_targets}"
     )
     return HTMLResponse(
         text,
