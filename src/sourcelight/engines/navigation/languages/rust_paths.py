@@ -58,10 +58,14 @@ class _PathStart(NamedTuple):
 
 
 class RustPaths:
-    """Follows paths within one call."""
+    """Follows paths within one call.
+
+    A name of a file is followed once: several imports by `*` would otherwise multiply with each import that leads on.
+    """
 
     def __init__(self, names: NameResolver) -> None:
         self._names = names
+        self._imports: dict[tuple[Document, bytes], list[DeclarationRef | ModuleRef]] = {}
 
     def lookup(
         self, document: Document, name: bytes, offset: int, *, is_called: bool
@@ -136,9 +140,19 @@ class RustPaths:
 
     def _follow_uses(self, document: Document, name: bytes, depth: int) -> list[DeclarationRef | ModuleRef]:
         """Follow the `use` declarations of a file for a name."""
+        key = document, name
         if depth > _MAX_USES:
             return []
 
+        if key not in self._imports:
+            # While the name is followed, it leads nowhere: an import can't bring in what it starts with.
+            self._imports[key] = []
+            self._imports[key] = self._read_uses(document, name, depth)
+
+        return self._imports[key]
+
+    def _read_uses(self, document: Document, name: bytes, depth: int) -> list[DeclarationRef | ModuleRef]:
+        """Read the `use` declarations of a file for a name, named ones first."""
         shown_name = name.decode(errors="replace")
         globs: list[str] = []
         for statement in imports_of(document, self._names.session.workspace):
