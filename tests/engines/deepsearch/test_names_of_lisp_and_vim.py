@@ -49,6 +49,8 @@ CLOJURE = """(ns mill.core)
 (def ^:dynamic ^Character *grain* \\g)
 (def ^{:dynamic true} *grain-size* 12)
 (defn turn [] (println *grain-size*))
+(def ^:dynamic *dry* true)
+(defn wet! [] (alter-var-root #'*dry* (constantly false)))
 """
 VIM = """let g:MillStones = get(g:, 'MillStones', 2)
 let s:Mill = {}
@@ -119,6 +121,10 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What calls mill#Load?", "`mill#Load` is called by name in `s:Load` (line 14 of `plugin/mill.vim`)"),
         ("What calls mill#Drop?", "No searched line has `mill#Drop` except its definition in `plugin/mill.vim`"),
         ("What's the default of MillStones?", "The default of `MillStones` is `2`, in `plugin/mill.vim`, line 1"),
+        (
+            "What is *dry* by default?",
+            "`*dry*` is set to `true`, in `src/mill/core.clj`, line 5; other lines of the file set it, too",
+        ),
         ("What is the default of g:MillStones?", "The default of `MillStones` is `2`, in `plugin/mill.vim`, line 1"),
         ("What is *grain-size* by default?", "`*grain-size*` is set to `12`, in `src/mill/core.clj`, line 3"),
         ("What is g:MillStones set to?", "`g:MillStones` is set to `get(g:, 'MillStones', 2)`"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -59,6 +60,7 @@ from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_ex
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
+from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 
 _PLAIN_WORD = re.compile(r"[a-z]+")
 _SET_ONCE = re.compile(r" is set to `+ ?(?![\w.:]+\()(?!.*; other lines of the file set it)")
@@ -186,9 +188,10 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         # What replaces an absent value says more than an assignment: `let g:size = get(g:, 'size', 2)`.
         replaced = find_prose_value(work, "", "", lookup.name)
         value = replaced or find_value(work, unparsed, lookup.name, queries, notes)
-        # A variable that other lines set too, or that a call sets, has no default there.
-        is_set = value is not None and (replaced is not None or _SET_ONCE.search(value.headline.text) is not None)
-        return value if is_set else None
+        # A variable that other lines set too, or that a call sets, has no default there, unless a Lisp defines it.
+        is_lisp = all(language_of(location.path) in LISPS for location in unparsed)
+        is_set = value is not None and _SET_ONCE.search(value.headline.text) is not None
+        return value if is_lisp or is_set or replaced is not None else None
 
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         return find_value(work, definitions, lookup.name, queries, notes)
