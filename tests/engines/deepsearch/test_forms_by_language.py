@@ -296,6 +296,9 @@ def test_a_category_is_no_definition(engine: LocalEngine) -> None:
         ("Elm", "name ::rest"),
         ("Objective-C", "@protocol name, Other;"),
         ("Groovy", "    return name(a) {"),
+        # A modifier is no type, so that this is a constructor.
+        ("Groovy", "    private name(String level) {"),
+        ("Dart", "  const name(this.level) {"),
         ("Groovy", "    other.name(a) {"),
         ("Groovy", "    assert name == 3"),
         ("Java", "    name = 3;"),

@@ -42,7 +42,11 @@ _JAVA_WORDS = (
 _GROOVY_WORDS = r"(?:(?:@[\w.]+(?:\([^()]*\))?|public|private|protected|static|final|abstract|synchronized)\s+)*"
 _RUST_WORDS = r"(?:(?:pub(?:\([^)]*\))?|const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*"
 _CRYSTAL_WORDS = r"(?:(?:private|protected|abstract)\s+)*"
-_NO_TYPE = r"(?:return|await|new|factory|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch)"
+# A modifier before the name of a class begins a constructor.
+_NO_TYPE = (
+    r"(?:return|await|new|factory|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch"
+    r"|public|private|protected|internal|static|const|abstract|external)"
+)
 _FIELD_WITH_VALUE = (
     rf"\s*{_JAVA_WORDS}(?:const\s+)?(?!{_NO_TYPE}\b)[A-Za-z][\w.]*(?:<[^=;()]*>)?"
     r"(?:\[\])?\s+{name}\s*(?P<kind>=)(?!=)"
