@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from pathlib import Path
 
 import pytest
@@ -84,10 +85,19 @@ def test_a_sentence_needs_a_known_form_and_its_proof(sentence: str, proof: str, 
         ),
         ("`limit` is set to `12`, in `src/mill.go`, line 30", set()),
         ("1,200 lines of 3 test files have the name `Grind`, such as in `a_test.go`", {1_200, 3}),
+        (f"`Grind` is called by `Run` ({'9' * 5_000} calls in 1 file)", {-1, 1}),
     ],
 )
 def test_numbers_that_count_are_told_from_others(sentence: str, numbers: set[int]) -> None:
     assert numbers_of(sentence) == numbers
+
+
+@pytest.mark.parametrize("text", ["by x " * 40_000, "` " * 20_000 + "``" * 20_000, "9" * 100_000])
+def test_a_sentence_of_any_length_is_refused_at_once(text: str) -> None:
+    start_s = time.process_time()
+    finding = Finding(Statement(f"`Grind` is defined in {text}", (_line("func Grind"),)), "definition")
+    assert not is_proven(finding)
+    assert time.process_time() - start_s < 1
 
 
 def test_what_is_nowhere_needs_a_whole_search() -> None:

@@ -531,6 +531,9 @@ def is_proven(finding: Finding) -> bool:
     A sentence about something cites lines or paths that have its name. One that says what is nowhere needs a search
     that was whole.
     """
+    # Expressions for forms and numbers take more than linear time.
+    if len(finding.headline.text) > MAX_SENTENCE_CHARS:
+        return False
     claim = claim_of(finding.headline.text, ("lines", "commit", "search"))
     if claim is None or not numbers_of(finding.headline.text) <= finding.recounts:
         return False
@@ -564,6 +567,9 @@ def _redact_statement(statement: Statement) -> Statement:
     return replace(statement, text=text)
 
 
+MAX_SENTENCE_CHARS = 4_000
+_MAX_DIGITS = 18  # Python reads no number of more than 4,300
+
 _NO_COUNT = re.compile(
     r"(`+).*?\1|“[^”]*”|\b[Ll]ines?\s+[\d,]+(?:\s*(?:to|-|and)\s*[\d,]+)?"
     r"|\d{4}-\d{2}-\d{2}|[Cc]ommit\s+\w+|\b[0-9a-f]{7,40}\b"
@@ -574,9 +580,10 @@ _NO_COUNT = re.compile(
 
 
 def numbers_of(sentence: str) -> frozenset[int]:
-    """Return the numbers by which a sentence counts something."""
+    """Return the numbers by which a sentence counts something; -1, which nothing counts, for one of too many digits."""
     text = _NO_COUNT.sub(" ", sentence)
-    return frozenset(int(number.replace(",", "")) for number in re.findall(r"(?<![\w.])\d[\d,]*(?![\w.])", text))
+    digits = (number.replace(",", "") for number in re.findall(r"(?<![\w.])\d[\d,]*(?![\w.])", text))
+    return frozenset(int(number) if len(number) <= _MAX_DIGITS else -1 for number in digits)
 
 
 def _has_subject(sentence: str, evidence: Sequence[Evidence]) -> bool:
