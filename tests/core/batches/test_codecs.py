@@ -469,6 +469,16 @@ def test_fields_that_services_leave_out_or_name_otherwise_cost_nothing() -> None
     assert decoder.take_other() == ()
 
 
+@pytest.mark.parametrize("kind", ["lines", "chunks"])
+def test_a_type_that_is_no_type_of_the_wire_is_kept_as_sent(kind: str) -> None:
+    """Names of kinds of rows within the decoder are no types of matches."""
+    sent = _GOOD | {"type": kind, "lineMatches": [_LINE]}
+    decoder = MatchDecoder()
+    assert decoder.decode(json.dumps([sent]).encode()) == []
+    (other,) = decoder.take_other()
+    assert (other.type, other.payload) == (kind, sent)
+
+
 def test_invalid_utf8_costs_its_bytes_alone() -> None:
     data = json.dumps([_GOOD | {"lineMatches": [_LINE]}]).encode().replace(b"tide", b"ti\xffe")
     decoder = MatchDecoder()
