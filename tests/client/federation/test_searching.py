@@ -13,6 +13,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import ScriptedBackend, Step, progress, run
 from display.batches_for_tests import lines
+from sourcelight.client.federation.factory import make_backend
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.errors import ConnectFailed, QueryError, SearchFailed, StreamBroken, Unauthorized
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Skipped, SuggestedFilter
@@ -368,6 +369,19 @@ def test_what_can_not_be_federated_is_refused() -> None:
     for other in wrong_services:
         with pytest.raises((sl.InvalidArgument, sl.ConfigurationError), match=r"services must be|is not a service"):
             sl.federate(other)
+
+
+def test_a_name_that_is_refused_connects_to_no_service() -> None:
+    connected: list[str] = []
+
+    def connect(address: str, **_: object) -> sl.Client:
+        connected.append(address)
+        return sl.Client(backend([]))
+
+    services = {"good": "https://one.example", "a,b": "https://two.example"}
+    with pytest.raises(sl.ConfigurationError, match="valid as a service name"):
+        make_backend(services, sl.Client, connect, close=lambda _: None, idle_timeout_s=None)
+    assert connected == []
 
 
 def test_a_frame_knows_the_federation_that_it_is_of() -> None:
