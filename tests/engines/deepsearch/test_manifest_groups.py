@@ -239,3 +239,32 @@ POM = """<project>
   </dependencies>
 </project>
 """
+
+
+MILL = """object barge extends ScalaModule {
+  trait Checks extends TestModule.Utest {
+    def ivyDeps = Agg(ivy"com.lihaoyi::utest::0.8.3")
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name", "version"),
+    [
+        ("build.mill", MILL, "utest", "`0.8.3`"),
+        ("go.mod", "module a.org/barge\n\nrequire a.org/rope v1.2.0\n", "rope", "`v1.2.0`"),
+        ("Gemfile", "gem 'rope', '1.2.0', group: :test\n", "rope", "`1.2.0`"),
+        ("requirements.txt", "rope==1.2.0\n", "rope", "`rope==1.2.0`"),
+    ],
+)
+def test_without_scopes_nothing_is_said_of_them(tmp_path: Path, path: str, text: str, name: str, version: str) -> None:
+    """The code around a line of a build program may say that it is for tests."""
+    repository = RepositoryBuilder(tmp_path / "barge")
+    repository.commit({path: text}, "Start")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, f"Which version of {name} do the tests use?").text.split("\n\n")[0]
+    assert lead.startswith(f"`{path}` lists "), lead
+    assert version in lead
+    assert "but not as" not in lead
+    engine.close()
