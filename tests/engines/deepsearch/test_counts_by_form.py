@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -192,3 +193,33 @@ def test_a_form_of_tests_before_the_noun_is_no_text(mill: LocalEngine) -> None:
     lead = lead_of(mill, "How many it() tests are in test/mill.test.js?")
     assert lead.startswith("**2** tests are defined in `test/mill.test.js`"), lead
     assert "lines in 1 file" not in lead_of(mill, "How many `turn()` blocks are in test/mill.test.js?")
+
+
+def test_directories_side_by_side_are_one_within_the_other(tmp_path: Path) -> None:
+    """Joined by "or", they would count files that nobody asked for."""
+    repository = RepositoryBuilder(tmp_path / "barge")
+    paths = ["src/rig/sail/a.js", "src/rig/sail/b.js", "src/rig/mast.js", "src/keel/mast.js", "test/sail/a.js"]
+    repository.commit(dict.fromkeys(paths, "it('floats', () => {})\n"), "Start")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+
+    def count(question: str) -> str:
+        return lead_of(engine, question).split("**")[1]
+
+    for folder in ("the rig sail directory", "the sail rig directory", "sail in rig", "the sail directory of src/rig"):
+        assert count(f"How many files are in {folder}?") == "2", folder
+    assert count("How many tests are in mast.js in the keel directory?") == "1"
+    assert count("How many files are in src/rig and src/keel?") == "4"
+    assert count("How many files are in the keel rig directory?") == "0"
+    engine.close()
+
+
+def test_a_call_over_several_lines_is_one_test(tmp_path: Path) -> None:
+    """Each of its lines was counted, and words within it were called the form of a test."""
+    table = "it.each([\n  [100, 'a'],\n  [431, 'b'],\n])('takes %i', () => {})\n"
+    one_line = "it.each([1, 2])('is %i', () => {})\ntest('ends', () => {})\n"
+    repository = RepositoryBuilder(tmp_path / "barge")
+    repository.commit({"hull.test.ts": table + one_line}, "Start")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    lead = lead_of(engine, "How many tests are in hull.test.ts?")
+    assert lead.startswith("**3** tests are defined in `hull.test.ts`: lines that begin with it or test"), lead
+    engine.close()

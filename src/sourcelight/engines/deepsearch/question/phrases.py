@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from sourcelight.engines.deepsearch.question.marks import MarkedText
-from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, Term, past_scope
+from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, Term, nest_folders, past_scope
 from sourcelight.engines.deepsearch.question.vocabulary import NOUN, is_path
 
 DET = (
@@ -308,7 +308,8 @@ def take_paths(
     # First, because "outside of src" contains "of src".
     _take_without(marked_text, question_paths, fields)
     paths: list[PathScope] = []
-    position = 0
+    names: dict[PathScope, str] = {}
+    position, text = 0, marked_text.text
     while (match := _IN_PATH.search(marked_text.text, position)) is not None:
         scopes = [
             _find_scope(question_paths, mark.text, of_history=of_history, removed=removed)
@@ -319,6 +320,8 @@ def take_paths(
             for scope in scopes
         ):
             paths += scopes
+            if len(scopes) == 1:
+                names[scopes[0]] = match["path"]
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
         else:
             position = match.end()
@@ -340,10 +343,11 @@ def take_paths(
                 continue
 
             paths.append(scope)
+            names[scope] = word_text
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
 
     if paths:
-        fields["paths"] = tuple(dict.fromkeys(paths))
+        fields["paths"] = nest_folders(text, paths, names, question_paths.is_folder)
 
     if "tests" not in fields and marked_text.remove(_TESTS) is not None:
         fields["tests"] = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -93,6 +94,95 @@ def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
         )
         for folder in folders
         for ending in endings
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A path where a question names it: from `start` to `end` in its text."""
+
+    start: int
+    end: int
+    scope: PathScope
+
+
+_NEXT_TO = re.compile(
+    r"(?:\s+(?:folder|directory|subdirectory|dir|subtree|package|tree))?\s+"
+    r"(?:(?P<of>in|of|under|inside|within|below|beneath|from)\s+)?(?:the\s+)?",
+    re.IGNORECASE,
+)
+
+
+def nest_folders(
+    text: str, paths: Sequence[PathScope], names: Mapping[PathScope, str], is_folder: Callable[[str], bool]
+) -> tuple[PathScope, ...]:
+    """Replace paths that a question names side by side by the one that is within the other.
+
+    "The middleware cors directory" is one directory, as is "cors in middleware"; "cors and middleware" are two.
+
+    Parameters
+    ----------
+    text
+        The question.
+    paths
+        The paths in it.
+    names
+        Each of them as written there.
+    is_folder
+        Whether a directory has a path.
+    """
+    remaining = list(paths)
+    starts = ((text.find(name), name, scope) for scope, name in names.items() if "*" not in scope.source_text)
+    mentions = [_Mention(start, start + len(name), scope) for start, name, scope in starts if start >= 0]
+    mentions.sort(key=lambda mention: mention.start)
+    while len(mentions) > 1:
+        first, second, *following = mentions
+        between = _NEXT_TO.fullmatch(text[first.end : second.start])
+        scope = (
+            None
+            if between is None
+            else _scope_of_both(first.scope, second.scope, is_folder, is_first_within=bool(between["of"]))
+        )
+        if scope is None:
+            mentions = [second, *following]
+            continue
+
+        remaining = [scope, *(path for path in remaining if path not in {first.scope, second.scope})]
+        mentions = [_Mention(first.start, second.end, scope), *following]
+
+    return tuple(dict.fromkeys(remaining))
+
+
+def _scope_of_both(
+    first: PathScope, second: PathScope, is_folder: Callable[[str], bool], *, is_first_within: bool
+) -> PathScope | None:
+    """Return the path of one name within that of the other: as directories have them, else as the words do."""
+    if second.is_file or (first.is_file and not is_first_within):
+        return None
+    if first.is_file:
+        return _scope_within(second, first)
+
+    first_name, second_name = first.source_text.strip("/"), second.source_text.strip("/")
+    if is_folder(f"{first_name}/{second_name}"):
+        return _scope_within(first, second)
+    if is_folder(f"{second_name}/{first_name}") or is_first_within:
+        return _scope_within(second, first)
+    return _scope_within(first, second)
+
+
+def _scope_within(outer: PathScope, inner: PathScope) -> PathScope | None:
+    """Return the paths of a name anywhere within a directory; None for a whole path that is elsewhere."""
+    name = inner.source_text.strip("/")
+    if "/" in name and inner.pattern.startswith("^"):
+        return inner if inner.pattern.startswith(outer.pattern) else None
+
+    return PathScope(
+        f"{outer.source_text.rstrip('/')}/{inner.source_text}",
+        f"{outer.pattern}(.*/)?{escape_regexp(name)}{'$' if inner.is_file else '/'}",
+        f"{outer.glob}**/{name}{'' if inner.is_file else '/'}",
+        is_file=inner.is_file,
+        exists=outer.exists and inner.exists,
+        repositories=outer.repositories,
     )
 
 

@@ -44,7 +44,7 @@ class Custom:
         return f"{self.rule} {join_words(sorted(forms), 'or')}"
 
 
-_ARGUMENTS = r"(?:\((?:[^()\"]|\"[^\"]*\")*\))?"
+_ARGUMENTS = r"(?:\((?:[^()\"\n]|\"[^\"\n]*\")*\))?"
 _JUNIT_TEST = r"(?:[\w.]*\.)?(?:Test(?:Factory|Template)?|ParameterizedTest|RepeatedTest)\b"
 _JUNIT = (
     # Behind others on its line, or, in Kotlin, within a list of annotations: `@[Test JsName("x")]`.
@@ -52,15 +52,16 @@ _JUNIT = (
     rf"@(?:\[[ \t]*(?:[\w.]+{_ARGUMENTS}[ \t,]+)*)?{_JUNIT_TEST}"
 )
 _RUST_TEST = (
-    r"^[ \t]*(?:#\[[^\[\]]*\][ \t]*)*#\["
+    r"^[ \t]*(?:#\[[^\[\]\n]*\][ \t]*)*#\["
     r"(?:(?:\w+::)*(?:test|rstest|proptest|quickcheck|test_case|test_matrix|\w+_test)\b"
     # The attribute that a condition adds is the last word: `#[cfg_attr(all(unix, test), derive(Debug))]` is no test.
-    r"|cfg_attr\([^\]]*,[ \t]*(?:\w+::)*test\)\])"
+    r"|cfg_attr\([^\]\n]*,[ \t]*(?:\w+::)*test\)\])"
 )
 _NET_NAME = r"\w*(?:Fact|Theory|Test|TestMethod|TestCase|TestCaseSource)"
 _NET_TEST = rf"(?:[\w.]*\.)?{_NET_NAME}(?:Attribute)?[ \t]*"
 _CSHARP_TEST = (
-    rf"^[ \t]*(?:\[(?:[^\[\]\"]|\"[^\"]*\")*\][ \t]*)*\[(?:[ \t]*[\w.:]+{_ARGUMENTS}[ \t]*,)*[ \t]*{_NET_TEST}[\](,]"
+    r"^[ \t]*(?:\[(?:[^\[\]\"\n]|\"[^\"\n]*\")*\][ \t]*)*"
+    rf"\[(?:[ \t]*[\w.:]+{_ARGUMENTS}[ \t]*,)*[ \t]*{_NET_TEST}[\](,]"
 )
 _FSHARP_TEST = (
     rf"^[ \t]*(?:\[<(?:[ \t]*[\w.:]+{_ARGUMENTS}[ \t]*;)*[ \t]*(?:{_NET_TEST}(?:[(;]|>\])"
@@ -72,19 +73,19 @@ _CPP_TEST = (
     r"^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST(?:_P)?|(?:TEMPLATE_)?TEST_CASE(?:_METHOD|_FIXTURE)?|SCENARIO"
     r"|BOOST_(?:AUTO|FIXTURE|DATA)_TEST_CASE)[ \t]*\("
 )
-_SPOCK_TEST = r"^[ \t]*(?:@\w+[ \t]+)*(?:def|void)[ \t]+[\"'][^\"']"
+_SPOCK_TEST = r"^[ \t]*(?:@\w+[ \t]+)*(?:def|void)[ \t]+[\"'][^\"'\n]"
 _HASKELL_TEST = r"^[ \t]*(?:[\[,][ \t]*)?(?:[fx]?(?:it|specify|prop)|test(?:Case(?:Steps)?|Property|Prop))[ \t]+\""
 _ELM_TEST = r"^[ \t]*(?:[\[,][ \t]*)?(?:Test\.)?(?:test[ \t]+\"|fuzz(?:With|2|3)?(?:[ \t]+[^ \t:=]|$))"
 _OBJECTIVE_C_TEST = r"^[ \t]*(?:-[ \t]*\(void\)[ \t]*test\w*[ \t]*(?:\{|$)|[fx]?it\(@\")"
 _SCALA_TEST = (
     r"^[ \t]*(?:@(?:\w+\.)*Test\b|(?:test|property)\(|it\(\""
     # The sentence of a specification ends with `in` and its body; `should {` is a group of them.
-    r"|(?:(?:it|they|\"[^\"]*\")[ \t]+(?:should|must|can)[ \t]+)?\"[^\"]*\"[ \t]+in(?:[ \t]*\{|[ \t]*$))"
+    r"|(?:(?:it|they|\"[^\"\n]*\")[ \t]+(?:should|must|can)[ \t]+)?\"[^\"\n]*\"[ \t]+in(?:[ \t]*\{|[ \t]*$))"
 )
 _KOTEST = r"^[ \t]*[fx]?(?:test|it|should|expect|scenario)\(\""
 _NIM_TEST = r"^[ \t]*(?:test|[a-z]+Test)[ \t]+\""
-_RUBY_TEST = r"^[ \t]*(?:it|specify|test)\s+[\"']|^[ \t]*def\s+test_"
-_ECMASCRIPT_TEST = r"^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\("
+_RUBY_TEST = r"^[ \t]*(?:it|specify|test)[ \t]+[\"']|^[ \t]*def[ \t]+test_"
+_ECMASCRIPT_TEST = r"^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^()\n]*\))?\("
 
 _ON_LINE = "type:file case:yes"
 _PYTHON_FILES = r"file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$"
@@ -140,7 +141,7 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
         re.compile(r"^[ \t]*(it|specify|test|def test_)"),
     ),
     Custom("Crystal", r"type:file case:yes /^[ \t]*it[ \t]+\"/", "lines that begin with it"),
-    Custom("Tcl", r"type:file case:yes /^[ \t]*test\s+[{\"]/", "lines that begin with test"),
+    Custom("Tcl", r"type:file case:yes /^[ \t]*test[ \t]+[{\"]/", "lines that begin with test"),
     Custom("Shell", r"type:file case:yes /^[ \t]*@test[ \t]/", "lines that begin with @test"),
     Custom(
         "Swift",
