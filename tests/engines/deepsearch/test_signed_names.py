@@ -10,7 +10,7 @@ import pytest
 from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
-from sourcelight.engines.deepsearch.places.name_marks import SIGNED_NAME
+from sourcelight.engines.deepsearch.places.name_marks import ENDS_WITH_VERB, SIGNED_NAME
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -166,3 +166,23 @@ def test_a_colon_of_lua_joins_an_object_and_its_method(tmp_path: Path) -> None:
     assert "line 4" not in wheel
     assert "nothing there calls it" not in lead_of(engine, "What calls Mill:stop?")
     engine.close()
+
+
+def test_the_verb_of_a_question_is_no_method(tmp_path: Path) -> None:
+    """A method `defined?` hid every definition of its repository."""
+    repository = RepositoryBuilder(tmp_path / "mill")
+    code = "module Mill\n  def self.defined?(name)\n    true\n  end\n\n  class WaterWheel\n  end\nend\n"
+    repository.commit({"lib/mill.rb": code}, "Add a mill")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "Where is WaterWheel defined?").startswith(
+        "`WaterWheel` is defined in `lib/mill.rb`, line 6"
+    )
+    engine.close()
+
+
+def test_the_last_verb_is_looked_for_in_linear_time() -> None:
+    """Questions come from anyone."""
+    for text in ("is " * 10_000, "is a" + " b" * 20_000 + "ed", "was " + "ed" * 20_000 + "?"):
+        start = time.process_time()
+        ENDS_WITH_VERB.search(text)
+        assert time.process_time() - start < 0.5

@@ -52,6 +52,11 @@ _KEYED = frozenset({"YAML", "TOML", "JSON", "JSON with Comments", "INI"})
 _HYPHENATED = re.compile(
     r"(?<![\w`'\"/@.:#$*+!?<>=%-])[A-Za-z][A-Za-z0-9_]*(?:--?[A-Za-z0-9_]+)+[*+!]?(?![\w`'\"/@*+<>=%-]|\.\w|:\w)"
 )
+ENDS_WITH_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|get|gets)\s+(?:(?!⟨)\S+\s+){1,6}(?:\w+ed|set|thrown|written|read|made|run|found)\?$",
+    re.IGNORECASE,
+)
+"""A question whose last word is its verb: "Where is Field defined?" isn't about a method `defined?`."""
 _MAX_TOKENS = 4
 """Tokens of a question that are looked up: each takes a search."""
 _MAX_LINE_CHARACTERS = 1_000
@@ -135,6 +140,8 @@ def _is_signed_name(work: Work, token: str, kind: str, *, is_last: bool) -> bool
         return False
     if kind != "ending" or simple.endswith("!"):
         return True
+    if is_last and ENDS_WITH_VERB.search(work.inquiry.words) is not None:
+        return False
     if not is_last:
         # "Where is `empty?` defined": the question goes on, so that its own mark is at its end.
         return True
