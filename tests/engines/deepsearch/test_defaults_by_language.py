@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import lead_of, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.source.functions import types_around
@@ -207,3 +208,43 @@ def test_a_path_of_words_is_no_secret() -> None:
     assert redact('token_url: "/oauth/token"') == 'token_url: "/oauth/token"'
     assert "[redacted]" in redact('token: "/Ab9xK2/qqZ81hhT"')
     assert "[redacted]" in redact('secret: "/abcdefghijklmnopqrstuvwxyzabcdefghijklmnop"')
+
+
+def test_a_branch_sets_no_default(tmp_path: Path) -> None:
+    """What a condition puts into options is the value of its case; a struct has the default."""
+    config = """defmodule Wire.Config do
+  defstruct dial: "public",
+            pause: :timer.seconds(1),
+            peers: []
+
+  def new(opts) do
+    opts =
+      if opts[:testing] do
+        opts
+        |> Keyword.put(:dial, false)
+        |> Keyword.put(:pause, :infinity)
+      else
+        opts
+      end
+
+    struct!(__MODULE__, opts)
+  end
+end
+"""
+    settings = """def prepare(config)
+  if config.dry?
+    config.set(:mast_height, 3)
+  end
+  config.set(:rope_length, 9) if config.dry?
+  config.set(:sail_area, 40)
+end
+"""
+    repository = RepositoryBuilder(tmp_path / "wire")
+    repository.commit({"lib/wire/config.ex": config, "lib/settings.rb": settings}, "Add a wire")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "What's the default of dial?").startswith('The default of `dial` is `"public"`')
+    assert lead_of(engine, "What's the default of pause?").startswith("The default of `pause` is `:timer.seconds(1)`")
+    assert lead_of(engine, "What's the default of sail_area?").startswith("`sail_area` is set to `40`")
+    for name in ("mast_height", "rope_length"):
+        assert not lead_of(engine, f"What's the default of {name}?").startswith(f"`{name}` is set to")
+    engine.close()

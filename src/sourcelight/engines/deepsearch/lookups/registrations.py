@@ -24,6 +24,15 @@ _FLAGS = re.compile(
 """Functions of Go's ``flag`` and of ``pflag``: name, with P a shorthand, value, usage; with Var a pointer before."""
 
 _MAX_CALLS = 200
+_BRANCH_LINES = 60
+"""Lines above a call in which a branch around it begins."""
+_MAX_HEAD = 200
+"""Characters of a line in which the words of a branch are looked for."""
+_BRANCH = re.compile(
+    r"(?:\}\s*+)?(?:\w++\s*+=\s*+)?\(?(?:if|unless|else|elsif|elseif|elif|case|when|cond|switch|match|catch|rescue|except)\b"
+)
+_AFTERWARDS = re.compile(r"[)\w\"']\s(?:if|unless)\s")
+"""A condition behind a statement, as Ruby and Perl have it."""
 DEFAULT_NAMES = re.compile(r"^_*(?:default|defaults|dflt|def|fallback)(?:_?val(?:ue)?|_?v)?$", re.IGNORECASE)
 
 
@@ -101,6 +110,10 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
             return ValueCandidate(arguments[index].text, subject, path, [quote], rank_of(path), target.repository.name)
 
     if _SETTERS.match(callee) and position == 0 and len(arguments) == 2:
+        # What a condition sets is the value of its own case, and `Map.put` of Elixir makes a copy.
+        if _is_in_branch(lines, call_line) or path.endswith((".ex", ".exs")):
+            return None
+
         return ValueCandidate(
             arguments[1].text, code(name), path, [quote], rank_of(path), target.repository.name, "is set to"
         )
@@ -113,6 +126,27 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
             )
 
     return None
+
+
+def _is_in_branch(lines: Sequence[str], index: int) -> bool:
+    """Return whether a line (from 0) is within a branch, by its own words or those of less indented lines above it."""
+    text = lines[index].strip()[:_MAX_HEAD]
+    if _BRANCH.match(text) is not None or _AFTERWARDS.search(text) is not None:
+        return True
+
+    indent = _indent_of(lines[index])
+    for line in reversed(lines[max(0, index - _BRANCH_LINES) : index]):
+        if not line.strip() or _indent_of(line) >= indent:
+            continue
+        if _BRANCH.match(line.strip()[:_MAX_HEAD]) is not None:
+            return True
+        indent = _indent_of(line)
+
+    return False
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _is_name(text: str, name: str) -> bool:

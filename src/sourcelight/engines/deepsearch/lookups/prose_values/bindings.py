@@ -75,6 +75,8 @@ _PROPERTY = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\s*\{\s*get;[\w ;]{0,40
 """A property of C# with its first value."""
 _PATTERN_LINES, _STRUCT_LINES = 20, 60
 _STRUCT = re.compile(r"\s*defstruct\b")
+_MADE_BY_CALL = re.compile(r":?[A-Za-z_][\w.]{0,80}\([^()]{0,60}\)")
+"""A call without calls in it: ``:timer.seconds(1)``."""
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _KEYWORDS = frozenset(
     [
@@ -318,8 +320,15 @@ def _read(
 
     if (choice := read_choice(value)) is not None:
         yield Binding(choice[0], choice[1], "fallback", column, min(expression.line + 1, len(lines)))
-    elif is_value(value, is_entry=form == "entry") and not is_of_itself(name, value):
+    elif _is_made_by_struct(value, form, path) or (
+        is_value(value, is_entry=form == "entry") and not is_of_itself(name, value)
+    ):
         yield Binding(name, value, form, column, min(expression.line + 1, len(lines)))
+
+
+def _is_made_by_struct(value: str, form: str, path: str) -> bool:
+    """Return whether a value is a call in a struct of Elixir, which makes it for each struct."""
+    return form == "fallback" and path.endswith((".ex", ".exs")) and _MADE_BY_CALL.fullmatch(value) is not None
 
 
 def is_value(text: str, *, is_entry: bool) -> bool:
