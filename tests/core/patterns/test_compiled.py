@@ -7,7 +7,7 @@ import pytest
 
 from sourcelight.core.boolean import ALWAYS, And, Or
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns import RequiredText, compile_pattern
+from sourcelight.core.patterns import RequiredText, RequiredTree, compile_pattern
 
 
 def test_what_re2_refuses_is_a_pattern_error_with_its_reason() -> None:
@@ -128,3 +128,18 @@ def test_three_thousand_words_are_one_pattern() -> None:
     pattern = compile_pattern("|".join(f"word{n}x" for n in range(3000)), kind="regexp", case_sensitive=True)
     text = b"a\nb word2999x\n" * 100
     assert len(pattern.lines(text, _full_range(text))) == 100
+
+
+@pytest.mark.parametrize(
+    ("pattern", "required"),
+    [
+        (r"func \w+Handler\(", And((RequiredText(b"func "), RequiredText(b"Handler(")))),
+        ("(TODO|fixme)", Or((RequiredText(b"TODO"), RequiredText(b"fixme")))),
+        # Of a set with both cases, the lower case says more.
+        ("[Tt]odo", None),
+        ("(?i)todo", None),
+    ],
+)
+def test_required_texts_as_written(pattern: str, required: RequiredTree | None) -> None:
+    assert compile_pattern(pattern, kind="regexp", case_sensitive=True).required_as_written == required
+    assert compile_pattern(pattern, kind="regexp", case_sensitive=False).required_as_written is None

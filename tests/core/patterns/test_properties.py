@@ -163,6 +163,7 @@ def test_no_analysis_excludes_a_true_match(source: str, text: bytes, case_sensit
     if result:
         hazard = pattern.needs_fold_check and any(mark in text for mark in FOLD_HAZARDS)
         assert hazard or satisfies(pattern.required, lower_ascii(text))
+        assert pattern.required_as_written is None or satisfies(pattern.required_as_written, text)
     assert pattern.multi_line or not any(b"\n" in text[start:end] for start, end in result)
     if _matches(pattern, b""):
         assert pattern.matches_empty

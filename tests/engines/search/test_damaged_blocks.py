@@ -24,7 +24,7 @@ from sourcelight.testing import RepositoryBuilder
 FILES = 12
 WORDS = [f"needle{number}" for number in range(FILES)]
 _LETTERS = string.ascii_lowercase + string.digits + string.punctuation
-LONG_SECTIONS = ("content", "newlines", "tri_lists", "win_lists")
+LONG_SECTIONS = ("content", "newlines", "tri_lists", "key_lists")
 
 
 def text_of(number: int) -> str:

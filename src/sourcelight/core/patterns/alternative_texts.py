@@ -15,7 +15,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
-from sourcelight.core.patterns.formula import RequiredText, lower_ascii
+from sourcelight.core.patterns.formula import RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.ranges import BufferList, as_ranges, never_overlaps
 from sourcelight.core.patterns.texts import are_separate
 
@@ -34,6 +34,11 @@ class AlternativeTexts(CompiledPattern):
 
         # In one order, whatever the query has: each text is looked for in turn, and their places are merged.
         self._texts = tuple(sorted(texts))
+
+    @functools.cached_property
+    def required_as_written(self) -> RequiredTree:
+        """The texts."""
+        return Or(tuple(map(RequiredText, self._texts)))
 
     @functools.cached_property
     def alternatives(self) -> tuple[CompiledPattern, ...]:

@@ -12,7 +12,13 @@ from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import NEWLINE
 from sourcelight.core.patterns.engines import PatternEngines, PatternKind
-from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree, lower_ascii
+from sourcelight.core.patterns.formula import (
+    FOLD_HAZARDS,
+    RequiredText,
+    RequiredTree,
+    differ_in_case_alone,
+    lower_ascii,
+)
 from sourcelight.core.patterns.ranges import (
     BufferList,
     as_ranges,
@@ -74,6 +80,9 @@ class CompiledPattern:
     required
         What the folded bytes of every match contain. Texts of a regular expression have 3 to 64 bytes; that of a
         literal pattern may be shorter or longer.
+    required_as_written
+        The same with the letters as they must be written, or None where `required` says more, as for a pattern that
+        ignores case.
     lowered
         A literal of ASCII letters whose case does not count, in lower case: it matches where folded text without
         `FOLD_HAZARDS` holds it. Empty for every other pattern.
@@ -123,6 +132,18 @@ class CompiledPattern:
     def in_any_case(self) -> CompiledPattern:
         """The same pattern without regard to case."""
         return compile_pattern(self.text, kind=self.kind, case_sensitive=False, whole_text=self.whole_text)
+
+    @functools.cached_property
+    def required_as_written(self) -> RequiredTree | None:
+        """See the class."""
+        if not self.case_sensitive:
+            return None
+        if self.kind == "literal" and self.literal:
+            return RequiredText(self.literal)
+
+        # A set of letters in both cases has more texts than without case, and may have too many.
+        tree = required_texts(self._engines.source_tree, fold_case=False)
+        return tree if differ_in_case_alone(tree, self.required) else None
 
     @functools.cached_property
     def _engines(self) -> PatternEngines:

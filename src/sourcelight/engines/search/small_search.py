@@ -28,7 +28,7 @@ from sourcelight.engines.search.model import (
 )
 from sourcelight.engines.search.open_index import OpenedTargets
 from sourcelight.engines.search.scan.batches import MAX_CACHED_SPANS, MAX_CACHED_UNITS, BatchSizer, PatternSpans
-from sourcelight.engines.search.scan.candidates import candidate_units
+from sourcelight.engines.search.scan.candidates import MAX_UNNARROWED_UNITS, candidate_units, units_as_written
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import BatchSource
 from sourcelight.engines.search.scan.conjunctions import Conjunction, ConjunctionSearch, conjunction_of
@@ -132,7 +132,7 @@ class SmallSearch:
         return _ABSENT if is_absent else _NOT_SO_SPELLED
 
     def _find(self, term: FileTerm, pattern: CompiledPattern) -> tuple[UnitNumbers, Spans] | None:
-        """Return the units that were read for a term, and its spans; None if there are too many to read.
+        """Return the candidates of a term in any case, and its spans; None if there are too many to read.
 
         Both are cached: a search that is refused for its size is repeated with larger limits.
         """
@@ -146,21 +146,24 @@ class SmallSearch:
         # Each text of an alternation is looked for in its own candidates: those of a common one are many.
         texts = pattern.alternatives if isinstance(pattern, AlternativeTexts) else (pattern,)
         candidates: list[UnitNumbers] = []
+        to_read: list[UnitNumbers] = []
         unread_units = self.limits.units
         for text in texts:
             units = self._candidates(term, text)
-            unread_units -= 0 if units is None else len(units)
-            if units is None or unread_units < 0:
+            as_written = None if units is None else units_as_written(self.corpus, text, units)
+            unread_units -= 0 if as_written is None else len(as_written)
+            if units is None or as_written is None or unread_units < 0:
                 return None
             candidates.append(units)
+            to_read.append(as_written)
 
         units = candidates[0] if len(texts) == 1 else UnitNumbers(unique_sorted(np.concatenate(candidates)))
         if cached.spans is not None:
             return units, cached.spans  # none, as an earlier search found
 
         # Checked before it is read, as damage must end the search and not change its result.
-        self.corpus.check_content(units)
-        parts = [find_spans(self.corpus, *of_text, never) for of_text in zip(texts, candidates, strict=True)]
+        self.corpus.check_content(UnitNumbers(np.concatenate(to_read)))
+        parts = [find_spans(self.corpus, *of_text, never) for of_text in zip(texts, to_read, strict=True)]
         spans = merge_spans(parts)
         if isinstance(pattern, AlternativeTexts) and pattern.overlaps_itself and len(spans) < sum(map(len, parts)):
             return None  # RE2 must tell which of two overlapping occurrences is a match, see `hides_matches`
@@ -234,9 +237,11 @@ class SmallSearch:
             return False
 
         insensitive = pattern.in_any_case
-        if not insensitive.lowered:
+        # They may be more than those that were read, and checked, for the text as it is written.
+        if not insensitive.lowered or len(units) > self.limits.units:
             return False
-
+        if len(units) > MAX_UNNARROWED_UNITS:
+            self.corpus.check_content(units)
         offsets = find_lowered(
             self.corpus.buffers,
             insensitive.lowered,

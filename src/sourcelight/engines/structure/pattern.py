@@ -83,11 +83,14 @@ class StructurePattern:
     multi_line: bool = field(default=True, init=False)
     exact: bool = field(default=False, init=False)
     required: RequiredTree = field(init=False, repr=False, compare=False)
+    required_as_written: RequiredTree = field(init=False, repr=False, compare=False)
     _by_language: Mapping[str, tuple[bytes, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         required = any_of(all_of(RequiredText(lower_ascii(text)) for text in texts) for _, texts in self.texts)
+        as_written = any_of(all_of(map(RequiredText, texts)) for _, texts in self.texts)
         object.__setattr__(self, "required", required)
+        object.__setattr__(self, "required_as_written", as_written)
         object.__setattr__(self, "_by_language", dict(self.texts))
 
     @property

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
+import stringzilla
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, UInt8Array, UInt16Array, UInt32Array
 from sourcelight.core.patterns import FOLD_HAZARDS
-from sourcelight.engines.search.index.postings import MAPPING, TRIGRAM_BITS, WINDOW_BITS, all_keys
+from sourcelight.engines.search.index.postings import COMMON_KEY, HASH_BITS, MAPPING, TRIGRAM_BITS, all_grams, all_keys
 
 BLOCK_BYTES = 256 * 1024
 """Bytes of text whose keys are sorted at once; its arrays fit the processor's caches."""
@@ -40,13 +42,23 @@ _OVERLAP_BYTES = 5
 DENSE_FRACTION = 16
 """A list with more than one unit in sixteen is smaller as a bitmap (16 bits a unit), and faster to intersect."""
 
+COMMON_FRACTION, MIN_COMMON_UNITS = 4, 8
+"""A window or gram in more than one unit in four has no list: to read it would leave few units less."""
+
 _MAX_MATRIX_BYTES = 8 * 1024 * 1024
-_MIN_WINDOW_BITS = 8
+_MIN_HASH_BITS = 8
+
+_Keys: TypeAlias = tuple[UInt32Array, UInt32Array, UInt32Array]
 
 
-def window_bits(text_bytes: int) -> int:
-    """Return the bits of window keys in a shard of this size: the table of starts then takes about 3 % of the text."""
-    return max(_MIN_WINDOW_BITS, min(WINDOW_BITS, (text_bytes // 128).bit_length()))
+def hash_bits(text_bytes: int) -> int:
+    """Return the bits of windows in a shard of this size: the table of starts then takes about 3 % of the text."""
+    return max(_MIN_HASH_BITS, min(HASH_BITS, (text_bytes // 128).bit_length()))
+
+
+def gram_bits(text_bytes: int) -> int:
+    """Return the bits of grams in a shard of this size: there are fewer of them than windows."""
+    return max(_MIN_HASH_BITS, hash_bits(text_bytes) - 2)
 
 
 class PostingBuilder:
@@ -57,7 +69,8 @@ class PostingBuilder:
         self._size = 0
         self._units = 0
         self._trigrams = _PairTable(TRIGRAM_BITS)
-        self._windows = _PairTable(WINDOW_BITS)
+        self._windows = _PairTable(HASH_BITS)
+        self._grams = _PairTable(HASH_BITS)
 
     def add(self, text: bytes) -> None:
         """Add the next unit."""
@@ -71,15 +84,20 @@ class PostingBuilder:
         """Return the sections of a shard with `text_bytes` bytes, each in parts; nothing can be added afterwards."""
         if self._parts:
             self._close_block()
-        bits = window_bits(text_bytes)
-        return _trigram_sections(self._trigrams, self._units) | _window_sections(self._windows, bits)
+        bits = hash_bits(text_bytes)
+        return {
+            **_trigram_sections(self._trigrams, self._units),
+            **_hash_sections("key", self._windows, bits, self._units),
+            **_hash_sections("gram", self._grams, gram_bits(text_bytes), self._units),
+        }
 
     def _close_block(self) -> None:
         parts, self._parts, self._size = self._parts, [], 0
         is_long = len(parts) == 1 and len(parts[0]) > BLOCK_BYTES
-        trigrams, windows = _keys_of_long_unit(parts[0]) if is_long else _keys_of_units(parts)
+        trigrams, windows, grams = _keys_of_long_unit(parts[0]) if is_long else _keys_of_units(parts)
         self._trigrams.add(trigrams, self._units)
         self._windows.add(windows, self._units)
+        self._grams.add(grams, self._units)
         self._units += len(parts)
 
 
@@ -113,7 +131,7 @@ class _PairTable:
     def take(self, drop_bits: int = 0) -> Iterator[tuple[int, UInt32Array, UInt16Array]]:
         """Yield for each slice its first key, the low bits of its keys, and their units, sorted; empties the table.
 
-        Keys lose `drop_bits` low bits: different windows of a small shard may then share a list.
+        Keys lose `drop_bits` low bits: different hashes of a small shard may then share a list.
         """
         for number, blocks in enumerate(self._slices):
             if not blocks:
@@ -136,8 +154,8 @@ class _PairTable:
             yield number << _SLICE_BITS >> drop_bits, pairs, lists
 
 
-def _keys_of_units(parts: Sequence[bytes]) -> tuple[UInt32Array, UInt32Array]:
-    """Return the distinct trigrams and windows of units, sorted: ``key << _UNIT_BITS | unit``."""
+def _keys_of_units(parts: Sequence[bytes]) -> _Keys:
+    """Return the distinct trigrams, windows and grams of units, sorted: ``key << _UNIT_BITS | unit``."""
     # Keys never contain a newline, so none crosses from one unit to the next.
     text = b"\n".join(parts)
     if not text.isascii() and any(hazard in text for hazard in FOLD_HAZARDS):
@@ -148,14 +166,17 @@ def _keys_of_units(parts: Sequence[bytes]) -> tuple[UInt32Array, UInt32Array]:
     return _sorted_keys(text, np.repeat(np.arange(len(parts), dtype=np.uint32), lengths))
 
 
-def _sorted_keys(text: bytes, units: UInt32Array) -> tuple[UInt32Array, UInt32Array]:
+def _sorted_keys(text: bytes, units: UInt32Array) -> _Keys:
     """Return the distinct keys of a text; `units` has the unit of each byte."""
-    trigrams, is_complete, windows, cuts = all_keys(text.translate(MAPPING))
+    trigrams, is_complete, windows, cuts = all_keys(stringzilla.translate(text, MAPPING))
     # In place: a new array of this size costs as much as the shift.
     trigrams <<= np.uint32(_UNIT_BITS)
     trigrams |= units[: len(trigrams)]
     windows <<= np.uint32(_UNIT_BITS)
     windows |= units.take(cuts)
+    grams, positions = all_grams(text)
+    grams <<= np.uint32(_UNIT_BITS)
+    grams |= units.take(positions)
 
     # Replaced and sorted with the others: copying those without a newline takes three times as long.
     np.copyto(trigrams, _NO_KEY, where=~is_complete)
@@ -163,20 +184,22 @@ def _sorted_keys(text: bytes, units: UInt32Array) -> tuple[UInt32Array, UInt32Ar
     if len(trigrams) and trigrams[-1] == _NO_KEY:
         trigrams = trigrams[:-1]
 
-    return trigrams, _distinct(windows)
+    return trigrams, _distinct(windows), _distinct(grams)
 
 
-def _keys_of_long_unit(text: bytes) -> tuple[UInt32Array, UInt32Array]:
+def _keys_of_long_unit(text: bytes) -> _Keys:
     # Folded before it is cut: a cut may fall within a letter.
     text = _with_folded(text)
-    trigrams = windows = np.zeros(0, dtype=np.uint32)
+    trigrams = windows = grams = np.zeros(0, dtype=np.uint32)
     for start in range(0, len(text), BLOCK_BYTES):
         part = text[max(start - _OVERLAP_BYTES, 0) : start + BLOCK_BYTES]
         keys = _sorted_keys(part, np.zeros(len(part), dtype=np.uint32))
         # Joined one by one: there are 2²¹ trigrams, and all parts together may have hundreds of times as many.
-        trigrams, windows = (_distinct(np.concatenate(pair)) for pair in zip((trigrams, windows), keys, strict=True))
+        trigrams, windows, grams = (
+            _distinct(np.concatenate(pair)) for pair in zip((trigrams, windows, grams), keys, strict=True)
+        )
 
-    return trigrams, windows
+    return trigrams, windows, grams
 
 
 def _with_folded(text: bytes) -> bytes:
@@ -255,17 +278,24 @@ def _bitmaps(lists: UInt16Array, counts: NDArray[np.intp], units: int) -> UInt8A
     return packed.ravel()
 
 
-def _window_sections(table: _PairTable, bits: int) -> dict[str, list[AnyArray]]:
-    """Make the sections of window lists, each in parts; their keys have `bits` bits."""
-    drop_bits = WINDOW_BITS - bits
+def _hash_sections(kind: str, table: _PairTable, bits: int, units: int) -> dict[str, list[AnyArray]]:
+    """Make the sections of the lists of windows or grams, each in parts; their hashes have `bits` bits."""
+    drop_bits = HASH_BITS - bits
     counts = np.zeros(1 << bits, dtype=np.intp)
+    is_common = np.zeros(1 << bits, dtype=np.bool_)
     lists: list[AnyArray] = [np.zeros(0, dtype=np.uint16)]
     width = 1 << _SLICE_BITS - drop_bits
-    for first_key, low_bits, units in table.take(drop_bits):
-        lists.append(units)
-        counts[first_key : first_key + width] = np.bincount(low_bits, minlength=width)
+    limit = max(units // COMMON_FRACTION, MIN_COMMON_UNITS)
+    for first_key, low_bits, units_of_keys in table.take(drop_bits):
+        slice_counts = np.bincount(low_bits, minlength=width)
+        is_over = slice_counts > limit
+        lists.append(units_of_keys[np.repeat(~is_over, slice_counts)])
+        slice_counts[is_over] = 0
+        counts[first_key : first_key + width] = slice_counts
+        is_common[first_key : first_key + width] = is_over
 
-    # A table with an entry for every possible key: a look-up is two reads, where trigrams need a binary search.
+    # A table with an entry for every possible hash: a look-up is two reads, where trigrams need a binary search.
     starts = np.zeros(len(counts) + 1, dtype=np.uint32)
     np.cumsum(counts, out=starts[1:])
-    return {"win_starts": [starts], "win_lists": lists}
+    starts[:-1][is_common] |= np.uint32(COMMON_KEY)
+    return {f"{kind}_starts": [starts], f"{kind}_lists": lists}

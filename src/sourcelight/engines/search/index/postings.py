@@ -1,30 +1,38 @@
 """Posting lists: for every key the units that hold it, ascending; bitmaps for the common keys.
 
-Keys are trigrams, and hashed windows of six bytes. Both are taken from *mapped* text: ASCII letters in lower case,
-bytes from 0x80 on spread over the codes that lowering and control characters leave free, so that a byte has seven bits
-and a trigram 21. The mapping only merges bytes, so a text that holds a literal always holds the keys of that literal.
+Keys are trigrams, hashed *windows* of six bytes, and hashed *grams* of four. The first two are taken from *mapped*
+text: ASCII letters in lower case, bytes from 0x80 on spread over the codes that lowering and control characters leave
+free, so that a byte has seven bits and a trigram 21. The mapping only merges bytes, so a text that holds a literal
+always holds the keys of that literal.
 
 A window is taken at each cut point: a word byte after a non-word byte, or within a word between two bytes of one class,
 of which there are four. It has the three bytes before the cut and the three after it. Windows are what makes a phrase
 selective: its trigrams are common one by one, and together leave many units that hold them apart. Cut points depend
-only on the two bytes beside them, so a literal has the same windows wherever it occurs. Keys never contain a newline.
+only on the two bytes beside them, so a literal has the same windows wherever it occurs.
+
+A gram is a capital and the three letters, digits or underscores after it, as they are written. Most words with a
+capital are constants or names of types, whose trigrams are common in other words: `FROM` is in 597 of 16,440 units with
+its trigrams. A search that ignores case doesn't read grams. Keys never contain a newline.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from bisect import bisect_left
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import stringzilla
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array
 from sourcelight.core.patterns import lower_ascii
 from sourcelight.engines.storage.sections import SectionFile
 
-WINDOW_BITS = 20
-"""Bits of a window key; a small shard drops some of them, see `window_bits`."""
+HASH_BITS = 20
+"""Bits of the hash of a window or gram; a small shard drops some of them, see `hash_bits`."""
 
 TRIGRAM_BITS = 21
 """Bits of a trigram key: seven for each byte of mapped text."""
@@ -32,14 +40,29 @@ TRIGRAM_BITS = 21
 _KEY_BYTES = 3
 _NEWLINE = 10
 _NON_WORD = 4
-# The first two 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a change
-# of any needs another format.
+# The first three 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a
+# change of any needs another format.
 _UINT32 = 0xFFFFFFFF
 
 _SHORT_BYTES = 32
 """Bytes of a literal up to which its keys are computed one by one."""
 
 _HASH_FACTORS = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
+_GRAM_FACTOR = 0xC2B2AE3D
+_GRAM_BYTES = 4
+
+_MAX_GRAMS = 3
+"""Grams of a literal whose lists are read: each further one costs a look into each shard, and leaves few units less."""
+
+_FIND_GRAMS = re.compile(rb"[A-Z](?=[A-Za-z0-9_]{3})").finditer
+
+COMMON_KEY = 1 << 31
+"""Added to the start of the list of a window or gram that has no list, since it is in many units."""
+
+_LIST_MASK = COMMON_KEY - 1
+
+ListBounds: TypeAlias = tuple[int, int]
+"""Begin and end of a list."""
 
 _MIN_NARROWED_UNITS = 4
 """Units below which scanning them takes no longer than looking them up in another list."""
@@ -69,6 +92,19 @@ def _classes() -> bytes:
 
 
 _CLASSES = _classes()
+
+
+def _kinds() -> bytes:
+    # Bit 0: a capital. Bit 1: a letter, digit or underscore.
+    kinds = bytearray(256)
+    for code in b"abcdefghijklmnopqrstuvwxyz_0123456789":
+        kinds[code] = 2
+    for code in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+        kinds[code] = 3
+    return bytes(kinds)
+
+
+_KINDS = _kinds()
 
 
 def all_keys(mapped: bytes) -> tuple[UInt32Array, BoolArray, UInt32Array, NDArray[np.intp]]:
@@ -104,7 +140,7 @@ def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
     if len(mapped) < 2 * _KEY_BYTES:
         return np.zeros(0, dtype=np.intp)
 
-    classes = np.frombuffer(mapped.translate(_CLASSES), np.uint8)
+    classes = np.frombuffer(stringzilla.translate(mapped, _CLASSES), np.uint8)
     # Entry i is the cut between bytes i + 2 and i + 3: trigram i ends there, trigram i + 3 begins there.
     before, after = classes[_KEY_BYTES - 1 : -_KEY_BYTES], classes[_KEY_BYTES : 1 - _KEY_BYTES]
     change = before ^ after
@@ -122,13 +158,31 @@ def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
 def _hash_windows(windows: UInt32Array, following: UInt32Array) -> UInt32Array:
     windows *= _HASH_FACTORS[0]
     following *= _HASH_FACTORS[1]
-
-    # uint32 wraps around, as the hash needs. Its top bits are the key: each depends on all bits below.
     windows ^= following
-    windows ^= windows >> np.uint32(15)
-    windows *= _HASH_FACTORS[0]
-    windows >>= np.uint32(32 - WINDOW_BITS)
-    return windows
+    return _finish(windows)
+
+
+def _finish(hashes: UInt32Array) -> UInt32Array:
+    # uint32 wraps around, as the hash needs. Its top bits are the key: each depends on all bits below.
+    hashes ^= hashes >> np.uint32(15)
+    hashes *= _HASH_FACTORS[0]
+    hashes >>= np.uint32(32 - HASH_BITS)
+    return hashes
+
+
+def all_grams(text: bytes) -> tuple[UInt32Array, NDArray[np.intp]]:
+    """Return the grams of a text in order, also repeated ones, and where each begins."""
+    if len(text) < _GRAM_BYTES:
+        return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.intp)
+
+    kinds = np.frombuffer(stringzilla.translate(text, _KINDS), np.uint8)
+    is_gram = kinds[:-3] & kinds[1:-2] >> 1
+    is_gram &= (kinds[2:-1] & kinds[3:]) >> 1
+    positions = np.flatnonzero(is_gram.view(np.bool_))
+    # Four bytes from any place, the first one lowest.
+    grams = np.ndarray((len(text) - _GRAM_BYTES + 1,), "<u4", text, strides=(1,))[positions]
+    grams *= np.uint32(_GRAM_FACTOR)
+    return _finish(grams), positions
 
 
 @functools.lru_cache(maxsize=4096)
@@ -158,10 +212,66 @@ def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
         change = _CLASSES[mapped[before]] ^ after
         if after < _NON_WORD and (not change or change >= _NON_WORD) and trigram is not None and following is not None:
             window = (trigram * first ^ following * second) & _UINT32
-            windows.add(((window ^ window >> 15) * first & _UINT32) >> 32 - WINDOW_BITS)
+            windows.add(((window ^ window >> 15) * first & _UINT32) >> 32 - HASH_BITS)
 
     distinct = {trigram for trigram in trigrams if trigram is not None}
     return np.array(sorted(distinct), dtype=np.uint32), np.array(sorted(windows), dtype=np.uint32)
+
+
+@functools.lru_cache(maxsize=4096)
+def literal_grams(text: bytes) -> tuple[int, ...]:
+    """Return some of the grams of every text with this literal, which leave about as few units as all of them."""
+    starts = [gram.start() for gram in _FIND_GRAMS(text)]
+    if len(starts) > _MAX_GRAMS:
+        # Far from one another, since grams that begin side by side have three bytes in common.
+        starts = [starts[number * (len(starts) - 1) // (_MAX_GRAMS - 1)] for number in range(_MAX_GRAMS)]
+    grams = set()
+    for start in starts:
+        gram = int.from_bytes(text[start : start + _GRAM_BYTES], "little") * _GRAM_FACTOR & _UINT32
+        grams.add(((gram ^ gram >> 15) * int(_HASH_FACTORS[0]) & _UINT32) >> 32 - HASH_BITS)
+    return tuple(sorted(grams))
+
+
+class HashLists:
+    """The memory-mapped lists of the windows or grams of a shard.
+
+    Parameters
+    ----------
+    file, name
+        The file, and how the names of the two sections begin.
+    units
+        The number of units of the shard.
+    """
+
+    def __init__(self, file: SectionFile, name: str, units: int) -> None:
+        self._units = units
+        self._starts = file.blocks(f"{name}_starts")
+        self.items = file.blocks(f"{name}_lists")
+
+        # The table has 2^bits + 1 entries; hashes of this shard lack the low HASH_BITS - bits bits.
+        self._shift = HASH_BITS - (len(self._starts) - 1).bit_length() + 1
+        self._start_view = self._starts.unchecked.data
+
+    def bounds(self, hashes: Sequence[int]) -> list[ListBounds] | None:
+        """Return the range in `items` of the list of each hash, or None if one of the lists is empty.
+
+        A negative start stands for a key without a list, since it is in many units: their number is end - start.
+        """
+        starts, shift = self._start_view, self._shift
+        is_checked, block_shift = self._starts.is_checked, self._starts.shift
+        bounds = []
+        for value in hashes:
+            key = value >> shift
+            # Most were checked before, and a call for each hash and shard costs more than the rest of this loop.
+            if not (is_checked[key >> block_shift] and is_checked[key + 1 >> block_shift]):
+                self._starts.check(key, key + 2)
+            start, end = starts[key], starts[key + 1] & _LIST_MASK
+            # An empty list proves that no unit holds the key, so no unit can match.
+            if start == end:
+                return None
+            bounds.append((start, end) if start < end else (-1, self._units - 1))
+
+        return bounds
 
 
 class Postings:
@@ -174,14 +284,12 @@ class Postings:
         self._lists = file.blocks("tri_lists")
         self._dense_keys = file.array("dense_keys")
         self._dense_bits = file.blocks("dense_bits")
-        self._window_starts = file.blocks("win_starts")
-        self.window_lists = file.blocks("win_lists")
-
-        # The table has 2^bits + 1 entries; keys of this shard lack the low WINDOW_BITS - bits bits.
-        self._shift = WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1
+        # Earlier versions wrote no grams, and sections of other names.
+        self.grams = HashLists(file, "gram", units) if "gram_starts" in file else None
+        self.windows = HashLists(file, "win" if self.grams is None else "key", units)
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
-        self._key_view, self._start_view, self._dense_view, self._window_view = (
-            array.data for array in (self._keys, self._starts, self._dense_keys, self._window_starts.unchecked)
+        self._key_view, self._start_view, self._dense_view = (
+            array.data for array in (self._keys, self._starts, self._dense_keys)
         )
 
     @property
@@ -189,24 +297,6 @@ class Postings:
         """All trigrams of the shard: rare trigrams with lists, and common trigrams with bitmaps."""
         # Each trigram is in one of the two tables, as `posting_builder` divides them by the length of their lists.
         return self._keys, self._dense_keys
-
-    def window_bounds(self, windows: list[int]) -> list[tuple[int, int]] | None:
-        """Return the range in `window_lists` of each window's list, or None when one of the lists is empty."""
-        starts, shift = self._window_view, self._shift
-        is_checked, block_shift = self._window_starts.is_checked, self._window_starts.shift
-        bounds = []
-        for window in windows:
-            key = window >> shift
-            # Most were checked before, and a call for each window and shard costs more than the rest of this loop.
-            if not (is_checked[key >> block_shift] and is_checked[key + 1 >> block_shift]):
-                self._window_starts.check(key, key + 2)
-            start, end = starts[key], starts[key + 1]
-            # An empty list proves that no unit holds the window, so no unit can match.
-            if start == end:
-                return None
-            bounds.append((start, end))
-
-        return bounds
 
     def units_with(self, trigrams: UInt32Array) -> Int64Array | None:
         """Return the units that hold all trigrams, ascending, or None without a trigram."""

@@ -41,7 +41,7 @@ MAX_LOOSE_BYTES = 16 * 1024 * 1024
 
 _LOOSE_PREFIX = "loose-"
 
-_BY_BLOCK = ("content", "newlines", "tri_lists", "dense_bits", "win_starts", "win_lists")
+BY_BLOCK = ("content", "newlines", "tri_lists", "dense_bits", "key_starts", "key_lists", "gram_lists")
 """Sections of which most searches read little."""
 
 MAX_SHARDS = 64
@@ -124,7 +124,7 @@ class ShardBuilder:
             **self._postings.sections(self._size),
         }
         metadata = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
-        return write_sections(folder, "shard", metadata, sections, by_block=_BY_BLOCK)
+        return write_sections(folder, "shard", metadata, sections, by_block=BY_BLOCK)
 
 
 def _newlines_of(content: AnyArray) -> AnyArray:

@@ -7,24 +7,36 @@ it costs more than the scan that it saves.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import Int64Array, mask_of
+from sourcelight.core.arrays import BoolArray, Int64Array, mask_of
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
-from sourcelight.engines.search.index.postings import intersect_lists, literal_keys
+from sourcelight.engines.search.index.postings import ListBounds, intersect_lists, literal_grams, literal_keys
 from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import unique_sorted
+from sourcelight.engines.storage.section_blocks import SectionBlocks
 
 _MAX_UNPROBED_BYTES = 12 * UNIT_BYTES
 """Candidate bytes of a shard up to which a scan (10 GB/s and more) costs less than probing its trigram lists."""
+
+_ITEMS_PER_UNIT = 256
+"""Items of a posting list that take as long to read as a unit of 16 KiB."""
+
+MAX_UNNARROWED_UNITS = 64
+"""Units that take as long to scan as the lists of grams to read."""
+
+_ShardLists: TypeAlias = tuple[int, SectionBlocks, list[ListBounds]]
+"""A shard, the items of its lists, and where the list of each window or gram is among them."""
 
 _NO_UNITS: Int64Array = np.zeros(0, dtype=np.int64)
 
@@ -43,6 +55,61 @@ def candidate_units(corpus: Corpus, pattern: TermPattern, selection: FileSelecti
         return UnitNumbers(np.flatnonzero(is_candidate[corpus.unit_doc]))
 
     return _required_units(corpus, pattern.required, selection)
+
+
+def units_as_written(corpus: Corpus, pattern: TermPattern, units: UnitNumbers) -> UnitNumbers:
+    """Keep the candidates that may hold a match as it is written: `candidate_units` ignores the case of letters.
+
+    A few units are all kept, since scanning them costs less than looking them up.
+    """
+    if len(units) <= MAX_UNNARROWED_UNITS or pattern.multi_line:
+        return units
+    tree = pattern.required_as_written
+    if tree is None:
+        return units
+
+    has_units = np.diff(units.searchsorted(corpus.unit_base)) > 0
+    shards = np.flatnonzero(has_units).tolist()
+    # None for a text without a gram, which any unit may hold.
+    possible: BoolArray | None = fold(
+        tree, lambda leaf: _units_with_grams(corpus, leaf.text, shards), all_of=_all_masks, any_of=_any_mask
+    )
+    return units if possible is None else UnitNumbers(units[possible[units]])
+
+
+def _units_with_grams(corpus: Corpus, text: bytes, shards: Sequence[int]) -> BoolArray | None:
+    """Return which units of some shards may hold the grams of a text, or None for a text without one."""
+    grams = literal_grams(text)
+    if not grams:
+        return None
+
+    is_possible = np.zeros(corpus.units, dtype=np.bool_)
+    shard_lists: list[_ShardLists] = []
+    for shard_index in shards:
+        shard = corpus.shards[shard_index]
+        lists = None if isinstance(shard, LooseShard) else shard.postings.grams
+        if lists is None:
+            is_possible[corpus.unit_base[shard_index] : corpus.unit_base[shard_index + 1]] = True
+            continue
+        bounds = lists.bounds(grams)
+        if bounds is not None:
+            shard_lists.append((shard_index, lists.items, bounds))
+
+    if shard_lists:
+        is_possible[_units_with_hashes(corpus, shard_lists, len(grams))] = True
+    return is_possible
+
+
+def _all_masks(masks: Iterable[BoolArray | None]) -> BoolArray | None:
+    with_grams = [mask for mask in masks if mask is not None]
+    return functools.reduce(np.logical_and, with_grams) if with_grams else None
+
+
+def _any_mask(masks: Iterable[BoolArray | None]) -> BoolArray | None:
+    every = list(masks)
+    with_grams = [mask for mask in every if mask is not None]
+    # One part without a gram may be anywhere.
+    return functools.reduce(np.logical_or, with_grams) if with_grams and len(with_grams) == len(every) else None
 
 
 def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> UnitNumbers | None:
@@ -65,15 +132,16 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
     # lists of all shards are read together, one numpy call per window and not per window and shard.
     # The empty list comes first: `concatenate` refuses to join nothing.
     unit_lists = [_NO_UNITS]
-    window_lists: list[tuple[int, list[tuple[int, int]]]] = []
+    window_lists: list[_ShardLists] = []
     keys = windows.tolist()
     for shard_index in selection.shards_among(corpus, corpus.shards_with(trigrams.tolist())):
         shard = corpus.shards[shard_index]
         if keys and not isinstance(shard, LooseShard):
-            lists = shard.postings.window_bounds(keys)
+            lists = shard.postings.windows
+            bounds = lists.bounds(keys)
             # A shard that lacks one of the windows holds no match and adds no units.
-            if lists is not None:
-                window_lists.append((shard_index, lists))
+            if bounds is not None:
+                window_lists.append((shard_index, lists.items, bounds))
             continue
 
         base = int(corpus.unit_base[shard_index])
@@ -84,7 +152,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
             unit_lists.append(np.arange(base, base + shard.units) if units is None else units + base)
 
     if window_lists:
-        units = _units_with_windows(corpus, window_lists, len(keys))
+        units = _units_with_hashes(corpus, window_lists, len(keys))
         if not selection.covers_all:
             units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
         unit_lists.append(_filter_by_trigrams(corpus, units, trigrams))
@@ -96,36 +164,34 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
     return UnitNumbers(np.concatenate(unit_lists))
 
 
-def _units_with_windows(
-    corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window_count: int
-) -> UnitNumbers:
-    """Return the units with all windows; `shards` have a posting list for each window."""
-    order = sorted(
-        range(window_count), key=lambda window: sum(lists[window][1] - lists[window][0] for _, lists in shards)
-    )
+def _units_with_hashes(corpus: Corpus, shards: Sequence[_ShardLists], count: int) -> UnitNumbers:
+    """Return the units with all of some windows, or all of some grams; `shards` have bounds for each of them."""
+    sizes = [sum(bounds[number][1] - bounds[number][0] for _, _, bounds in shards) for number in range(count)]
     # Shortest list first: each further list can only shorten the result. With one candidate per shard left, a further
     # list costs more than scanning 16 KiB.
-    candidates = _posting_list(corpus, shards, order[0])
-    for window in order[1:]:
-        if len(candidates) <= len(shards):
+    first, *further_numbers = sorted(range(count), key=sizes.__getitem__)
+    candidates = _posting_list(corpus, shards, first)
+    for number in further_numbers:
+        if len(candidates) <= len(shards) + sizes[number] // _ITEMS_PER_UNIT:
             break
-        candidates = UnitNumbers(intersect_lists(candidates, [_posting_list(corpus, shards, window)], corpus.units))
+        candidates = UnitNumbers(intersect_lists(candidates, [_posting_list(corpus, shards, number)], corpus.units))
 
     return candidates
 
 
-def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> UnitNumbers:
-    """Return the units that hold a window, of all these shards."""
+def _posting_list(corpus: Corpus, shards: Sequence[_ShardLists], number: int) -> UnitNumbers:
+    """Return the units that hold a window or gram, of all these shards."""
     lists, sizes = [], []
-    for shard_index, bounds in shards:
-        start, end = bounds[window]
-        lists.append(corpus.shards[shard_index].postings.window_lists.slice(start, end))
+    for _, items, bounds in shards:
+        start, end = bounds[number]
+        # A key without a list is in many units.
+        lists.append(items.slice(start, end) if start >= 0 else np.arange(end - start, dtype=np.uint16))
         sizes.append(end - start)
 
     # A list numbers the units within its shard in uint16; the base makes them units of the corpus. Lists follow one
     # another in shard order, so the result ascends.
     units = np.concatenate(lists).astype(np.int64)
-    units += np.repeat(corpus.unit_base[[shard_index for shard_index, _ in shards]], sizes)
+    units += np.repeat(corpus.unit_base[[shard_index for shard_index, _, _ in shards]], sizes)
     return UnitNumbers(units)
 
 

@@ -17,6 +17,7 @@ from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.model import DocumentNumbers, FileTerm, PreparedQuery, UnitNumbers
+from sourcelight.engines.search.scan.candidates import units_as_written
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import runs, unique_sorted
 from sourcelight.engines.search.scan.spans import Spans, documents_holding, find_spans, merge_spans
@@ -84,7 +85,7 @@ class ConjunctionSearch:
     units_of
         Returns the candidates of a term in selected documents; None: it may match anywhere.
     find
-        Returns the units that were read for a term, and its spans; None if there are too many to read.
+        Returns the candidates of a term in any case, and its spans; None if there are too many to read.
     """
 
     corpus: Corpus
@@ -136,7 +137,7 @@ class ConjunctionSearch:
             term_units = self.units_of(term, pattern)
             if term_units is None:
                 return None
-            candidates.append((pattern, term_units))
+            candidates.append((pattern, units_as_written(corpus, pattern, term_units)))
 
         documents = DocumentNumbers(_EMPTY)
         spans_by_term: list[Spans] = []
@@ -173,7 +174,8 @@ class ConjunctionSearch:
         # read of all documents: where these are many, its posting lists leave few units.
         if len(units) > _MAX_UNPROBED_UNITS:
             candidates = self.units_of(term, pattern)
-            units = units if candidates is None else self._units_in(candidates, documents)
+            if candidates is not None:
+                units = self._units_in(units_as_written(self.corpus, pattern, candidates), documents)
             if len(units) > self.max_units:
                 return None
 

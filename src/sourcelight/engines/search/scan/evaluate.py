@@ -33,7 +33,7 @@ from sourcelight.engines.search.scan.batches import (
     SpanRecorder,
     batch_end,
 )
-from sourcelight.engines.search.scan.candidates import candidate_units
+from sourcelight.engines.search.scan.candidates import candidate_units, units_as_written
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
 from sourcelight.engines.search.scan.spans import (
@@ -318,7 +318,7 @@ class CorpusSearch:
             self._recorder = SpanRecorder(cached)
         units = cached.units
         if units is None:
-            units = self._required_candidates(term.pattern)
+            units = units_as_written(self.corpus, term.pattern, self._required_candidates(term.pattern))
             cached.units = units if len(units) <= MAX_CACHED_UNITS else None
         return units
 
