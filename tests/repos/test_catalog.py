@@ -223,6 +223,22 @@ def test_a_part_of_a_repository_means_all_of_it(tmp_path: Path) -> None:
     assert "the whole repository is searched" in catalog.warnings[0]
 
 
+def test_files_beside_repositories_stay_unsearched_when_the_last_repository_goes(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "one").commit({"a.txt": "x\n"})
+    (tmp_path / "notes.txt").write_text("no part of any repository\n", "utf-8")
+    untracked = tmp_path / "one" / "settings.env"
+    untracked.write_text("no part of any commit\n", "utf-8")
+    folder, repository = Catalog.open(tmp_path), Catalog.open(tmp_path / "one")
+    shutil.rmtree(tmp_path / "one" / ".git")
+    for catalog in (folder, repository):
+        assert catalog.refresh()
+        assert catalog.repositories == ()
+
+    RepositoryBuilder(tmp_path / "two").commit({"a.txt": "x\n"})
+    assert folder.refresh()
+    assert [repository.name for repository in folder.repositories] == ["two"]
+
+
 def test_an_untracked_folder_in_a_repository_is_a_snapshot(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "app", {"a": "1"})
     repo.write({"env/lib/site/x.py": "1"})

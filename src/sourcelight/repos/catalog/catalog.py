@@ -78,6 +78,7 @@ class Catalog:
         self._lock = threading.RLock()
         self._entries: list[CatalogEntry] = []
         self._folders: dict[str, int] = {}
+        self._paths_with_repositories: set[str] = set()
         self._walk_skipped: tuple[SkippedRepository, ...] = ()
         self._walk_warnings: tuple[str, ...] = ()
         self._unread_settings: tuple[str, ...] = ()
@@ -336,13 +337,15 @@ class Catalog:
             below.walk(path, cancellation=cancellation, progress=progress)
             walk.merge(below)
             if below.has_repository:
+                self._paths_with_repositories.add(path)
                 continue
 
             enclosing = enclosing_repository(path)
             if enclosing is not None:
                 walk.add(enclosing)
                 warnings.append(f"{path} is part of {enclosing.worktree}: the whole repository is searched")
-            elif holds_files(path):
+            elif path not in self._paths_with_repositories and holds_files(path):
+                # Files beside repositories were never meant to be searched, also not when the last repository is gone.
                 snapshots.append(path)
 
         if progress is not None:
