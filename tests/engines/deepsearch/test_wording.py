@@ -157,3 +157,18 @@ def test_how_much_of_something_is_no_count(queue: LocalEngine) -> None:
     """The words after it name no thing of git, so that a sentence on counting said nothing."""
     assert "counted exactly" not in research(queue, "How much extra space does a push_all need?").text
     assert "counted exactly" in research(queue, "How many extra spaces does a Queue need?").text
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "name"),
+    [
+        ("Where is the UnusedArgument rule defined?", "definition", "UnusedArgument"),
+        ("where's the LineLength check implemented", "definition", "LineLength"),
+        ("Which file is the class ReadBuffer in?", "definition", "ReadBuffer"),
+        ("Which version of altcover do the unit tests reference?", "dependency", "altcover"),
+    ],
+)
+def test_a_noun_of_the_project_and_a_verb_of_manifests_are_read(question: str, kind: str, name: str) -> None:
+    lookup = read_lookup(question)
+    assert lookup is not None
+    assert (lookup.kind, lookup.name) == (kind, name)

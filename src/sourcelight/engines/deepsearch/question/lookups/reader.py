@@ -85,7 +85,7 @@ _POSSESSIVE = re.compile(
 _OF_TESTS = re.compile(
     r"^(?P<start>.{0,120}?\b)(?:do|does)(?: ?'s| the| its| our| their| in)?(?: (?P<owner>[\w./-]{1,60})'s)? "
     r"(?:unit )?tests?(?: of| for| in)? "
-    r"(?P<verb>use|need|require|depend on|run with)(?P<rest>(?: .{1,60})?)$",
+    r"(?P<verb>use|need|require|reference|depend on|run with)(?P<rest>(?: .{1,60})?)$",
     re.IGNORECASE,
 )
 """Tests as the subject of what manifests list: "which version of X do the tests use". "Do hub's tests use" comes as
@@ -96,6 +96,18 @@ _AT_LEAST = re.compile(
     re.IGNORECASE,
 )
 """An ending that asks for the least version, which is the one that manifests have."""
+_DEFINED_WITH_NOUN = re.compile(
+    r"^(?P<start>[Ww]here(?: is|'s)) the (?P<name>(?:[A-Z][a-z0-9]{1,40}){2,6}) "
+    r"(?:rule|check|linter|plugin|middleware|component|widget|handler|model|service|helper|command|job|hook|mixin)s? "
+    r"(?=(?:defined|declared|implemented)$)",
+)
+"""A definition with a noun of the project behind its name: "where is the UnusedArgument rule defined"."""
+_FILE_OF = re.compile(
+    r"^(?:which|what) file(?: is|'s) (?:the )?(?:class |struct |module |interface |function |method |enum )?"
+    r"(?P<name>(?-i:(?:[A-Z][a-z0-9]{1,40}){2,6})) in$",
+    re.IGNORECASE,
+)
+"""A question for the file of a definition: "which file is the class ReadBuffer in"."""
 _MAX_CHARACTERS = 300
 """Nested repetitions take time on long texts, and a question that one line answers is short."""
 _MIN_CHARACTERS = 3
@@ -113,15 +125,22 @@ def read_lookup(text: str) -> Lookup | None:
 
     # A preposition is left over if the repository name after it was removed.
     words = re.sub(r"\b(of|in|for|by|from) in\b", r"\1", words)
+    words = _FILE_OF.sub(r"where is \g<name> defined", words)
     words = re.sub(r" (?:of|in|for|from|within|by)$", "", words)
 
     # "Response's initialize" is one name, unless a noun follows it: "Response's status parameter".
     words = _POSSESSIVE.sub(r"\1.", words)
     words = _OF_TESTS.sub(
-        lambda match: f"{match['start']}does {match['owner'] or 'it'} {match['verb']}{match['rest']} in the tests",
+        lambda match: (
+            f"{match['start']}does {match['owner'] or 'it'} {match['verb'].replace('reference', 'use')}{match['rest']}"
+            " in the tests"
+        ),
         words,
     )
     words = _AT_LEAST.sub("", words)
+    if (match := _DEFINED_WITH_NOUN.match(words)) is not None:
+        words = f"{match['start']} {match['name']} {words[match.end() :]}"
+
     words = re.sub(
         r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|pinned|locked|by)\b)", " ", words
     )
