@@ -223,3 +223,31 @@ def test_a_call_over_several_lines_is_one_test(tmp_path: Path) -> None:
     lead = lead_of(engine, "How many tests are in hull.test.ts?")
     assert lead.startswith("**3** tests are defined in `hull.test.ts`: lines that begin with it or test"), lead
     engine.close()
+
+
+def test_examples_overloads_and_headers_are_counted(tmp_path: Path) -> None:
+    """Examples are tests in a file of tests, overloads are functions of one name, and headers have their endings."""
+    spec = 'describe "Hull" do\n  it "floats" do\n  end\n\n  it "turns" do\n  end\nend\n'
+    hull = (
+        "class Hull {\n  int Turn(int a) { return a; }\n  int Turn(long a) { return 1; }\n  int Sink() { return 2; }\n"
+    )
+    files = {
+        "spec/hull_spec.rb": spec,
+        "src/Hull.cs": f"{hull}}}\n",
+        "src/a.h": "",
+        "src/deep/b.hpp": "",
+        "lib/c.h": "",
+    }
+    repository = RepositoryBuilder(tmp_path / "barge")
+    repository.commit(files, "Start")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    for noun in ("examples", "specs"):
+        lead = lead_of(engine, f"How many {noun} are in spec/hull_spec.rb?")
+        assert lead.startswith("**2** tests are defined in `spec/hull_spec.rb`"), lead
+
+    assert "tests are defined" not in lead_of(engine, "How many examples are in src/Hull.cs?")
+    lead = lead_of(engine, "How many overloads of Turn are in Hull.cs?")
+    assert lead.startswith("**2** functions and methods named `Turn`"), lead
+    assert lead_of(engine, "How many header files are in src?").startswith("**2** files in `src/**/*.{h,hh,hpp,hxx}`")
+    assert lead_of(engine, "How many header files are there?").startswith("**3** files")
+    engine.close()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.engines.deepsearch.question.grammar import (
     ADDED_LINES,
     ADJECTIVE,
@@ -79,6 +82,13 @@ _BY_DEFAULT = re.compile(r"\b(?:by default|at most|at once|at a time|before)\b",
 HEADERS = r"\.(?:h|hh|hpp|hxx)$"
 
 
+_EXAMPLES = re.compile(r"\b(?:specs|examples)\b", re.IGNORECASE)
+"""Tests, where a question is about a file of them."""
+_OVERLOADS = re.compile(
+    r"\boverloads?\s+(?:of|for)\s+(?:the\s+)?(?:function\s+|method\s+)?(?P<name>⟨[NQ]\d+⟩|\w+)", re.IGNORECASE
+)
+
+
 class CountReader:
     """Reads a question for a number or a list."""
 
@@ -92,6 +102,10 @@ class CountReader:
         """Return the fields of a request; None if the question asks for no number and no list."""
         marked_text = self.marked_text
         marked_text.text = CODE_LINES.sub(" lines in ", marked_text.text)
+        marked_text.text = _OVERLOADS.sub(r"functions and methods named \g<name>", marked_text.text)
+        if any(mark.kind == "P" and is_test(mark.text) and not mark.text.endswith("/") for mark in marked_text.marks):
+            marked_text.text = _EXAMPLES.sub("tests", marked_text.text)
+
         many, list_match = MANY.search(marked_text.text), LIST.search(marked_text.text)
 
         # "Total" may occur with "how many", which describes the subject better.
@@ -157,12 +171,14 @@ class CountReader:
         for name, value in scope.items():
             self.fields[name] = (*self.fields.get(name, ()), *value) if isinstance(value, tuple) else value
 
-        if "header" in word and not self.fields.get("paths"):
-            self.fields["paths"] = (PathScope(self.noun, HEADERS, "*.{h,hh,hpp,hxx}", is_file=True, exists=False),)
+        paths: Sequence[PathScope] = self.fields.get("paths", ())
+        if "header" in word and all(path.pattern.endswith("/") for path in paths):
+            headers = PathScope(self.noun, HEADERS, "*.{h,hh,hpp,hxx}", is_file=True, exists=False)
+            self.fields["paths"] = tuple(_headers_of(path) for path in paths) or (headers,)
         elif "notebook" in word and not self.fields.get("languages"):
             self.fields["languages"] = ("Jupyter Notebook",)
         elif "header" in word or not self.fields.get("languages"):
-            # Paths are alternatives, so "headers in src" can't require both; "headers" is named as not applied.
+            # Paths are alternatives, so "headers and src/a.c" can't require both; "headers" is named as not applied.
             self.marked_text.text += f" · {self.marked_text.add(Mark('N', word, self.noun))} "
 
         return self.fields
@@ -539,6 +555,17 @@ class CountReader:
         side = next((side for start, side in sides.items() if verb.startswith(start)), "")
         self.fields |= {"kind": "changed_lines", "authors": authors, "side": side}
         return True
+
+
+def _headers_of(folder: PathScope) -> PathScope:
+    """Return the headers at any depth of a directory."""
+    return replace(
+        folder,
+        source_text=f"header files in {folder.source_text}",
+        pattern=f"{folder.pattern}.*{HEADERS}",
+        glob=f"{folder.glob}**/*.{{h,hh,hpp,hxx}}",
+        is_file=True,
+    )
 
 
 def _kind_of(noun: str) -> str:
