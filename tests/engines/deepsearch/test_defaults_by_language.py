@@ -248,3 +248,19 @@ end
     for name in ("mast_height", "rope_length"):
         assert not lead_of(engine, f"What's the default of {name}?").startswith(f"`{name}` is set to")
     engine.close()
+
+
+def test_a_parameter_is_no_default_of_properties_with_other_values(tmp_path: Path) -> None:
+    """The sentence named the parameters of helpers, while two rules set a property of the name otherwise."""
+    files = {
+        "src/trim.cr": "def trim(text, max_width = 120)\nend\n\ndef cut(text, max_width = 120)\nend\n",
+        "src/rule.cr": "class Rule\n  properties do\n    max_width 140\n  end\nend\n",
+        "src/fold.cr": "def fold(text, max_depth = 7)\nend\n",
+    }
+    repository = RepositoryBuilder(tmp_path / "rules")
+    repository.commit(files, "Add rules")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    for question in ("What is max_width set to?", "What's the default of max_width?"):
+        assert not lead_of(engine, question).startswith("The default of"), question
+    assert "`7`" in lead_of(engine, "What's the default of max_depth?")
+    engine.close()

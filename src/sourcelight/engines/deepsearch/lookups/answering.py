@@ -9,10 +9,12 @@ from dataclasses import replace
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
+from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.facts.paths import PathNames, rank_of
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.absence.names import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
@@ -91,11 +93,34 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             owner = lookup.owner if lookup is not None and is_default else ""
             setting = lookup.name if lookup is not None and is_default and not lookup.is_prose else ""
             finding = find_prose_value(work, name, owner, setting) or finding
+        if lookup is not None and not lookup.owner and _is_set_otherwise(work, lookup.name, finding):
+            return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return None
+
+
+_WITH_BARE_CALLS = frozenset({"Ruby", "Crystal", "Groovy", "Elixir", "CoffeeScript"})
+"""Languages whose calls need no brackets, so that a class may set a property by ``max_length 140``."""
+
+
+def _is_set_otherwise(work: Work, name: str, finding: Finding | None) -> bool:
+    """Return whether lines outside of tests give a name another value than the default of a function's parameter."""
+    if finding is None or not finding.headline.text.startswith("The default of ") or not name.isidentifier():
+        return False
+
+    pattern = rf"^\s*{escape_regexp(name)}\s+(?:-?\d|[\"':]\w|true\b|false\b|nil\b)"
+    value = re.compile(rf"\s*{re.escape(name)}\s+([^\s,]+)")
+    for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), []):
+        if row["type"] != "content" or rank_of(row["path"]) or language_of(row["path"]) not in _WITH_BARE_CALLS:
+            continue
+        match = value.match((row["line"] or "")[:200])
+        if match is not None and match[1] not in finding.headline.text:
+            return True
+
+    return False
 
 
 def _find(lookup: Lookup, work: Work) -> Finding | None:
