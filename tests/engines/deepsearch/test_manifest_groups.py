@@ -256,6 +256,7 @@ MILL = """object barge extends ScalaModule {
         ("go.mod", "module a.org/barge\n\nrequire a.org/rope v1.2.0\n", "rope", "`v1.2.0`"),
         ("Gemfile", "gem 'rope', '1.2.0', group: :test\n", "rope", "`1.2.0`"),
         ("requirements.txt", "rope==1.2.0\n", "rope", "`rope==1.2.0`"),
+        ("DESCRIPTION", "Package: barge\nSuggests:\n    rope (>= 1.2.0)\n", "rope", "`>= 1.2.0` (Suggests)"),
     ],
 )
 def test_without_scopes_nothing_is_said_of_them(tmp_path: Path, path: str, text: str, name: str, version: str) -> None:

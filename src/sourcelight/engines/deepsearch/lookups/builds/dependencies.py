@@ -57,7 +57,7 @@ _MAY_NAME_OTHERWISE = re.compile(r"(?:^|/)(?:flake\.nix|WORKSPACE|stack\.yaml|du
 
 _WITH_SCOPES = re.compile(
     r"(?:^|/)(?:package\.json|Cargo\.toml|composer\.json|pyproject\.toml|Pipfile|pubspec\.yaml|shard\.yml|pom\.xml"
-    r"|project\.clj|DESCRIPTION|Makefile|[\w.-]+\.gemspec)$"
+    r"|project\.clj|Makefile|[\w.-]+\.gemspec)$"
 )
 """Manifests with a list for each purpose, all of which are read: what one list has is in no other."""
 
@@ -227,7 +227,8 @@ def _is_of_group(match: _Match, group: str) -> bool:
 
 def _has_scope(match: _Match) -> bool:
     """Return whether a manifest says what it lists a package for; a build program may say so in code around it."""
-    names_group = match.requirement.group not in {"", BY_NAME, PLATFORM, PLUGIN}
+    # R has one list, "Suggests", for tests, documents and what else is not always needed.
+    names_group = match.requirement.group not in {"", BY_NAME, PLATFORM, PLUGIN, "Suggests", "Enhances"}
     return names_group or _WITH_SCOPES.search(match.manifest.path) is not None
 
 
