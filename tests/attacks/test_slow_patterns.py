@@ -15,7 +15,7 @@ import sourcelight
 from sourcelight.core.batches.commit_messages import co_authors
 from sourcelight.core.cells.json_lines import cell_text, item_text
 from sourcelight.core.cells.scripts import read_script
-from sourcelight.core.query.fields import duration_s
+from sourcelight.core.query.dates import duration_s
 from sourcelight.engines.deepsearch.lookups.definitions.declarations import ends_declaration
 from sourcelight.engines.deepsearch.lookups.manifests.fields import package_name
 from sourcelight.engines.deepsearch.redaction import frame_text, redact

@@ -1,4 +1,4 @@
-"""Dates of queries and tools: one grammar, always an instant in UTC."""
+"""Dates of queries and tools: one grammar, always an instant in UTC. Durations of queries: in seconds."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ _NUMBERS = {"a": 1, "an": 1} | {
     name: number
     for number, name in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
 }
+_SECONDS_OF_UNIT = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+# Go's syntax for durations, which the reference has; both characters for micro are in use.
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:ns|us|µs|μs|ms|s|m|h))+)\Z", re.ASCII)
+_DURATION_PART = re.compile(r"(\d++(?:\.\d*+)?|\.\d++)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+# The nanoseconds of a duration are an int64 in Go.
+_MAX_DURATION_S = 2**63 / 1e9
 _UNITS = "minute|hour|day|week|month|year"
 _MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
 
@@ -221,3 +227,13 @@ def _time_of_day(day: datetime, clock: re.Match[str]) -> datetime | None:
         hour = hour % 12 + (12 if clock[4] == "pm" else 0)
 
     return day.replace(hour=hour, minute=minute, second=second, microsecond=0)
+
+
+def duration_s(value: str) -> float | None:
+    """Return the seconds of a duration such as ``1m30s``, or None if it isn't one. A unit is required."""
+    if _DURATION.match(value) is None:
+        return None
+    seconds = sum(float(number) * _SECONDS_OF_UNIT[unit] for number, unit in _DURATION_PART.findall(value))
+    if seconds >= _MAX_DURATION_S:
+        return None
+    return -seconds if value.startswith("-") else seconds

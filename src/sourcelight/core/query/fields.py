@@ -60,13 +60,7 @@ _MIN_LIKENESS = 0.6
 _MIN_LIKENESS_OF_LANGUAGES = 0.7
 """Higher, because some of several hundred names are always somewhat like a word: at 0.6, `nosuch` may mean `posh`."""
 
-_UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-# Go's syntax for durations, which the reference has; both characters for micro are in use.
-_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:ns|us|µs|μs|ms|s|m|h))+)\Z", re.ASCII)
-_DURATION_PART = re.compile(r"(\d++(?:\.\d*+)?|\.\d++)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
-# The nanoseconds of a duration are an int64 in Go.
-_MAX_DURATION_S = 2**63 / 1e9
 
 CODE, MARKDOWN, RAW, OUTPUT = "code", "markdown", "raw", "output"
 
@@ -187,16 +181,6 @@ def yes_no_only(value: str) -> str | None:
     return _YES_NO_ONLY.get(value)
 
 
-def duration_s(value: str) -> float | None:
-    """Return the seconds of a duration such as ``1m30s``, or None if it isn't one. A unit is required."""
-    if _DURATION.match(value) is None:
-        return None
-    seconds = sum(float(number) * _UNITS_S[unit] for number, unit in _DURATION_PART.findall(value))
-    if seconds >= _MAX_DURATION_S:
-        return None
-    return -seconds if value.startswith("-") else seconds
-
-
 def nearest_value(name: str, value: str) -> str | None:
     """Return the known value of a field that a misspelled `value` may mean, or None if none is similar.
 
@@ -239,6 +223,8 @@ def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_timeout(value: str, _now: datetime) -> tuple[str, str] | None:
+    from sourcelight.core.query.dates import duration_s
+
     if duration_s(value) is not None:
         return None
     return (

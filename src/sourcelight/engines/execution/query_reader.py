@@ -10,7 +10,7 @@ from sourcelight.core.caching import IdentityCache
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Filter, Predicate, Query
-from sourcelight.core.query.fields import duration_s
+from sourcelight.core.query.dates import duration_s
 from sourcelight.core.query.parse import parse_text, refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.plan import SUPPORTED, asks_for_commits

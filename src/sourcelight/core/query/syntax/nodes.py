@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.query.fields import COUNT_ALL, COUNT_RANKED, PATH_REGEXPS, boolean, duration_s, yes_no_only
+from sourcelight.core.query.dates import duration_s
+from sourcelight.core.query.fields import COUNT_ALL, COUNT_RANKED, PATH_REGEXPS, boolean, yes_no_only
 from sourcelight.core.query.syntax.quoting import quote_value
 
 

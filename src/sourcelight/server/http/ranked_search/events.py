@@ -15,7 +15,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, QueryError, RepositoryError, ToolError
-from sourcelight.core.query.fields import duration_s
+from sourcelight.core.query.dates import duration_s
 from sourcelight.core.tools.files import NLS_SEARCH, READ_FILE
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import RANKED, SearchRequest, display_limit, match_limit
