@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sourcelight.core.batches.events import IndexProgress
@@ -26,8 +27,10 @@ from sourcelight.engines.execution.indexes.worktree_changes import WorktreeChang
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.search import IndexReport, IndexStore, Target
 from sourcelight.engines.search.direct import DirectSearch
+from sourcelight.engines.storage.folder import LOCK
 from sourcelight.repos import Catalog, Repository, resolve
 from sourcelight.repos.objects import store_size
+from sourcelight.repos.private_files import repair_private_folder
 
 if TYPE_CHECKING:
     from sourcelight.engines.search.term_store import TermStore
@@ -82,6 +85,9 @@ class IndexedRepositories:
         self.changes = WorktreeChanges()
         self.definitions = DefinitionUpdater(store)
         self._history = history
+        if history is None:
+            # The histories are opened later, but what an earlier version left open to others is closed now.
+            repair_private_folder(self._history_folder, LOCK)
         self.histories = HistoryUpdater(lambda: self.history)
         self._terms: TermStore | None = None
         # Searches in several threads must share one store of each kind.
@@ -106,9 +112,13 @@ class IndexedRepositories:
             if self._history is None:
                 from sourcelight.engines.history.store.store import LocalHistoryStore
 
-                folder = self.store.folder
-                self._history = LocalHistoryStore(folder.with_name(f"{folder.name}-history"))
+                self._history = LocalHistoryStore(self._history_folder)
             return self._history
+
+    @property
+    def _history_folder(self) -> Path:
+        folder = self.store.folder
+        return folder.with_name(f"{folder.name}-history")
 
     @property
     def terms(self) -> TermStore:
