@@ -28,6 +28,8 @@ def canal(tmp_path: Path) -> Path:
 
 def test_imports_that_lead_nowhere_are_followed_in_time(canal: Path) -> None:
     with sl.open(canal) as code:
+        # Before the definitions are indexed, files are parsed instead, and a warning says so.
+        assert len(code.search("type:symbol lift", progress=False)) == 1
         began = time.perf_counter()
         definitions = code.go_to_definition(repo="canal", path="src/lib.rs", symbol="wheel")
 
@@ -38,6 +40,7 @@ def test_imports_that_lead_nowhere_are_followed_in_time(canal: Path) -> None:
 
 def test_a_name_behind_imports_by_star_is_found(canal: Path) -> None:
     with sl.open(canal) as code:
+        assert len(code.search("type:symbol open_gate", progress=False)) == 1
         definitions = code.go_to_definition(repo="canal", path="src/lib.rs", symbol="open_gate")
 
     assert list(definitions["path"]) == ["src/gates.rs"]
