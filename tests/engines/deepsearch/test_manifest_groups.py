@@ -39,6 +39,12 @@ OPAM = (
     'depends: [\n  "dune" {>= "3.0"}\n  "alcotest" {with-test & >= "1.0"}\n  "odoc" {with-doc}\n  "menhir" {build}\n]\n'
 )
 DUNE = "(depends\n (fmt (>= 0.8))\n (alcotest :with-test)\n (qcheck (and :with-test (>= 0.18))))\n"
+OPAM_CONFLICTS = (
+    'build: [\n  "dune"\n]\ndepends: ["fmt" {>= "0.8"}]\ndepopts: [\n  "tls" {>= "2"}\n]\n'
+    'conflicts: [\n  "ounit" {< "2.0"}\n  "base-domains"\n]\n'
+    'description: """\ndepends: [\n  "told"\n]\n"""\nx-ci: [\n  "later"\n]\n'
+)
+DUNE_CONFLICTS = "(depends\n (fmt (>= 0.8)))\n(conflicts\n (ounit (< 2.0)))\n(depopts\n (tls (>= 2)))\n"
 HPACK = """dependencies:
   - base >= 4.7 && < 5
 library:
@@ -107,6 +113,8 @@ end
         ("rebar.config", REBAR, {"cowboy": "", "gun": "", "rebar3_hex": "build plugin", "proper": "profile test"}),
         ("boat.opam", OPAM, {"dune": "", "alcotest": "test", "odoc": "doc", "menhir": "build"}),
         ("dune-project", DUNE, {"fmt": "", "alcotest": "test", "qcheck": "test"}),
+        ("boat.opam", OPAM_CONFLICTS, {"fmt": "", "tls": "optional"}),
+        ("dune-project", DUNE_CONFLICTS, {"fmt": "", "tls": "optional"}),
         ("package.yaml", HPACK, {"base": "", "text": "", "hspec": "tests"}),
         ("Makefile.PL", PERL, {"Moo": "", "Test::More": "test_requires"}),
         ("Makefile.PL", PERL_METADATA, {"IO::Wire": "", "Sub::Mill": "", "Test::Grain": "test"}),

@@ -156,19 +156,42 @@ def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
 _WITH = re.compile(r"(?<![\w-]):?with-(?P<group>test|doc|dev-setup)\b")
 
 
-def _by_condition(pattern: str, comment: str) -> Callable[[Sequence[str]], Iterator[Requirement]]:
-    """Make a reader of OCaml's lines: a condition such as ``with-test`` is the list of an entry, and no version."""
-    expression = re.compile(pattern)
+def _by_condition(pattern: str, comment: str, head: str) -> Callable[[Sequence[str]], Iterator[Requirement]]:
+    """Make a reader of OCaml's lines: a condition such as ``with-test`` is the list of an entry, and no version.
+
+    Parameters
+    ----------
+    pattern
+        The line of an entry.
+    comment
+        The mark of a comment.
+    head
+        The line that begins a field. Entries of ``conflicts`` and others have the same form, and are needed by nothing.
+    """
+    entry, field_head = re.compile(pattern), re.compile(head)
 
     def read(lines: Sequence[str]) -> Iterator[Requirement]:
+        field, is_in_text = "depends", False
         for number, line in enumerate(lines, 1):
-            match = None if line.lstrip().startswith(comment) else expression.match(line[:_MAX_LINE])
+            text = line[:_MAX_LINE]
+            if not is_in_text and text.lstrip().startswith(comment):
+                continue
+
+            # A long text, such as a description, may have lines that look like fields.
+            was_in_text, is_in_text = is_in_text, is_in_text ^ bool(text.count('"""') % 2)
+            if was_in_text:
+                continue
+
+            field_match = field_head.match(text)
+            field = field_match["field"] if field_match is not None else field
+            match = entry.match(text) if field in {"depends", "depopts"} else None
             if match is None:
                 continue
 
             version = match["version"] or ""
             condition = _WITH.search(version)
             group = condition["group"] if condition is not None else "build" if re.search(r"\bbuild\b", version) else ""
+            group = group or ("optional" if field == "depopts" else "")
             yield Requirement(match["name"], " ".join(version.replace('"', "").split()).strip(", "), group, number)
 
     return read
@@ -349,7 +372,9 @@ NESTED_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requireme
     (
         r"\.opam$",
         _by_condition(
-            r"\s*(?:depends:\s*\[\s*)?\"(?P<name>[a-z][\w-]*)\"\s*(?:\{(?P<version>[^}]*)\})?\s*\]?\s*$", "#"
+            r"\s*(?:depends:\s*\[\s*)?\"(?P<name>[a-z][\w-]*)\"\s*(?:\{(?P<version>[^}]*)\})?\s*\]?\s*$",
+            "#",
+            r"\s*(?P<field>[a-z][\w-]*):",
         ),
     ),
     (
@@ -357,6 +382,7 @@ NESTED_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requireme
         _by_condition(
             r"\s*(?:\(depends\s+)?\((?P<name>[a-z][\w-]*)\s+\(?(?P<version>(?:[<>=]+|and|or|:with)[^)]*)",
             ";",
+            r"\s*\((?P<field>depends|depopts|conflicts)\b",
         ),
     ),
     (r"^package\.yaml$", _hpack),
