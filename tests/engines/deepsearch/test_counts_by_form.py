@@ -209,7 +209,42 @@ def test_directories_side_by_side_are_one_within_the_other(tmp_path: Path) -> No
         assert count(f"How many files are in {folder}?") == "2", folder
     assert count("How many tests are in mast.js in the keel directory?") == "1"
     assert count("How many files are in src/rig and src/keel?") == "4"
-    assert count("How many files are in the keel rig directory?") == "0"
+    # Neither is within the other: zero would answer for a directory that nobody made.
+    lead = lead_of(engine, "How many files are in the keel rig directory?")
+    assert lead.startswith("This can't be counted as asked, because `keel` was not understood."), lead
+    assert "Without that: 3 files" in research(engine, "How many files are in the keel rig directory?").text
+    engine.close()
+
+
+def test_directories_side_by_side_may_have_others_between_them(tmp_path: Path) -> None:
+    """Both orders count at any depth, and a directory of the name that is not at the top."""
+    repository = RepositoryBuilder(tmp_path / "barge")
+    paths = [
+        "test/unit/hull/rigs/a.js",
+        "test/unit/hull/rigs/b.js",
+        "lib/hull/rigs/c.js",
+        "docs/lib/old/ropes/d.js",
+        "testing/rigs-old/e.js",
+        f"{'many/' * 200}end/f.js",
+    ]
+    repository.commit(dict.fromkeys(paths, "1\n"), "Start")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    for folder, number in {
+        "rigs test": 2,
+        "test rigs": 2,
+        "rigs unit": 2,
+        "rigs lib": 1,
+        "ropes lib": 1,
+        "lib ropes": 1,
+        "end many": 1,
+    }.items():
+        lead = lead_of(engine, f"How many files are in the {folder} directory?")
+        assert lead.startswith(f"**{number}** file"), (folder, lead)
+
+    for folder in ("ropes test", "docs unit", "rigs-old test", "test lib"):
+        lead = lead_of(engine, f"How many files are in the {folder} directory?")
+        assert lead.startswith("This can't be counted as asked"), (folder, lead)
+    assert lead_of(engine, "How many files are in ropes in lib?").startswith("**1** file")
     engine.close()
 
 

@@ -44,6 +44,9 @@ class Tree:
     def is_folder(self, text: str) -> bool:
         return text.strip("/") in {"docs", "vault"}
 
+    def has_folder(self, scope: PathScope) -> bool:
+        return scope.glob in {"docs/", "vault/"}
+
     def find_named(self, name: str) -> PathScope | None:
         return self.find(name) if name.startswith("src/") else None
 

@@ -193,6 +193,24 @@ class PathNames:
         path = text.strip("/")
         return bool(path) and (path in self.folders or any(folder.endswith(f"/{path}") for folder in self.folders))
 
+    def has_folder(self, scope: PathScope) -> bool:
+        """Return whether a directory has the path of a scope, whose directories may have others between them."""
+        # Names are compared from left to right, since a pattern may read a long path again from each of its parts.
+        top, *names = scope.glob.split("**/")
+        for folder in self.folders:
+            path, position = f"/{folder}/", len(top)
+            if not path.startswith(f"/{top}"):
+                continue
+            for name in names:
+                start = path.find(f"/{name}", position)
+                if start < 0:
+                    break
+                position = start + len(name)
+            else:
+                return True
+
+        return False
+
     def find_named(self, name: str) -> PathScope | None:
         """Return the only file of code that is called as a name, such as a class, apart from its ending."""
         start = f"{name}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sourcelight.engines.deepsearch.question.marks import MarkedText
+from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
 from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, Term, nest_folders, past_scope
 from sourcelight.engines.deepsearch.question.vocabulary import NOUN, is_path
 
@@ -347,7 +347,11 @@ def take_paths(
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
 
     if paths:
-        fields["paths"] = nest_folders(text, paths, names, question_paths.is_folder)
+        fields["paths"], unread = nest_folders(text, paths, names, question_paths)
+        for scope in unread:
+            # No count is stated of a directory that isn't there: its name is not applied.
+            name = scope.source_text.rstrip("/")
+            marked_text.text += f" · {marked_text.add(Mark('X', name, name))} "
 
     if "tests" not in fields and marked_text.remove(_TESTS) is not None:
         fields["tests"] = True

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sourcelight.core.query.regexps import escape_regexp
@@ -114,8 +114,8 @@ _NEXT_TO = re.compile(
 
 
 def nest_folders(
-    text: str, paths: Sequence[PathScope], names: Mapping[PathScope, str], is_folder: Callable[[str], bool]
-) -> tuple[PathScope, ...]:
+    text: str, paths: Sequence[PathScope], names: Mapping[PathScope, str], question_paths: QuestionPaths
+) -> tuple[tuple[PathScope, ...], tuple[PathScope, ...]]:
     """Replace paths that a question names side by side by the one that is within the other.
 
     "The middleware cors directory" is one directory, as is "cors in middleware"; "cors and middleware" are two.
@@ -128,46 +128,71 @@ def nest_folders(
         The paths in it.
     names
         Each of them as written there.
-    is_folder
-        Whether a directory has a path.
+    question_paths
+        The paths of the searched commits.
+
+    Returns
+    -------
+    tuple[tuple[PathScope, ...], tuple[PathScope, ...]]
+        The paths that count, and those left out because no directory has one of the two names within the other.
     """
-    remaining = list(paths)
+    remaining, unread = list(paths), []
     starts = ((text.find(name), name, scope) for scope, name in names.items() if "*" not in scope.source_text)
     mentions = [_Mention(start, start + len(name), scope) for start, name, scope in starts if start >= 0]
     mentions.sort(key=lambda mention: mention.start)
     while len(mentions) > 1:
         first, second, *following = mentions
         between = _NEXT_TO.fullmatch(text[first.end : second.start])
-        scope = (
-            None
+        scopes = (
+            []
             if between is None
-            else _scope_of_both(first.scope, second.scope, is_folder, is_first_within=bool(between["of"]))
+            else _scopes_of_both(first.scope, second.scope, question_paths, is_first_within=bool(between["of"]))
         )
-        if scope is None:
+        if not scopes:
             mentions = [second, *following]
             continue
+
+        # A file, or a path of an earlier commit, is in no directory of these commits.
+        is_current = all(scope.exists and not scope.is_file for scope in (first.scope, second.scope))
+        scope = next((scope for scope in scopes if not is_current or question_paths.has_folder(scope)), None)
+        if scope is None:
+            unread.append(first.scope)
+            scope = second.scope
 
         remaining = [scope, *(path for path in remaining if path not in {first.scope, second.scope})]
         mentions = [_Mention(first.start, second.end, scope), *following]
 
-    return tuple(dict.fromkeys(remaining))
+    return tuple(dict.fromkeys(remaining)), tuple(unread)
 
 
-def _scope_of_both(
-    first: PathScope, second: PathScope, is_folder: Callable[[str], bool], *, is_first_within: bool
-) -> PathScope | None:
-    """Return the path of one name within that of the other: as directories have them, else as the words do."""
+def _scopes_of_both(
+    first: PathScope, second: PathScope, question_paths: QuestionPaths, *, is_first_within: bool
+) -> list[PathScope]:
+    """Return what may be the path of one name within that of the other, the likeliest first."""
     if second.is_file or (first.is_file and not is_first_within):
-        return None
-    if first.is_file:
-        return _scope_within(second, first)
+        return []
 
     first_name, second_name = first.source_text.strip("/"), second.source_text.strip("/")
-    if is_folder(f"{first_name}/{second_name}"):
-        return _scope_within(first, second)
-    if is_folder(f"{second_name}/{first_name}") or is_first_within:
-        return _scope_within(second, first)
-    return _scope_within(first, second)
+    orders = [(first, second), (second, first)]
+    is_second_above = question_paths.is_folder(f"{second_name}/{first_name}")
+    if first.is_file or is_first_within:
+        is_first_above = not first.is_file and question_paths.is_folder(f"{first_name}/{second_name}")
+        orders = orders[:1] if is_first_above else orders[1:]
+    elif is_second_above and not question_paths.is_folder(f"{first_name}/{second_name}"):
+        orders.reverse()
+
+    # A directory at the top is meant first, then one of its name below.
+    scopes = [_scope_within(outer, inner) for outer, inner in orders]
+    scopes += [_scope_within(_at_any_depth(outer), inner) for outer, inner in orders]
+    return list(dict.fromkeys(scope for scope in scopes if scope is not None))
+
+
+def _at_any_depth(folder: PathScope) -> PathScope:
+    """Return all directories of a name; the same for another path."""
+    name = folder.source_text.strip("/")
+    if folder.is_file or folder.glob != f"{name}/":
+        return folder
+    return replace(folder, pattern=f"{_ANY_DIRECTORY}{escape_regexp(name)}/", glob=f"**/{name}/")
 
 
 def _scope_within(outer: PathScope, inner: PathScope) -> PathScope | None:
@@ -197,6 +222,9 @@ class QuestionPaths(Protocol):
 
     def is_folder(self, text: str) -> bool:
         """Return whether a directory has this path or name."""
+
+    def has_folder(self, scope: PathScope) -> bool:
+        """Return whether a directory has a path that a scope of directories means."""
 
     def find_past(self, text: str) -> PathScope | None:
         """Return the files of a path that earlier commits changed."""
