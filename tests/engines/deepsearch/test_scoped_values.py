@@ -170,3 +170,60 @@ def test_many_clauses_of_a_function_are_read_once(tmp_path: Path, question: str)
     started_s = time.process_time()
     assert "line 2" in research(engine, question).text.split("\n\n")[0]
     assert time.process_time() - started_s < 5
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "value"),
+    [
+        ("a.rb", "X = /a#b/", "/a#b/"),
+        ("a.rb", "X = /#{LINE}(?!#{a / b}) #/i # note", "/#{LINE}(?!#{a / b}) #/i"),
+        ("a.rb", "X = 4 / 2 # half / of", "4 / 2"),
+        ("a.rb", "X = 7 % 3 # rest", "7 % 3"),
+        ("a.rb", "X = %w[a #b].freeze # note", "%w[a #b].freeze"),
+        ("a.rb", "X = text.split(/#/).first", "text.split(/#/).first"),
+        ("a.rb", "X = Regexp.union /a #b/, /c/", None),
+        ("a.rb", "X = 5#five", "5"),
+        ("Rakefile", "X = /a#b/", "/a#b/"),
+        ("a.cr", "X = 5 # five", "5"),
+        ("a.cr", "X = /a#b/", "/a#b/"),
+        ("a.nim", "const X = 5 # five", "5"),
+        ("a.pl", "our $X = qr/a#b/;", "qr/a#b/"),
+        ("a.pl", "our $X = qr{a#b}x; # note", "qr{a#b}x"),
+        ("a.pl", "our $X = q(a #b);", "q(a #b)"),
+        ("a.pl", "our $X = qr#a#;", None),
+        ("a.pl", "our $X = $text =~ s/a#b/c/r;", None),
+        ("a.pl", "our $X = $sizes->{s}; # note", "$sizes->{s}"),
+        ("a.sh", "X=a#b", "a#b"),
+        ("a.sh", "X=a #b", "a"),
+        ("a.sh", "X=${Y##*/} # note", "${Y##*/}"),
+        ("a.sh", "X=/usr/lib # a/b", "/usr/lib"),
+        ("run", "X=a#b", None),
+        ("Makefile", "X = a#b", "a"),
+        ("a.js", r"const X = /https?:\/\//i; // note", r"/https?:\/\//i"),
+        ("a.js", "const X = a / b; // note/", "a / b"),
+        ("a.py", "X = a / b # note/", "a / b"),
+        ("a.py", "X = 1#one", "1"),
+    ],
+)
+def test_a_mark_of_comments_within_a_value_ends_nothing(path: str, line: str, value: str | None) -> None:
+    """A value cut at a hash is wrong; where a comment isn't certain, no value is read."""
+    read = value_of([line], "$X" if "$X" in line else "X", 1, path)
+    assert (None if read is None else read.text) == value
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "(/[" * 30_000),
+        ("a.rb", "/\\" * 30_000),
+        ("a.rb", "/" + "#{" * 50_000),
+        ("a.rb", " /a" * 30_000),
+        ("a.rb", "%w(" * 30_000),
+        ("a.pl", "q(" * 30_000),
+        ("a.pl", "q(" * 450),
+    ],
+)
+def test_an_endless_literal_costs_little(path: str, text: str) -> None:
+    start = time.process_time()
+    value_of([f"$X = {text}"], "$X", 1, path)
+    assert time.process_time() - start < 1

@@ -17,7 +17,8 @@ _NO_CODE = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 _LINE_COMMENT = re.compile(r"(?:^|(?<=\s))//")
 _WHOLE_COMMENT = re.compile(r"\s*(?:#|%|--\s)")
 _HASH_COMMENTS = re.compile(
-    r"\.(?:py|pyi|rb|sh|bash|zsh|fish|bats|pl|pm|t|psgi|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$"
+    r"\.(?:py|pyi|rb|rake|ru|cr|sh|bash|zsh|fish|bats|ps[md]?1|pl|pm|t|psgi|r|jl|nims?|nimble|exs?|coffee|mk|toml"
+    r"|ya?ml|cfg|ini|conf|gemspec|podspec|nix|cmake)$"
     r"|(?:^|/)[^/.]+$",
     re.IGNORECASE,
 )

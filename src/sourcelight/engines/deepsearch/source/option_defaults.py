@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at, comment_mark_of
-from sourcelight.engines.deepsearch.source.values import in_one_line, quoted_at, read_expression
+from sourcelight.engines.deepsearch.source.literals import quoted_at
+from sourcelight.engines.deepsearch.source.values import in_one_line, read_expression
 
 _MAX_LINES, _MAX_CHARACTERS, _MAX_ANNOTATION_LINES, _MAX_LINE, _MAX_OPTIONS = 60, 4_000, 8, 600, 8
 _ANNOTATION_SIGNS = ("#[", "@", "[")

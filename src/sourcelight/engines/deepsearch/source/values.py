@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at, comment_mark_of
+from sourcelight.engines.deepsearch.source.line_kinds import comment_mark_of
+from sourcelight.engines.deepsearch.source.literals import part_at, quoted_at
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset(_PAIRS.values())
@@ -76,9 +77,13 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             if count > _MAX_CHARS:
                 return None
 
-            comment_end = comment_end_at(text, position, comment_mark)
-            if comment_end > position:
-                position = comment_end
+            start = column if number == line else 0
+            part = part_at(text, position, start, path, comment_mark)
+            if part is None:
+                return None
+            if part.end > position:
+                out.append(part.text)
+                position = part.end
                 continue
 
             if letter in _QUOTATION_MARKS:
@@ -119,22 +124,6 @@ _SPACES = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|(?P<spaces
 def in_one_line(text: str) -> str:
     """Return an expression with single spaces; those in texts between quotation marks stay."""
     return _SPACES.sub(lambda match: " " if match["spaces"] else match[0], text).strip()
-
-
-def quoted_at(text: str, position: int) -> str | None:
-    """Return a text with its quotation marks; None if it doesn't end on this line."""
-    letter = text[position]
-    mark = letter * 3 if letter != "`" and text.startswith(letter * 3, position) else letter
-    index = position + len(mark)
-    while index < len(text):
-        if text[index] == "\\" and mark != "`":
-            index += 2
-        elif text.startswith(mark, index):
-            return text[position : index + len(mark)]
-        else:
-            index += 1
-
-    return None
 
 
 def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceValue | None:

@@ -1,0 +1,176 @@
+"""Literals, such as texts and regular expressions, and the signs that begin a comment beside them.
+
+Text of repositories is hostile: patterns here are linear, and read a bounded part of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at
+
+_MAX_LETTERS = 1_000
+"""Letters of a literal beyond which it isn't read."""
+_PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_RUBY = re.compile(
+    r"\.(?:rb|gemspec|rake|ru|podspec|cr|coffee)$"
+    r"|(?:^|/)(?:Gem|Rake|Pod|Guard|Vagrant|Brew|Danger|Fast|Cap|App)file$"
+)
+_PERL = re.compile(r"\.(?:pl|pm|t|psgi)$")
+_ELIXIR = re.compile(r"\.exs?$")
+_JAVASCRIPT = re.compile(r"\.(?:[cm]?[jt]s|[jt]sx|vue|svelte)$")
+_WORDS = re.compile(r"\.(?:sh|bash|zsh|fish|bats|ya?ml|cfg|ini|conf|ps[md]?1)$", re.IGNORECASE)
+"""Paths of languages in which a hash within a word is a part of it."""
+_MAKE = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile$")
+_UNKNOWN = re.compile(r"(?:^|/)[^/.]+$")
+"""Paths without an ending, whose language isn't known by their name."""
+_SLASHES = re.compile(r"/(?:[^/\\#]|\\.|#\{[^{}]*+\}|#)*+/")
+"""A regular expression of Ruby or Perl; an expression within braces may have slashes."""
+_SLASHES_OF_JAVASCRIPT = re.compile(r"/(?:[^/\\\[]|\\.|\[(?:[^\]\\]|\\.)*+\])++/")
+_PERCENT = re.compile(r"%(?:[rwWiIqQxs][(\[{<|!/]|[(\[{<|!])")
+_SIGIL = re.compile(r"~[a-zA-Z]{1,10}[(\[{<|/]")
+_OPERATOR = re.compile(r"(?:^|[^\w$@%&>-])(?P<word>qr|q[qwx]?|m|s|tr|y)$")
+"""A word of Perl before a literal, whose next letter delimits it."""
+_OF_TWO_PARTS = frozenset({"s", "tr", "y"})
+_BEFORE_OPERAND = re.compile(r"(?:^|[(\[{,=!&|?:;+*~>-]|\b(?:and|or|not|if|unless|when|in|return|then|else))\s*$")
+
+
+def quoted_at(text: str, position: int) -> str | None:
+    """Return a text with its quotation marks; None if it doesn't end on this line."""
+    letter = text[position]
+    mark = letter * 3 if letter != "`" and text.startswith(letter * 3, position) else letter
+    index = position + len(mark)
+    while index < len(text):
+        if text[index] == "\\" and mark != "`":
+            index += 2
+        elif text.startswith(mark, index):
+            return text[position : index + len(mark)]
+        else:
+            index += 1
+
+    return None
+
+
+class LiteralPart(NamedTuple):
+    """A comment, or a literal without quotation marks: what is kept of it, and where it ends on its line."""
+
+    text: str
+    end: int
+
+
+def part_at(text: str, position: int, start: int, path: str, comment_mark: str) -> LiteralPart | None:
+    """Return the comment or literal that begins at a place of a line, which ends there for none.
+
+    None if one may begin there and isn't certain. `start` is where the expression around it begins on this line, and
+    `comment_mark` what begins a comment in the language of the path.
+    """
+    comment_end = comment_end_at(text, position, comment_mark)
+    if comment_end > position:
+        is_comment = comment_mark != "#" or begins_comment(text, position, path)
+        if is_comment is None:
+            return None
+        if is_comment:
+            return LiteralPart("", comment_end)
+
+    literal = literal_at(text, position, start, path)
+    return None if literal is None else LiteralPart(literal, position + len(literal))
+
+
+def literal_at(  # noqa: PLR0911 - one for each kind of literal
+    text: str, position: int, start: int, path: str
+) -> str | None:
+    """Return the literal that begins at a place of a line.
+
+    Parameters
+    ----------
+    text
+        The line.
+    position
+        The place, from 0.
+    start
+        Where the expression around it begins on this line, from 0.
+    path
+        The file, whose ending tells the language.
+
+    Returns
+    -------
+    str | None
+        The literal; empty if none begins there, None if one may begin whose end isn't certain.
+    """
+    letter = text[position]
+    if letter.isalnum() or letter.isspace():
+        return ""
+
+    before = text[max(start, position - 40) : position]
+    operator = _OPERATOR.search(before) if _PERL.search(path) is not None else None
+    if operator is not None and letter not in "/=,;)]}>$-":
+        return None if operator["word"] in _OF_TWO_PARTS else _read_to_delimiter(text, position, position)
+    if letter == "/" and _JAVASCRIPT.search(path) is not None:
+        match = _match(_SLASHES_OF_JAVASCRIPT, text, position) if _BEFORE_OPERAND.search(before) else None
+        return "" if match is None else match[0]
+    if letter == "/" and (_RUBY.search(path) or _PERL.search(path) or _UNKNOWN.search(path)):
+        return _slashes(text, position, before, path)
+    if letter == "%" and _RUBY.search(path) is not None and (match := _PERCENT.match(text, position)) is not None:
+        return _read_to_delimiter(text, position, match.end() - 1) if _is_literal(match[0], before) else ""
+    if letter == "~" and _ELIXIR.search(path) is not None and (match := _SIGIL.match(text, position)) is not None:
+        return _read_to_delimiter(text, position, match.end() - 1)
+    return ""
+
+
+def begins_comment(text: str, position: int, path: str) -> bool | None:
+    """Return whether a hash begins a comment in a language with such comments; None where that isn't certain."""
+    before = text[:position][-1:]
+    if not before.strip() or before in "([{,;":
+        return True
+    if _WORDS.search(path) is not None:
+        return before in "&|)<>"
+    if _UNKNOWN.search(path) is not None and not (_MAKE.search(path) or _RUBY.search(path)):
+        return None
+    if _PERL.search(path) is not None and before in "$qrwxmsy":
+        return None  # the last index of an array, or a literal between hashes
+    return True
+
+
+def _slashes(text: str, position: int, before: str, path: str) -> str | None:
+    """Return the literal between slashes, with the words of Perl before it."""
+    operator = _OPERATOR.search(before) if _PERL.search(path) is not None else None
+    match = _match(_SLASHES, text, position)
+    if _UNKNOWN.search(path) is not None and _RUBY.search(path) is None:
+        is_in_doubt = match is not None and "#" in match[0] and _BEFORE_OPERAND.search(before) is not None
+        return None if is_in_doubt else ""
+    if operator is not None and operator["word"] in _OF_TWO_PARTS:
+        return None
+    if operator is not None or _BEFORE_OPERAND.search(before) is not None:
+        return None if match is None else match[0]
+
+    # "union /a/, /b/" has an argument, and "width /2" a half.
+    is_argument = before[-1:].isspace() and not text[position + 1 : position + 2].isspace()
+    return None if is_argument and match is not None and "#" in match[0] else ""
+
+
+def _is_literal(opening: str, before: str) -> bool:
+    """Return whether a percent sign begins a literal, rather than divides."""
+    return opening[1].isalpha() or _BEFORE_OPERAND.search(before) is not None
+
+
+def _read_to_delimiter(text: str, position: int, opening: int) -> str | None:
+    """Return the literal whose delimiter opens at a place; None if a hash or its length makes its end uncertain."""
+    mark = text[opening]
+    closing, depth, index = _PAIRED.get(mark, mark), 0, opening
+    end = min(len(text), opening + _MAX_LETTERS)
+    while index < end:
+        letter = text[index]
+        if letter == "\\":
+            index += 1
+        elif letter == closing and (depth == 1 or mark == closing) and index > opening:
+            return text[position : index + 1]
+        elif letter in (mark, closing):
+            depth += 1 if letter == mark else -1
+        index += 1
+
+    return None if end < len(text) or "#" in text[opening:] else ""
+
+
+def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str] | None:
+    return pattern.match(text, position, position + _MAX_LETTERS)
