@@ -203,6 +203,14 @@ def test_many_clauses_of_a_function_are_read_once(tmp_path: Path, question: str)
         ("a.js", "const X = a / b; // note/", "a / b"),
         ("a.py", "X = a / b # note/", "a / b"),
         ("a.py", "X = 1#one", "1"),
+        ("a.ml", "let X = 0.1 in", "0.1"),
+        ("a.ml", "let X = 3 in f x", "3"),
+        ("a.ml", 'let X = "x in" in', '"x in"'),
+        ("a.ml", "let X = y' in z'", "y'"),
+        ("a.ml", "let X = (fun a -> let b = a in b) 1 in", None),
+        ("a.ml", "let X = let y = 1 in y in", None),
+        ("a.ml", "let X = inner", "inner"),
+        ("a.fs", "let X = [for i in 1..3 -> i]", "[for i in 1..3 -> i]"),
     ],
 )
 def test_a_mark_of_comments_within_a_value_ends_nothing(path: str, line: str, value: str | None) -> None:
@@ -221,9 +229,23 @@ def test_a_mark_of_comments_within_a_value_ends_nothing(path: str, line: str, va
         ("a.rb", "%w(" * 30_000),
         ("a.pl", "q(" * 30_000),
         ("a.pl", "q(" * 450),
+        ("a.ml", '"' * 3_000 + " in"),
+        ("a.ml", "(* " * 1_300 + " in"),
+        ("a.ml", "in( " * 900),
     ],
 )
 def test_an_endless_literal_costs_little(path: str, text: str) -> None:
     start = time.process_time()
     value_of([f"$X = {text}"], "$X", 1, path)
     assert time.process_time() - start < 1
+
+
+def test_another_name_of_a_function_is_no_default_of_its_parameter(tmp_path: Path) -> None:
+    repository = RepositoryBuilder(tmp_path / "kit")
+    head = "let check_cell ?(long=false) ?rand x =\n  ignore long; x\n"
+    repository.commit({"a.ml": "let check_cell = Other.check_cell\nlet enabled_mode = true\n", "b.ml": head}, "Start")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    for name in ("long", "rand", "anchor"):
+        assert "is set to" not in headline(engine, f"What's the default of {name} in check_cell?")
+    assert "`Other.check_cell`" in headline(engine, "What is check_cell set to?")
+    engine.close()

@@ -174,3 +174,26 @@ def _read_to_delimiter(text: str, position: int, opening: int) -> str | None:
 
 def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str] | None:
     return pattern.match(text, position, position + _MAX_LETTERS)
+
+
+_ML = re.compile(r"\.(?:mli?|fsx?|fsi)$")
+_ML_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.{1,3})'|\(\*(?!\))(?:[^*]|\*(?!\)))*+\*\)")
+_IN = re.compile(r"\bin\b(?!')")
+
+
+def value_before_in(value: str, path: str) -> str | None:
+    """Return the value of a binding of ML without ``in`` and what follows; None where another binding is within it."""
+    if _ML.search(path) is None:
+        return value
+
+    bare = _ML_TEXT.sub(lambda match: " " * len(match[0]), value)
+    depth, position = 0, 0
+    for match in _IN.finditer(bare):
+        between = bare[position : match.start()]
+        depth += sum(letter in "([{" for letter in between) - sum(letter in ")]}" for letter in between)
+        position = match.end()
+        if depth == 0:
+            is_nested = re.search(r"\b(?:let|for)\b", bare[: match.start()]) is not None
+            return None if is_nested else value[: match.start()].rstrip()
+
+    return value

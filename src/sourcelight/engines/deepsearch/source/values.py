@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.source.line_kinds import comment_mark_of
-from sourcelight.engines.deepsearch.source.literals import part_at, quoted_at
+from sourcelight.engines.deepsearch.source.literals import part_at, quoted_at, value_before_in
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset(_PAIRS.values())
@@ -144,7 +144,10 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
         return None
 
     expression = read_expression(lines, line - 1, assigned.end(), path, ";", ends_with_line=True)
-    return None if expression is None or _goes_on(lines, expression, path) else _to_value(expression, line)
+    if expression is None or _goes_on(lines, expression, path):
+        return None
+    value = value_before_in(expression.text, path)
+    return None if value is None else _to_value(replace(expression, text=value), line)
 
 
 def is_of_itself(name: str, value: str) -> bool:

@@ -108,6 +108,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
 
     texts = FileTexts(work.context)
     matches = _find(work, texts, question, queries, notes)
+    matches = [item for item in matches if not _is_alias(item, owner, setting)]
     best = _best(question, [item for item in matches if item.is_whole])
     values = {item.binding.value for item in best}
 
@@ -155,6 +156,14 @@ def _may_answer(
         for item in matches
         if item.is_prepared and code(item.binding.name.lstrip("@$")) in subject
     )
+
+
+def _is_alias(item: BindingMatch, owner: str, setting: str) -> bool:
+    """Return whether a binding gives an owner another name, which says nothing of its parameter or setting."""
+    name, value = item.binding.name, item.binding.value
+    is_of_owner = bool(setting) and name == owner and setting.casefold() not in owner.casefold()
+    is_name = re.fullmatch(r"[A-Za-z_][\w.:']*", value) is not None and value.lower() not in _BOOLEANS
+    return is_of_owner and is_name and not is_null(value)
 
 
 def _are_of_defaults(items: Sequence[BindingMatch]) -> bool:
