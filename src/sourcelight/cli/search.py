@@ -1,4 +1,4 @@
-"""`search`, `explain` and `ask`: matches or counts, the meaning of a query, answers with citations."""
+"""`search` and `explain`: matches or counts, and the meaning of a query."""
 
 from __future__ import annotations
 

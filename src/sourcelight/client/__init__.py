@@ -53,23 +53,23 @@ __all__ = [
 ]
 
 _MODULES = {
-    **dict.fromkeys(("Client",), "sourcelight.client.blocking"),
-    **dict.fromkeys(("AsyncClient",), "sourcelight.client.client"),
-    **dict.fromkeys(("DeepSearchAnswer",), "sourcelight.client.conversation"),
-    **dict.fromkeys(("aopen", "aopen_cluster", "open", "open_cluster", "verify"), "sourcelight.client.factory"),
-    **dict.fromkeys(("IncompleteCountWarning", "IncompleteResultWarning"), "sourcelight.client.progress"),
-    **dict.fromkeys(("QueryExplanation",), "sourcelight.client.search.explanation"),
-    **dict.fromkeys(("Export", "SearchResult"), "sourcelight.client.search.result"),
-    **dict.fromkeys(("ManyResult",), "sourcelight.client.search.search_many"),
-    **dict.fromkeys(
-        ("aconnect", "afederate", "asign_out", "connect", "federate", "sign_out"), "sourcelight.client.services"
-    ),
-    **dict.fromkeys(("Backend", "Features"), "sourcelight.core.backend"),
+    "sourcelight.client.blocking": ("Client",),
+    "sourcelight.client.client": ("AsyncClient",),
+    "sourcelight.client.conversation": ("DeepSearchAnswer",),
+    "sourcelight.client.factory": ("aopen", "aopen_cluster", "open", "open_cluster", "verify"),
+    "sourcelight.client.progress": ("IncompleteCountWarning", "IncompleteResultWarning"),
+    "sourcelight.client.search.explanation": ("QueryExplanation",),
+    "sourcelight.client.search.result": ("Export", "SearchResult"),
+    "sourcelight.client.search.search_many": ("ManyResult",),
+    "sourcelight.client.services": ("aconnect", "afederate", "asign_out", "connect", "federate", "sign_out"),
+    "sourcelight.core.backend": ("Backend", "Features"),
 }
-"""Module of each name. They load on first use, so that a search doesn't wait for answers of other kinds."""
+"""The public names of each module."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    # Loaded on first use, so that a search doesn't wait for answers of other kinds.
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
