@@ -98,9 +98,15 @@ def asks_for_contributors(alternative: Alternative) -> bool:
     return any(item.name == "has.contributor" for item in alternative.predicates("file"))
 
 
-def asks_for_commits(alternative: Alternative) -> bool:
-    """Return whether commits or changed lines are searched."""
-    return not {"commit", "diff"}.isdisjoint(alternative.types)
+def commit_plan_of(alternative: Alternative) -> CommitPlan | None:
+    """Return the search of commits or changed lines, as `asked_of` does, which loads for a query about them alone."""
+    if {"commit", "diff"}.isdisjoint(alternative.types):
+        return None
+
+    # It loads the engine of histories, which takes longer than a search of a small repository.
+    from sourcelight.engines.execution.commits.query import asked_of
+
+    return asked_of(alternative)
 
 
 def targets_of(plans: Iterable[Plan]) -> list[Target]:
@@ -197,17 +203,12 @@ def make_plan(scope: Scope) -> Plan:
     if ("repo" in types or only_repositories) and not cells and fields <= _REPOSITORY_FIELDS:
         name_matches = repository_hits(alternative, scope.targets)
 
-    commits: CommitPlan | None = None
+    commits = commit_plan_of(alternative)
     history_commits: tuple[HistoryCommit, ...] = ()
-    if asks_for_commits(alternative):
-        # The engine of histories loads with the first query about them: a search of text doesn't wait for it.
-        from sourcelight.engines.execution.commits.query import asked_of
+    if commits is not None:
         from sourcelight.engines.execution.commits.search import history_commits_of
 
-        commits = asked_of(alternative)
-        if commits is not None:
-            without = scope.without
-            history_commits = history_commits_of(scope.targets, lambda repository: without.get(repository.key, ()))
+        history_commits = history_commits_of(scope.targets, lambda repository: scope.without.get(repository.key, ()))
     return Plan(alternative, scope.selection, scope.targets, text, name_matches, symbols, commits, history_commits)
 
 

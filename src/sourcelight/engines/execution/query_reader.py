@@ -13,7 +13,7 @@ from sourcelight.core.query import Filter, Predicate, Query
 from sourcelight.core.query.dates import duration_s
 from sourcelight.core.query.parse import parse_text, refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.plan import SUPPORTED, asks_for_commits
+from sourcelight.engines.execution.plan import SUPPORTED, commit_plan_of
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative, resolve_context
 from sourcelight.engines.execution.scope.selection import check_dates
@@ -103,10 +103,7 @@ def check_query(query: Query, request: SearchRequest) -> Query:
     for alternative in query.plan:
         refuse_unsupported(alternative, SUPPORTED)
         check_structures(alternative)
-        if asks_for_commits(alternative):
-            from sourcelight.engines.execution.commits.query import asked_of
-
-            asked_of(alternative)  # raises for a pattern that is too large
+        commit_plan_of(alternative)  # raises for a pattern that is too large
     return query
 
 
