@@ -1,4 +1,4 @@
-"""Types of numpy arrays under one name each, and conversions between numpy and Arrow.
+"""Types of numpy arrays under one name each, small operations on them, and conversions from and to Arrow.
 
 pyarrow's own conversions load pandas, which a service never needs: with them, the first search of a process took 0.45
 CPU seconds and 145 MB, without them 0.05 and 111.
@@ -49,6 +49,26 @@ def distinct(values: AnyArray) -> AnyArray:
     in_order: AnyArray = np.sort(values)
     first_of_each: AnyArray = in_order[np.append(True, in_order[1:] != in_order[:-1])]
     return first_of_each
+
+
+def unique_sorted(values: Int64Array) -> Int64Array:
+    """Drop repetitions from sorted values; numpy's `unique` would sort them again."""
+    if len(values) < 2:
+        return values
+    is_first = np.empty(len(values), dtype=np.bool_)
+    is_first[0] = True
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    return values if is_first.all() else values[is_first]
+
+
+def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
+    """Return the numbers from ``starts[i]`` up to ``starts[i] + lengths[i]``, one run after another."""
+    # Most files have one row or one document. Then the starts are the result.
+    if bool((lengths == 1).all()):
+        return starts
+    ends = np.cumsum(lengths)
+    numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    return numbers
 
 
 def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:

@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import Int64Array, arrow_array
+from sourcelight.core.arrays import Int64Array, arrow_array, runs
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.engines.execution.results.raw_ranking import take_files
-from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.raw_batches import join_matches
 
 LARGE_ROWS = 1024

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array, mask_of
+from sourcelight.core.arrays import Int64Array, mask_of, runs, unique_sorted
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.alternative_texts import AlternativeTexts
@@ -34,7 +34,7 @@ from sourcelight.engines.search.scan.columns import BatchSource
 from sourcelight.engines.search.scan.conjunctions import Conjunction, ConjunctionSearch, conjunction_of
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
-from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
+from sourcelight.engines.search.scan.paths import PathSpans
 from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, merge_spans, unit_ranges
 
 _OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array, mask_of
+from sourcelight.core.arrays import BoolArray, Int64Array, mask_of, runs
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
@@ -38,7 +38,6 @@ from sourcelight.engines.search.scan.columns import (
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
-from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.searcher import MatchCounts, OnNotes, PendingPart
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus, SymbolRows, symbol_batch
 from sourcelight.engines.symbols import SymbolTable, kind_code

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, to_numpy
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, runs, to_numpy
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.engines.execution.results.ranking import FileRanker
 from sourcelight.engines.execution.results.scores import (
@@ -23,7 +23,6 @@ from sourcelight.engines.execution.results.scores import (
     place_scores,
     word_scores,
 )
-from sourcelight.engines.search.scan.paths import runs
 
 
 def rank_raw(matches: RawMatches, ranker: FileRanker) -> RawMatches | None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, unique_sorted
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
 from sourcelight.engines.search.model import DEFAULT_BATCHES, BatchLimits, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.scan.paths import unique_sorted
 from sourcelight.engines.search.scan.spans import Spans, concatenate_spans
 
 MAX_CACHED_UNITS, MAX_CACHED_SPANS = 16_384, 20_000

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array, mask_of
+from sourcelight.core.arrays import BoolArray, Int64Array, mask_of, unique_sorted
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
@@ -23,7 +23,6 @@ from sourcelight.engines.search.index.postings import ListBounds, intersect_list
 from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
-from sourcelight.engines.search.scan.paths import unique_sorted
 from sourcelight.engines.storage.section_blocks import SectionBlocks
 
 _MAX_UNPROBED_BYTES = 12 * UNIT_BYTES

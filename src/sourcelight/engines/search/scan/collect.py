@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array
+from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array, runs
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, LineNumbers, SearchOptions
 from sourcelight.engines.search.scan.chunks import chunks_of
@@ -26,7 +26,6 @@ from sourcelight.engines.search.scan.columns import (
 )
 from sourcelight.engines.search.scan.evaluate import FileMatches
 from sourcelight.engines.search.scan.line_columns import ROW_TYPES, LineValues, line_columns, row_types
-from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, concatenate_lines, matched_lines
 
 # Beyond this size a batch costs per row and not per batch, and its reader waits longer than it gains.

@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings, distinct, to_numpy
+from sourcelight.core.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    arrow_array,
+    arrow_strings,
+    distinct,
+    runs,
+    to_numpy,
+)
 from sourcelight.core.batches.codecs import raw_matches
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.codecs.wire_columns import CodedValues
@@ -20,7 +29,6 @@ from sourcelight.core.batches.schema import FILE_KEYS, arrow_type
 from sourcelight.engines.search.model import FileNumbers, Target
 from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
-from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import MatchedLines, non_overlapping
 from sourcelight.engines.search.scan.text import arrow_binary, code_points, take_slices, text_column
 

@@ -12,14 +12,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array, mask_of
+from sourcelight.core.arrays import Int64Array, mask_of, runs, unique_sorted
 from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.model import DocumentNumbers, FileTerm, PreparedQuery, UnitNumbers
 from sourcelight.engines.search.scan.candidates import units_as_written
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.scan.paths import runs, unique_sorted
 from sourcelight.engines.search.scan.spans import Spans, documents_holding, find_spans, merge_spans
 
 _MAX_UNPROBED_UNITS = 1024

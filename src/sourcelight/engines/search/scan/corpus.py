@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, unique_sorted
 from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -35,7 +35,7 @@ from sourcelight.engines.search.model import (
     add_maximum,
 )
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit, apply_filter, languages_matching
-from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS, PathLists, PathSpans, PathTable, unique_sorted
+from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS, PathLists, PathSpans, PathTable
 from sourcelight.engines.storage.sections import SectionFile
 
 _NO_FILE = np.iinfo(np.int64).max

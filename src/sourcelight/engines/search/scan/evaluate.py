@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array, mask_of
+from sourcelight.core.arrays import BoolArray, Int64Array, mask_of, runs, unique_sorted
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.model import (
@@ -35,7 +35,7 @@ from sourcelight.engines.search.scan.batches import (
 )
 from sourcelight.engines.search.scan.candidates import candidate_units, units_as_written
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
-from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
+from sourcelight.engines.search.scan.paths import PathSpans
 from sourcelight.engines.search.scan.spans import (
     NO_SPANS,
     Spans,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import stringzilla
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, unique_sorted
 from sourcelight.core.batches.codecs.raw_matches import json_paths
 from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Stopped
@@ -271,23 +271,3 @@ def _within_line(leaf: RequiredText) -> bytes:
 
 def _longest(texts: Iterable[bytes]) -> bytes:
     return max(texts, key=len, default=b"")
-
-
-def unique_sorted(values: Int64Array) -> Int64Array:
-    """Drop repetitions from sorted values; numpy's `unique` would sort them again."""
-    if len(values) < 2:
-        return values
-    is_first = np.empty(len(values), dtype=np.bool_)
-    is_first[0] = True
-    np.not_equal(values[1:], values[:-1], out=is_first[1:])
-    return values if is_first.all() else values[is_first]
-
-
-def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
-    """Return the numbers from ``starts[i]`` up to ``starts[i] + lengths[i]``, one run after another."""
-    # Most files have one row or one document. Then the starts are the result.
-    if bool((lengths == 1).all()):
-        return starts
-    ends = np.cumsum(lengths)
-    numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
-    return numbers

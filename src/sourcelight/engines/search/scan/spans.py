@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, unique_sorted
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import owners_holding
 from sourcelight.engines.search.model import DocumentNumbers, LineNumbers, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.scan.paths import unique_sorted
 
 _NO_OFFSETS = np.zeros(0, dtype=np.int64)
 

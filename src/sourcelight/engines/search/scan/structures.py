@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, unique_sorted
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
-from sourcelight.engines.search.scan.paths import unique_sorted
 from sourcelight.engines.search.scan.spans import NO_SPANS, Spans
 from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.engines.structure.pool import SourceText, shared_pool
