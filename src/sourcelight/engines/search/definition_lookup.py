@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array, UInt8Array
+from sourcelight.core.arrays import Int64Array, UInt8Array, runs
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
@@ -160,7 +160,7 @@ def _names_of(table: SymbolTable, documents: Int64Array) -> _Names:
     """Return the definitions of documents that have a table."""
     first_rows = table.doc_first[documents].astype(np.int64)
     lengths = table.doc_first[documents + 1].astype(np.int64) - first_rows
-    rows = np.arange(int(lengths.sum())) + np.repeat(first_rows - (np.cumsum(lengths) - lengths), lengths)
+    rows = runs(first_rows, lengths)
     name = table.name[rows].astype(np.int64)
     start = table.offset[rows].astype(np.int64)
 

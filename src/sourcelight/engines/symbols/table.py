@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, runs, unique_sorted
 from sourcelight.engines.symbols.definition_parser import COLUMNS, FileDefinitions
 from sourcelight.engines.symbols.import_parser import Import
 from sourcelight.engines.symbols.table_builder import FORMAT, STATES, unpack
@@ -63,11 +63,8 @@ def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> 
 
     # One scan over all names as lines finds the few that can match; the others are never looked at one by one.
     offsets = pattern.lines(names, np.array([[0, len(names)]], dtype=np.int64))
-    matching = starts.searchsorted(offsets, side="right") - 1
-
-    # Offsets ascend, so equal numbers are adjacent.
-    if len(matching):
-        matching = matching[np.append(True, matching[1:] != matching[:-1])]
+    # Offsets ascend, and so do the numbers.
+    matching = unique_sorted(starts.searchsorted(offsets, side="right") - 1)
     if pattern.exact:
         return matching
     if len(matching) > _MAX_CHECKED:
@@ -168,14 +165,7 @@ class SymbolTable:
         """Return the rows, ascending, that bear one of the names with these numbers."""
         first_rows = self._name_first[name_numbers].astype(np.int64)
         lengths = self._name_first[name_numbers + 1] - first_rows
-        ends = np.cumsum(lengths)
-        if not len(ends) or not ends[-1]:
-            return np.zeros(0, dtype=np.int64)
-
-        # Joins the ranges of all names without a loop: `ends - lengths` is where a range begins in the output, and each
-        # of its places is shifted from there to the first row of the name.
-        positions = np.arange(int(ends[-1])) + np.repeat(first_rows - (ends - lengths), lengths)
-        return np.sort(self._name_rows[positions].astype(np.int64))
+        return np.sort(self._name_rows[runs(first_rows, lengths)].astype(np.int64))
 
     def rows_of(self, name: bytes) -> Int64Array:
         """Return the rows, ascending, that bear exactly this name."""

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, to_numpy
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, runs, to_numpy
 from sourcelight.core.batches.rows import MatchRows, match_count
 from sourcelight.core.batches.schema import schema_of
 from sourcelight.engines.execution.results.scores import (
@@ -315,9 +315,7 @@ def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int6
     base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
     lengths = end - start
     first = base[batch_of] + start
-
-    # All rows of all files in the new order, without a loop: a running number, shifted to the start of each file.
-    rows = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+    rows = runs(first, lengths)
     ends = np.cumsum(lengths)
     start_row = 0
     while start_row < len(lengths):

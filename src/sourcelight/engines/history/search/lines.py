@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, runs, unique_sorted
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
@@ -46,14 +46,14 @@ def matching_texts(
         return np.flatnonzero(pattern.match_many(raw, starts[:-1], starts[1:] - 1, stopped))
 
     offsets = pattern.lines(raw, np.array([[0, len(raw)]]), stopped)
-    texts = drop_repeats(np.searchsorted(starts, offsets, side="right") - 1)
+    texts = unique_sorted(np.searchsorted(starts, offsets, side="right") - 1)
     if pattern.exact or not len(texts):
         return texts
 
     # A scan of the whole blob finds candidates: `\s` and `[^x]` can cross newlines there (340 lines for 194 true ones),
     # so each candidate is verified by itself.
     matched, _, _ = pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
-    return texts[drop_repeats(matched)]
+    return texts[unique_sorted(matched)]
 
 
 def count_in_texts(
@@ -71,13 +71,6 @@ def count_in_texts(
     texts = matching_texts(pattern, raw, starts, stopped)
     text_index, _, _ = pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
     return texts, np.bincount(text_index, minlength=len(texts))
-
-
-def drop_repeats(ascending: Int64Array) -> Int64Array:
-    """Drop repeated numbers."""
-    if len(ascending) < 2:
-        return ascending
-    return ascending[np.concatenate(([True], ascending[1:] != ascending[:-1]))]
 
 
 def join_texts(items: Iterable[bytes]) -> tuple[memoryview, Int64Array]:
@@ -134,11 +127,7 @@ class LineSelection:
     @property
     def _postings(self) -> Int64Array:
         first_postings, sizes = self._sizes
-        ends = np.cumsum(sizes)
-        positions: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(
-            first_postings - ends + sizes, sizes
-        )
-        return positions
+        return runs(first_postings, sizes)
 
     def rows(self, sides: Sequence[Side] = BOTH) -> RowNumbers:
         """Return rows (of the history) that have one of the lines, in no order."""
@@ -239,9 +228,8 @@ def changes_counting(history: History, selections: Sequence[LineSelection]) -> B
 
 def rows_of_changes(history: History, changes: ChangeNumbers) -> RowNumbers:
     """Return all rows of some changes, in their order."""
-    starts, ends = history.changes.row_starts[changes], history.changes.row_starts[changes + 1]
-    counts = ends - starts
-    return RowNumbers(np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts))
+    starts = history.changes.row_starts[changes]
+    return RowNumbers(runs(starts, history.changes.row_starts[changes + 1] - starts))
 
 
 def removed_rows(history: History, rows: RowNumbers) -> BoolArray:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, distinct
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.cancellation import Stopped
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import DiffMatches
-from sourcelight.engines.history.search.lines import drop_repeats
 from sourcelight.engines.history.search.tables import Column
 
 
@@ -112,7 +111,7 @@ class RowOrder:
         by_number = np.argsort(commits, kind="stable")
         of_commit = history.changes.commit[changes].astype(np.int64)
         commit_of_row = by_number[np.searchsorted(commits[by_number], of_commit)]
-        without_match = np.setdiff1d(np.arange(len(commits)), drop_repeats(np.sort(commit_of_row)))
+        without_match = np.setdiff1d(np.arange(len(commits)), distinct(commit_of_row))
         all_commits = np.concatenate((commit_of_row, without_match))
 
         # Stable, so that the rows of a commit keep the order of its changes.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, unique_sorted
 from sourcelight.core.cancellation import Stopped
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search.filters import filter_changes, filter_commits
-from sourcelight.engines.history.search.lines import changes_of, drop_repeats
+from sourcelight.engines.history.search.lines import changes_of
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter
 
 _MAX_SORTED_FRACTION = 64
@@ -107,7 +107,7 @@ def order_rows(history: History, commits: CommitNumbers, passing: BoolArray, row
     # repeats.
     keys = rank[history.changes.commit[change_of_row[is_kept]]] << _ROW_BITS | rows[is_kept]
     keys.sort()
-    ordered_rows = RowNumbers(drop_repeats(keys) & ((1 << _ROW_BITS) - 1))
+    ordered_rows = RowNumbers(unique_sorted(keys) & ((1 << _ROW_BITS) - 1))
     return DiffRows(
         changes=ChangeNumbers(changes[by_commit]), rows=ordered_rows, row_changes=changes_of(history, ordered_rows)
     )

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array, runs
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.code_points import points_in_texts
@@ -434,11 +434,10 @@ def _list_column(counts: Int64Array, values: Int64Array) -> Column:
 
 def _parent_lists(history: History, commits: CommitNumbers) -> Column:
     columns = history.commits
-    # Positions of all parents without a loop: a running number plus the difference between the start in the column and
-    # the start in the result.
-    starts, counts = columns.parent_starts[commits], columns.parent_starts[commits + 1] - columns.parent_starts[commits]
-    positions = np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)
-    parents = columns.parents[positions]
+    starts = columns.parent_starts[commits]
+    counts = columns.parent_starts[commits + 1] - starts
+    parents = columns.parents[runs(starts, counts)]
+    # A parent that a shallow clone lacks is -1, and has no id to show.
     is_known = parents >= 0
     if not is_known.all():
         row = np.repeat(np.arange(len(commits)), counts)[is_known]

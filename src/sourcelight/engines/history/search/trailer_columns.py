@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, runs
 from sourcelight.core.batches.agents import CANDIDATE_PATTERN, AgentTrace, agent_of, agents_text, traces_of
 from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.patterns import compile_pattern
@@ -145,9 +145,8 @@ def _people_texts(history: History, commits: CommitNumbers, tokens: frozenset[st
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
 
-    # The same running number as in `_parent_lists` of `tables`: texts of each commit are one run of the cached array.
-    positions = np.arange(int(offsets[-1])) + np.repeat(first - offsets[:-1], counts)
-    return pa.ListArray.from_arrays(pa.array(offsets), people.texts.take(pa.array(positions)))
+    # The texts of a commit stand together, but commits come in any order.
+    return pa.ListArray.from_arrays(pa.array(offsets), people.texts.take(pa.array(runs(first, counts))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array, runs
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.engines.search.ranking.terms.term_table import TermTable
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
@@ -150,7 +150,7 @@ def make_block(target: int, target_terms: OpenedTerms, shard: int, mask: BoolArr
     distinct_chunks = int(first[len(order) - np.count_nonzero(is_repeated)])
     source = positions = None
     if distinct_chunks < table.chunks or is_repeated.any():
-        source = np.arange(int(first[-1])) + np.repeat(chunk_starts[documents] - first[:-1], counts)
+        source = runs(chunk_starts[documents], counts)
 
     if source is not None and distinct_chunks < table.chunks:
         positions = np.full(table.chunks, -1, dtype=np.int32)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array, unique_sorted
+from sourcelight.core.arrays import BoolArray, Int64Array, runs, unique_sorted
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import owners_holding
@@ -234,15 +234,13 @@ class MatchedLines:
     def reorder(self, order: Int64Array) -> MatchedLines:
         """Return the rows `order`, in that order."""
         counts = np.diff(self.first_span)[order]
-        ends = np.cumsum(counts)
-
-        # Spans move with their rows: the runs first_span[row] ... + count, written without a Python loop.
-        spans = np.repeat(self.first_span[:-1][order] - ends + counts, counts) + np.arange(int(counts.sum()))
+        # Spans move with their rows.
+        spans = runs(self.first_span[:-1][order], counts)
         return MatchedLines(
             LineNumbers(self.line[order]),
             self.line_start[order],
             self.line_end[order],
-            np.concatenate(([0], ends)),
+            np.concatenate(([0], np.cumsum(counts))),
             self.span_start[spans],
             self.span_end[spans],
             self.match_count[order],

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, runs
 from sourcelight.core.cells.json_lines import source_lines
 from sourcelight.engines.search.ranking.terms import chunker, tokenizer
 from sourcelight.engines.symbols import KINDS, PARSED_LANGUAGES, FileDefinitions
@@ -215,7 +215,7 @@ class TermTableBuilder:
         size = counts[names] if len(names) else names
         total = int(size.sum())
         rows = np.repeat(np.arange(len(names)), size)
-        position = np.arange(total) + np.repeat(first[names] - (np.cumsum(size) - size), size)
+        position = runs(first[names], size)
         term, chunk = flat[position] if total else position, chunk_numbers[rows]
         is_plain = self._counted_terms()[term] if total else term.astype(bool)
         new_chunk_count = len(self._start_lines) - self._flushed_chunks
