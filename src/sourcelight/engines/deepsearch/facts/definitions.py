@@ -59,9 +59,10 @@ def count_definitions(work: Work) -> Fact:
     if macros:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
 
-    is_plain = request.kind == "definitions" and not request.relation
-    heads = find_heads(work, notes) if is_plain and kinds in {("function",), ("method",)} else FunctionHeads()
-    if is_plain and kinds == ("function",) and not (rows or macros or heads.number):
+    unparsed = unparsed_languages(work, notes)
+    is_of_functions = kinds in {("function",), ("method",)} and request.kind == "definitions" and not request.relation
+    heads = find_heads(work, unparsed, notes) if is_of_functions else FunctionHeads()
+    if is_of_functions and kinds == ("function",) and not (rows or macros or heads.number):
         of_methods = count_definitions(replace(work, request=replace(request, symbol_kinds=("method",))))
         if of_methods.number:
             # Ruby and Java have no others, and who asks for functions there means methods.
@@ -80,8 +81,7 @@ def count_definitions(work: Work) -> Fact:
         notes=notes,
         unit="definitions",
     )
-    unparsed = [language for language in unparsed_languages(work, notes) if language not in heads.languages]
-    fact.unread = [*unparsed, *documents_with_code(work, notes)]
+    fact.unread = [*(name for name in unparsed if name not in heads.languages), *documents_with_code(work, notes)]
     fact.is_least = heads.is_least
     fact.sentences += [*left_out, *heads.sentences]
     rows = [*rows, *heads.rows]

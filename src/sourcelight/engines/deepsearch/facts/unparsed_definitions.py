@@ -310,15 +310,15 @@ def rule_without_grammar(heads: FunctionHeads) -> str:
     return f"Languages without a grammar have none there; in their files, these count: {join_words(heads.rules)}."
 
 
-def find_heads(work: Work, notes: list[str]) -> FunctionHeads:
-    """Find the functions of the searched languages that no grammar reads, where the form of a line tells them.
+def find_heads(work: Work, languages: Sequence[str], notes: list[str]) -> FunctionHeads:
+    """Find the functions of languages that no grammar reads, where the form of a line tells them.
 
     If a question asks for methods, those languages count whose functions are methods.
     """
     heads = FunctionHeads()
     texts = FileTexts(work.context)
     is_of_methods = work.request.symbol_kinds == ("method",)
-    for language in unparsed_languages(work, notes):
+    for language in languages:
         form = HEAD_FORMS.get(language)
         if form is None or (is_of_methods and language not in WITH_METHODS):
             continue
