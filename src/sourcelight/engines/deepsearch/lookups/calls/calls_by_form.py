@@ -93,9 +93,9 @@ def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mappi
         if is_definition or number not in code_by_file[key]:
             continue
 
-        lines = list(code_by_file[key].items())
-        if _is_constructor(lines, number, name, language):
+        if _is_constructor(code_by_file[key], number, name, language):
             continue
+        lines = list(code_by_file[key].items())
         if _EXPORTS.match(top_line(lines, number, language)) is not None:
             continue
 
@@ -116,16 +116,15 @@ _CONSTRUCTOR: Mapping[str, str] = {
 _MAX_HEAD = 500
 
 
-def _is_constructor(lines: Sequence[tuple[int, str]], number: int, name: str, language: str) -> bool:
+def _is_constructor(lines: Mapping[int, str], number: int, name: str, language: str) -> bool:
     """Return whether a line declares a constructor: within the class of its name in Dart, by its body in Groovy."""
     form = _CONSTRUCTOR.get(language)
-    line = next((text for index, text in lines if index == number), "")
-    if form is None or re.match(form.format(name=re.escape(name)), line[:_MAX_HEAD]) is None:
+    if form is None or re.match(form.format(name=re.escape(name)), lines[number][:_MAX_HEAD]) is None:
         return False
     if language == "Groovy":
         return name[:1].isupper()
 
-    above = [text for index, text in lines if index < number]
+    above = [text for index, text in lines.items() if index < number]
     head = re.compile(rf"(?:\w+\s+){{0,4}}(?:class|enum|extension\s+type)\s+{re.escape(name)}\b")
     # A brace in the first column ends the class above.
     top = next((text for text in reversed(above) if text[:1].strip() and not text.startswith("@")), "")
