@@ -115,10 +115,9 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
     quote = texts.evidence(
         location.target, location.path, value.begin_line, value.end_line, "definition", 1.0, (definition.name,)
     )
-    subject = code(definition.name)
     return ValueCandidate(
         value.text,
-        subject,
+        code(definition.name),
         location.path,
         [quote],
         location.rank,

@@ -101,7 +101,6 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
             continue
 
         if candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
-            candidate.subject = code(definition.name)
             candidates.append((not is_default, candidate))
 
     if not candidates:

@@ -96,7 +96,6 @@ def _default_constants(
 
         candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
         if candidate is not None:
-            candidate.subject = code(definition.name)
             candidates.append(candidate)
 
     # Constants of several names are defaults of several things: to choose one would be a guess.
