@@ -157,12 +157,15 @@ _WITH_HEADS = frozenset({"Crystal", "Dart", "Groovy", "Nim"})
 
 def _head_by_form(texts: FileTexts, target: Target, path: str, number: int, name: str) -> Definition | None:
     """Return the function in whose head a line gives a parameter a value, in a language that no grammar reads."""
-    lines = texts.lines(target, path)
     if path.endswith(".swift"):
-        return swift_head(lines, number)
+        return swift_head(texts.lines(target, path), number)
 
-    language = language_of(path) or ""
-    line = lines[number - 1] if language in _WITH_HEADS and 0 < number <= len(lines) else ""
+    language = language_of(path)
+    if language not in _WITH_HEADS:
+        return None
+
+    lines = texts.lines(target, path)
+    line = lines[number - 1] if number <= len(lines) else ""
     parameter = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line[:_MAX_LINE])
     before = None if parameter is None else name_before_list(lines, number, parameter.start())
     if before is None:
