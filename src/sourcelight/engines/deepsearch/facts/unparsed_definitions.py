@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
-from sourcelight.engines.deepsearch.source.line_kinds import WITHOUT_LONG_TEXTS, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, WITHOUT_LONG_TEXTS, lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
@@ -41,6 +41,8 @@ _JAVA_WORDS = (
 )
 _GROOVY_WORDS = r"(?:(?:@[\w.]+(?:\([^()]*\))?|public|private|protected|static|final|abstract|synchronized)\s+)*"
 _RUST_WORDS = r"(?:(?:pub(?:\([^)]*\))?|const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*"
+# Forms are templates of `str.format`, which reads a doubled brace as one.
+_METADATA = LISP_METADATA.replace("{", "{{").replace("}", "}}")
 _CRYSTAL_WORDS = r"(?:(?:private|protected|abstract)\s+)*"
 # A modifier before the name of a class begins a constructor.
 _NO_TYPE = (
@@ -109,9 +111,12 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?P<kind>type|module)\s+(?:private\s+|internal\s+)?(?:\w+\.)*{name}\b",
     ),
     "Clojure": (
-        r"\s*\((?P<kind>defn-?|def|defonce|defmacro|defmulti|defprotocol|defrecord|deftype)\s+(?:\^(?:\{{[^{{}}]*\}}|[^\s{{]\S*)\s+)*{name}(?=[\s)]|$)",
+        (
+            rf"\s*\((?P<kind>defn-?|def|defonce|defmacro|defmulti|defprotocol|defrecord|deftype)\s+{_METADATA}"
+            r"{name}(?=[\s)]|$)"
+        ),
         # A macro of the project's own defines it, at the top of a file: `(defelem button`.
-        r"\((?P<kind>def(?!ault|er\b|in)[\w-]*)\s+(?:\^(?:\{{[^{{}}]*\}}|[^\s{{]\S*)\s+)*{name}(?=[\s)]|$)",
+        rf"\((?P<kind>def(?!ault|er\b|in)[\w-]*)\s+{_METADATA}{{name}}(?=[\s)]|$)",
     ),
     "Nim": (
         r"\s*(?P<kind>proc|func|method|template|macro|iterator|converter|const|let|var)\s+{name}\b",

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from sourcelight.engines.deepsearch.source.line_kinds import LISPS
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _LISP_HEAD = re.compile(
-    r"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+(?:\^(?:\{[^{}]*\}|[^\s{]\S*)\s+)*"
-    r"\(?(?P<name>[^\s()\"]+)"
+    rf"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+{LISP_METADATA}\(?(?P<name>[^\s()\"]+)"
 )
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _ELIXIR_HEAD = re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)")

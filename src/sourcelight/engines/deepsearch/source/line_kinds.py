@@ -35,6 +35,8 @@ _ENVIRONMENT = (
 VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
 LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
+LISP_METADATA = r"(?:\^(?:\{[^{}]*\}|[^\s{]\S*)\s+)*"
+"""A regular expression for what Clojure has between the keyword and the name of a definition: ``^:private``."""
 _BLOCK_COMMENTS: Mapping[str, tuple[str, str]] = {
     "Haskell": ("{-", "-}"), "Elm": ("{-", "-}"), "PureScript": ("{-", "-}"), "OCaml": ("(*", "*)"),
     "F#": ("(*", "*)"), "Nim": ("#[", "]#"), "Julia": ("#=", "=#"), "Lua": ("--[[", "]]"), "PowerShell": ("<#", "#>"),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sourcelight.engines.deepsearch.source.fallbacks import FallbackValue
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA
 
 LISP_FILE = re.compile(r"\.(?:clj|cljs|cljc|edn|bb)$")
 _KEY = r"[a-zA-Z*][\w*?!-]{0,60}"
@@ -21,7 +22,7 @@ _TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"?")
 _CLOSED_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _PAIR = re.compile(rf"(?<![\w:*?!/\"-])(?P<name>{_KEY})\s+(?P<value>{_VALUE})(?=[\s,}}]|$)")
 _KEYWORD_PAIR = re.compile(rf"(?<![\w:*?!/\"-]):(?P<name>{_KEY})\s+(?P<value>{_VALUE})(?=[\s,}})\]]|$)")
-_DEFAULTS_HEAD = re.compile(r"\((?:def|defonce)\s+(?:\^(?:\{[^{}]*\}|[^\s{]\S*)\s+)*(?P<name>\S*defaults?\S*)")
+_DEFAULTS_HEAD = re.compile(rf"\((?:def|defonce)\s+{LISP_METADATA}(?P<name>\S*defaults?\S*)")
 _MAX_LINE, _MAP_LINES, _FORM_LINES = 600, 12, 60
 """Characters of a line, and lines of a map or a form above a line, that are read."""
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.engines.deepsearch.source.line_kinds import comment_mark_of
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, comment_mark_of
 from sourcelight.engines.deepsearch.source.literals import part_at, quoted_at, value_before_in
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
@@ -389,10 +389,9 @@ def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | N
 
 
 _LISP_DEFINITION = (
-    r"\((?:def|defonce|(?P<first>defvar|defvar-local|defcustom|defconst|defparameter))\s+"
-    r"(?:\^(?:\{{[^{{}}]*\}}|[^\s{{]\S*)\s+)*{name}(?=\s|$)"
+    r"\((?:def|defonce|(?P<first>defvar|defvar-local|defcustom|defconst|defparameter))\s+" + LISP_METADATA
 )
-"""The beginning of a definition; of the second group, the value comes first and documentation behind it."""
+"""A definition up to its name. With `first`, the value comes before the documentation, and behind it otherwise."""
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _LISP_PART = re.compile(r"#?\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.|[()\[\]{}]|\s+|[^\s()\[\]{}\";\\]+", re.DOTALL)
 
@@ -400,7 +399,7 @@ _LISP_PART = re.compile(r"#?\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.|[()\[\]{}]|\s+|[^\s
 def lisp_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None:
     """Return the value of a definition of Lisp, which may be on the lines below; None for a function or a long form."""
     text = "\n".join(lines[line - 1 : line - 1 + MAX_VALUE_LINES])[:_MAX_CHARS]
-    head = re.match(rf"\s*{_LISP_DEFINITION.format(name=re.escape(name))}", text)
+    head = re.match(rf"\s*{_LISP_DEFINITION}{re.escape(name)}(?=\s|$)", text)
 
     # A quotation mark that stays open above makes the line a part of a docstring.
     if head is None or '"' in _LISP_TEXT.sub("", "\n".join(lines[: line - 1])):
