@@ -257,9 +257,7 @@ def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
 _COORDINATE_OF_MILL = re.compile(
     r"\b(?:ivy|mvn)\"(?P<group>[\w.-]{1,100}):{1,3}(?P<name>[\w.-]{1,100}):{1,2}(?P<version>[\w.+-]{1,60})"
 )
-
-
-_QUOTED_KEY = re.compile(r"^\s*\"([\w./-]{1,100})\"\s*:")
+_QUOTED_KEY = re.compile(r"\s*\"([\w./-]{1,100})\"\s*:")
 
 
 def _mill(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -272,11 +270,10 @@ def _mill(lines: Sequence[str]) -> Iterator[Requirement]:
 def _elm(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of Elm; an application lists those of its packages, too, which it doesn't name itself."""
     data = json.loads("\n".join(lines))
+    matches = ((number, _QUOTED_KEY.match(line[:_MAX_LINE])) for number, line in enumerate(lines, 1))
+    numbers = {match[1]: number for number, match in matches if match is not None}
     for key, group in (("dependencies", ""), ("test-dependencies", "test")):
         table = data.get(key) or {}
-        numbers = {
-            name: number for number, line in enumerate(lines, 1) for name in _QUOTED_KEY.findall(line[:_MAX_LINE])
-        }
         packages = {**table, **(table.get("direct") or {})}
         for name, version in packages.items():
             if isinstance(version, str):
