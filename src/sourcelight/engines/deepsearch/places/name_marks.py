@@ -140,12 +140,12 @@ def _is_signed_name(work: Work, token: str, kind: str, *, is_last: bool) -> bool
         return False
     if kind != "ending" or simple.endswith("!"):
         return True
-    if is_last and ENDS_WITH_VERB.search(work.inquiry.words) is not None:
-        return False
     if not is_last:
         # "Where is `empty?` defined": the question goes on, so that its own mark is at its end.
         return True
-    if not any(_defines(row["line"] or "", simple) for row in rows):
+
+    is_verb = ENDS_WITH_VERB.search(work.inquiry.words) is not None
+    if is_verb or not any(_defines(row["line"] or "", simple) for row in rows):
         return False
 
     # "What calls empty?" is about `empty` if something has this name.
