@@ -110,7 +110,7 @@ def literal_at(  # noqa: PLR0911 - one for each kind of literal
         match = _match(_SLASHES_OF_JAVASCRIPT, text, position) if _BEFORE_OPERAND.search(before) else None
         return "" if match is None else match[0]
     if letter == "/" and (_RUBY.search(path) or _PERL.search(path) or _UNKNOWN.search(path)):
-        return _slashes(text, position, before, path)
+        return _slashes(text, position, before, operator, path)
     if letter == "%" and _RUBY.search(path) is not None and (match := _PERCENT.match(text, position)) is not None:
         return _read_to_delimiter(text, position, match.end() - 1) if _is_literal(match[0], before) else ""
     if letter == "~" and _ELIXIR.search(path) is not None and (match := _SIGIL.match(text, position)) is not None:
@@ -132,9 +132,8 @@ def begins_comment(text: str, position: int, path: str) -> bool | None:
     return True
 
 
-def _slashes(text: str, position: int, before: str, path: str) -> str | None:
-    """Return the literal between slashes, with the words of Perl before it."""
-    operator = _OPERATOR.search(before) if _PERL.search(path) is not None else None
+def _slashes(text: str, position: int, before: str, operator: re.Match[str] | None, path: str) -> str | None:
+    """Return the literal between slashes, behind a text that may end with a word of Perl for it."""
     match = _match(_SLASHES, text, position)
     if _UNKNOWN.search(path) is not None and _RUBY.search(path) is None:
         is_in_doubt = match is not None and "#" in match[0] and _BEFORE_OPERAND.search(before) is not None

@@ -70,14 +70,13 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
     max_lines = MAX_VALUE_LINES if ends_with_line else _MAX_LINES
     for number in range(line, min(line + max_lines, len(lines))):
         text = lines[number]
-        position = column if number == line else 0
+        start = position = column if number == line else 0
         while position < len(text):
             letter = text[position]
             count += 1
             if count > _MAX_CHARS:
                 return None
 
-            start = column if number == line else 0
             part = part_at(text, position, start, path, comment_mark)
             if part is None:
                 return None
