@@ -20,7 +20,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
 
 _SINGLE_MARKS = str.maketrans("“”„‟", "\u2018\u2019\u201a\u201b")
 
-MAX_NAME_CHARS = 80
+_MAX_NAME_CHARS = 80
 
 _PLAIN_NAME = re.compile(
     r"(?:(?:[^\W\d_]|Dr|St|Mr|Mrs|Ms|Prof)\. |[^\W\d_][\w'\u2019-]*,? ){0,4}\w[\w'\u2019.@+-]*(?:\[bot\])?"
@@ -44,7 +44,7 @@ def person_name(name: str) -> str:
 
     An author chooses the name: ``Ada on 2020-01-01. The limit is 99`` would be read as a part of the sentence.
     """
-    text = inline(name, MAX_NAME_CHARS)
+    text = inline(name, _MAX_NAME_CHARS)
     return text if _PLAIN_NAME.fullmatch(" ".join(name.split())) else f"“{text}”"
 
 

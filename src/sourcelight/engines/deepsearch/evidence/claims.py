@@ -532,7 +532,7 @@ def is_proven(finding: Finding) -> bool:
     that was whole.
     """
     # Expressions for forms and numbers take more than linear time.
-    if len(finding.headline.text) > MAX_SENTENCE_CHARS:
+    if len(finding.headline.text) > _MAX_SENTENCE_CHARS:
         return False
     claim = claim_of(finding.headline.text, ("lines", "commit", "search"))
     if claim is None or not numbers_of(finding.headline.text) <= finding.recounts:
@@ -567,7 +567,7 @@ def _redact_statement(statement: Statement) -> Statement:
     return replace(statement, text=text)
 
 
-MAX_SENTENCE_CHARS = 4_000
+_MAX_SENTENCE_CHARS = 4_000
 _MAX_DIGITS = 18  # Python reads no number of more than 4,300
 
 _NO_COUNT = re.compile(

@@ -67,17 +67,17 @@ def part_at(text: str, position: int, start: int, path: str, comment_mark: str) 
     """
     comment_end = comment_end_at(text, position, comment_mark)
     if comment_end > position:
-        is_comment = comment_mark != "#" or begins_comment(text, position, path)
+        is_comment = comment_mark != "#" or _begins_comment(text, position, path)
         if is_comment is None:
             return None
         if is_comment:
             return LiteralPart("", comment_end)
 
-    literal = literal_at(text, position, start, path)
+    literal = _literal_at(text, position, start, path)
     return None if literal is None else LiteralPart(literal, position + len(literal))
 
 
-def literal_at(  # noqa: PLR0911 - one for each kind of literal
+def _literal_at(  # noqa: PLR0911 - one for each kind of literal
     text: str, position: int, start: int, path: str
 ) -> str | None:
     """Return the literal that begins at a place of a line.
@@ -118,7 +118,7 @@ def literal_at(  # noqa: PLR0911 - one for each kind of literal
     return ""
 
 
-def begins_comment(text: str, position: int, path: str) -> bool | None:
+def _begins_comment(text: str, position: int, path: str) -> bool | None:
     """Return whether a hash begins a comment in a language with such comments; None where that isn't certain."""
     before = text[:position][-1:]
     if not before.strip() or before in "([{,;":
