@@ -236,6 +236,11 @@ end
     config.set(:mast_height, 3)
   end
   config.set(:rope_length, 9) if config.dry?
+  if [
+    config.dry?,
+  ].all?
+    config.set(:keel_depth, 6)
+  end
   config.set(:sail_area, 40)
 end
 """
@@ -245,7 +250,7 @@ end
     assert lead_of(engine, "What's the default of dial?").startswith('The default of `dial` is `"public"`')
     assert lead_of(engine, "What's the default of pause?").startswith("The default of `pause` is `:timer.seconds(1)`")
     assert lead_of(engine, "What's the default of sail_area?").startswith("`sail_area` is set to `40`")
-    for name in ("mast_height", "rope_length"):
+    for name in ("mast_height", "rope_length", "keel_depth"):
         assert not lead_of(engine, f"What's the default of {name}?").startswith(f"`{name}` is set to")
     engine.close()
 

@@ -14,6 +14,7 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions
+from sourcelight.engines.deepsearch.source.functions import lines_around
 from sourcelight.engines.deepsearch.source.values import Parameter, parameters_of, read_parameters
 from sourcelight.engines.search import Target
 
@@ -130,23 +131,11 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
 
 def _is_in_branch(lines: Sequence[str], index: int) -> bool:
     """Return whether a line (from 0) is within a branch, by its own words or those of less indented lines above it."""
-    text = lines[index].strip()[:_MAX_HEAD]
-    if _BRANCH.match(text) is not None or _AFTERWARDS.search(text) is not None:
+    if _AFTERWARDS.search(lines[index].strip()[:_MAX_HEAD]) is not None:
         return True
 
-    indent = _indent_of(lines[index])
-    for line in reversed(lines[max(0, index - _BRANCH_LINES) : index]):
-        if not line.strip() or _indent_of(line) >= indent:
-            continue
-        if _BRANCH.match(line.strip()[:_MAX_HEAD]) is not None:
-            return True
-        indent = _indent_of(line)
-
-    return False
-
-
-def _indent_of(line: str) -> int:
-    return len(line) - len(line.lstrip())
+    around = lines_around(lines[max(0, index - _BRANCH_LINES) : index + 1])
+    return any(_BRANCH.match(line.strip()[:_MAX_HEAD]) is not None for line in around)
 
 
 def _is_name(text: str, name: str) -> bool:

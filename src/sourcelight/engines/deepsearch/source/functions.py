@@ -224,7 +224,7 @@ _AROUND_LET = re.compile(
 
 def _by_outermost_let(before: Sequence[str], after: Sequence[str]) -> str:
     """Return the outermost definition around the last of some lines; empty if something else is around it."""
-    around = [line for line in _lines_around(before) if _AROUND_LET.match(line) is None]
+    around = [line for line in lines_around(before) if _AROUND_LET.match(line) is None]
     if not around:
         return ""
 
@@ -238,7 +238,7 @@ def _by_outermost_let(before: Sequence[str], after: Sequence[str]) -> str:
     return head["name"] or head["member"]
 
 
-def _lines_around(before: Sequence[str]) -> list[str]:
+def lines_around(before: Sequence[str]) -> list[str]:
     """Return the last of some lines and those around it, each indented less than the one before."""
     around: list[str] = []
     for line in reversed(before):
