@@ -13,8 +13,9 @@ import pytest
 
 import sourcelight as sl
 from client.scripted import COMPLETE, LIMITED, ScriptedBackend, batch, progress, run
-from sourcelight.client.search.queries import everything, narrow
+from sourcelight.client.search.queries import everything
 from sourcelight.client.search.search_many import ManyResult
+from sourcelight.core.query.narrowing import narrow
 from sourcelight.core.wire.events import Done
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.testing.repositories import RepositoryBuilder

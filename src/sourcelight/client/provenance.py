@@ -16,8 +16,6 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from sourcelight.core.backend import Backend
 from sourcelight.core.errors import ClientNotFound
 
-"""Names that `attrs` may have of this module; the source of the frame decides which."""
-
 FEDERATION = "federation of "
 """Prefix of the endpoint of several services; their names follow."""
 

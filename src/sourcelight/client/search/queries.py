@@ -7,7 +7,7 @@ from typing import TypeAlias
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
 from sourcelight.core.query.build import Expression
-from sourcelight.core.query.narrowing import narrow as narrow  # noqa: PLC0414 - callers take it from here
+from sourcelight.core.query.narrowing import narrow
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 
 QueryText: TypeAlias = str | Expression
