@@ -137,7 +137,7 @@ class DeepSearchAnswer:
 
         rows = self._attributes.get("rows") or ()
         table = table_of_rows("conversation", rows)
-        return to_pandas(table, COLUMNS["conversation"], {**self._source, "title": self.title})  # type: ignore[no-any-return]
+        return to_pandas(table, COLUMNS["conversation"], {**self._source, "title": self.title})
 
     @cached_property
     def citations(self) -> DataFrame:

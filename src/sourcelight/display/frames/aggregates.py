@@ -110,8 +110,7 @@ def counts_table(table: pa.Table) -> pa.Table:
 
 def counts_frame(table: pa.Table, attrs: dict[str, Any]) -> DataFrame:
     """Return DataFrame of `counts_table`."""
-    frame: DataFrame = to_pandas(counts_table(table), _count_columns(table), attrs)
-    return frame
+    return to_pandas(counts_table(table), _count_columns(table), attrs)
 
 
 def _count_columns(table: pa.Table) -> list[Column]:

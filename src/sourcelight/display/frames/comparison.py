@@ -55,8 +55,7 @@ def compare_frames(before: DataFrame, after: DataFrame, by: str) -> DataFrame:
     pairs["_order"] = pairs["change"].map(_ORDER)
     sort_columns = [name for name in ("name", *_PLACE) if name in keys]
     pairs = pairs.sort_values([*sort_columns, "_at", "_order"], kind="stable", na_position="first")
-    frame: DataFrame = to_pandas(_arrow_table(pairs), COMPARISON, _attrs(before, after, pairs))
-    return frame
+    return to_pandas(_arrow_table(pairs), COMPARISON, _attrs(before, after, pairs))
 
 
 def _arrow_table(pairs: DataFrame) -> pa.Table:

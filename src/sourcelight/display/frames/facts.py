@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.events import OtherMatch, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.results import ToolResult, utc_time
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pandas import DataFrame
 
-Frame: TypeAlias = "DataFrame"
-
 _FILTER_FIELDS = ("kind", "value", "label", "count", "unit", "exhaustive")
 
 
-def progress_frame(events: Iterable[Progress]) -> Frame:
+def progress_frame(events: Iterable[Progress]) -> DataFrame:
     """Return one row per progress event, in the order of arrival; each replaces the former."""
     rows = [
         {
@@ -42,14 +40,14 @@ def progress_frame(events: Iterable[Progress]) -> Frame:
     return _frame(PROGRESS, rows)
 
 
-def filters_frame(filters: Iterable[SuggestedFilter]) -> Frame:
+def filters_frame(filters: Iterable[SuggestedFilter]) -> DataFrame:
     """Return one row per suggested filter, in the order of the service."""
     get_values = attrgetter(*_FILTER_FIELDS)
     rows = [dict(zip(_FILTER_FIELDS, get_values(item), strict=True)) for item in filters]
     return _frame(FILTERS, rows)
 
 
-def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
+def skipped_frame(skipped: Iterable[Skipped]) -> DataFrame:
     """Return one row per reason for which work was left out."""
     rows = [
         {
@@ -65,7 +63,7 @@ def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
     return _frame(SKIPPED, rows)
 
 
-def other_frame(other: Iterable[OtherMatch]) -> Frame:
+def other_frame(other: Iterable[OtherMatch]) -> DataFrame:
     """Return one row per match that isn't a row of `matches`, in order of arrival."""
     rows = [
         {
@@ -79,7 +77,7 @@ def other_frame(other: Iterable[OtherMatch]) -> Frame:
     return _frame(OTHER, rows)
 
 
-def alerts_frame(alerts: Iterable[Alert]) -> Frame:
+def alerts_frame(alerts: Iterable[Alert]) -> DataFrame:
     """Return one row per alert, in the order of arrival."""
     rows = [
         {
@@ -94,7 +92,7 @@ def alerts_frame(alerts: Iterable[Alert]) -> Frame:
     return _frame(ALERTS, rows)
 
 
-def services_frame(services: Iterable[ServiceStatus]) -> Frame:
+def services_frame(services: Iterable[ServiceStatus]) -> DataFrame:
     """Return one row per service that had a part in an answer."""
     rows = [
         {
@@ -112,7 +110,7 @@ def services_frame(services: Iterable[ServiceStatus]) -> Frame:
     return _frame(SERVICES, rows)
 
 
-def repositories_frame(infos: Iterable[RepositoryInfo], matches: Mapping[str, int]) -> Frame:
+def repositories_frame(infos: Iterable[RepositoryInfo], matches: Mapping[str, int]) -> DataFrame:
     """Return one row per repository, by name.
 
     Parameters
@@ -142,23 +140,23 @@ def repositories_frame(infos: Iterable[RepositoryInfo], matches: Mapping[str, in
     return _frame(REPOSITORIES, rows)
 
 
-def _frame(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Frame:
-    frame: Frame = to_pandas(rows_table(columns, rows), columns)
-    return frame
+def _frame(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    return to_pandas(rows_table(columns, rows), columns)
 
 
-def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Frame:
+def answer_frame(
+    answer: ToolResult, source: Mapping[str, Any] | None = None, *, status: Status | None = None
+) -> DataFrame:
     """Return DataFrame of an answer; its `attrs` have `source`, the attributes, ``status`` and ``notices``."""
     if status is None:
         status = call_status(complete=answer.complete, rows=answer.table.num_rows, limit=None)
 
     attrs = {**(source or {}), **answer.attributes, "status": status, "notices": list(answer.notices)}
     columns = _with_service(answer.table, COLUMNS[answer.columns])
-    frame: Frame = to_pandas(answer.table, columns, attrs)
-    return frame
+    return to_pandas(answer.table, columns, attrs)
 
 
-def partial_frame(rows: Sequence[pa.Table], attrs: Mapping[str, Any]) -> Frame | None:
+def partial_frame(rows: Sequence[pa.Table], attrs: Mapping[str, Any]) -> DataFrame | None:
     """Return DataFrame of the rows that a call reported before it was stopped, or None without rows."""
     import pyarrow as pa
 
@@ -171,8 +169,7 @@ def partial_frame(rows: Sequence[pa.Table], attrs: Mapping[str, Any]) -> Frame |
 
     table = pa.concat_tables(rows).unify_dictionaries()
     notices = ["the call was stopped: there may be more"]
-    frame: Frame = to_pandas(table, columns, {**attrs, "status": "interrupted", "notices": notices})
-    return frame
+    return to_pandas(table, columns, {**attrs, "status": "interrupted", "notices": notices})
 
 
 def _columns_of(table: pa.Table) -> Sequence[Column] | None:
@@ -191,7 +188,7 @@ def _with_service(table: pa.Table, columns: Sequence[Column]) -> Sequence[Column
     return columns
 
 
-def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Frame:
+def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> DataFrame:
     """Return DataFrame of a table that belongs to an answer of deep search; `attrs` have its title, query and total."""
     require_notebook("pandas", "a DataFrame")
     import pandas as pd

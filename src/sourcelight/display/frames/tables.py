@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.extras import has_library, require_notebook, run_frame_actions
 from sourcelight.display.frames.categories import categorical, texts
 from sourcelight.display.frames.schema import SPANS, table_schema
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Table = Any
 Frame = Any
@@ -71,7 +74,7 @@ def rows_table(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> 
     return pa.Table.from_pylist(list(rows), schema=table_schema(columns))
 
 
-def to_pandas(table: Table, columns: Sequence[Column] = VISIBLE, attrs: Mapping[str, Any] | None = None) -> Frame:
+def to_pandas(table: Table, columns: Sequence[Column] = VISIBLE, attrs: Mapping[str, Any] | None = None) -> DataFrame:
     """Return DataFrame of an Arrow table, one Arrow-backed column at a time and without copying text.
 
     Parameters
