@@ -100,6 +100,8 @@ def _attrs(before: DataFrame, after: DataFrame, pairs: DataFrame) -> dict[str, A
 
 def _group(frame: DataFrame, keys: list[str], by: str) -> DataFrame:
     """Return one row per line, file or repository of a side, with its attributes."""
+    import pandas as pd
+
     rows = _rows(frame)
     if by == "line":
         rows["_commit"] = rows["commit"].where(rows["type"].isin(["commit", "diff"]), None)
@@ -112,16 +114,10 @@ def _group(frame: DataFrame, keys: list[str], by: str) -> DataFrame:
         aggregates["match_count"] = ("match_count", "sum")
         groups = rows.groupby(keys, dropna=False, sort=False, observed=True).agg(**aggregates).reset_index()
         # A group of lines has no line number; the column stays, so that all forms have the same columns.
-        groups["line_number"] = _no_numbers(len(groups))
+        groups["line_number"] = pd.array([None] * len(groups), dtype="Int64")
 
     retained = {*keys, "line_number", "match_count", "commit", "revision", "language"}
     return groups[[name for name in groups.columns if name in retained]]
-
-
-def _no_numbers(rows: int) -> Any:
-    import pandas as pd
-
-    return pd.array([None] * rows, dtype="Int64")
 
 
 def _rows(frame: DataFrame) -> DataFrame:

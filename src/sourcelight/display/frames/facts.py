@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.events import OtherMatch, RepositoryInfo, ServiceStatus
@@ -42,8 +41,7 @@ def progress_frame(events: Iterable[Progress]) -> DataFrame:
 
 def filters_frame(filters: Iterable[SuggestedFilter]) -> DataFrame:
     """Return one row per suggested filter, in the order of the service."""
-    get_values = attrgetter(*_FILTER_FIELDS)
-    rows = [dict(zip(_FILTER_FIELDS, get_values(item), strict=True)) for item in filters]
+    rows = [{name: getattr(item, name) for name in _FILTER_FIELDS} for item in filters]
     return _frame(FILTERS, rows)
 
 
