@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.core.markup import escape, highlight, link, one_line, visible
+from sourcelight.core.markup import escape, highlight, link, one_line, visible, without_tags
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,11 @@ def test_highlight_loses_and_adds_no_text(text: str, spans: list[tuple[int, int]
     covered = {i for a, b in spans for i in range(a, min(b, len(text)))}
     bold = "".join(re.findall(r"<mark>(.*?)</mark>", marked_text, re.DOTALL))
     assert html.unescape(bold) == html.unescape("".join(escape(text[i]) for i in sorted(covered)))
+
+
+@given(st.text(max_size=60))
+def test_without_tags_a_marked_text_is_as_it_is_shown(text: str) -> None:
+    assert without_tags(highlight(text, [1, 5], [3, 9])) == visible(text)
 
 
 def test_one_line_cuts_and_says_so() -> None:

@@ -16,6 +16,7 @@ from sourcelight.core.markup.escaping import (
     one_line,
     own_address,
     visible,
+    without_tags,
 )
 from sourcelight.core.markup.markdown import to_html
 
@@ -39,4 +40,5 @@ __all__ = [
     "plural",
     "to_html",
     "visible",
+    "without_tags",
 ]

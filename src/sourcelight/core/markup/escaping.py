@@ -17,6 +17,7 @@ _UNSEEN = re.compile(
 NO_MATH = "tex2jax_ignore mathjax_ignore"
 """Classes of HTML in which MathJax 2 and its successors don't typeset what stands between two dollar signs."""
 _BACKTICKS = re.compile("`+")
+_TAG = re.compile(r"<[^>]*>")
 _SCHEMES = frozenset({"http", "https"})
 
 _BAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>`{}|^\u2000-\u206f\ud800-\udfff]")
@@ -73,6 +74,17 @@ def escape(text: str) -> str:
     '&lt;b onclick=&quot;x&quot;&gt;'
     """
     return html.escape(visible(text), quote=True)
+
+
+def without_tags(html_text: str) -> str:
+    """Return the text that HTML of this room shows.
+
+    Examples
+    --------
+    >>> without_tags("a<mark>&lt;b&gt;</mark>c")
+    'a<b>c'
+    """
+    return html.unescape(_TAG.sub("", html_text))
 
 
 def highlight(text: str, starts: Sequence[int], ends: Sequence[int]) -> str:

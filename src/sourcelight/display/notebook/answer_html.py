@@ -6,7 +6,6 @@ added.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,19 @@ from typing import Any
 from urllib.parse import quote
 
 from sourcelight.core.batches.results import place_name
-from sourcelight.core.markup import NO_MATH, code, count_of, escape, link, one_line, own_address, to_html, visible
-from sourcelight.core.markup.clean_markdown import clean_markdown
+from sourcelight.core.markup import (
+    NO_MATH,
+    clean_markdown,
+    code,
+    count_of,
+    escape,
+    link,
+    one_line,
+    own_address,
+    to_html,
+    visible,
+    without_tags,
+)
 from sourcelight.core.markup.highlighting import code_html
 from sourcelight.display.notebook.html_pages import html_page
 from sourcelight.display.notebook.views.links import LinkResolver
@@ -65,7 +75,6 @@ OPEN_LINES = 24
 # Code, which has no links, or a link to an address without a host.
 _RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)\)")
 
-_TAG = re.compile(r"<[^>]*>")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _MAX_LABEL_CHARS = 300
 _MAX_QUESTION_CHARS = 2_000
@@ -286,8 +295,7 @@ def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], s
         words, title = label, ""
         if name:
             # The name of the file is enough in a sentence; the label has the repository and the path.
-            full_label = html.unescape(_TAG.sub("", label))
-            words, title = escape(name), f' title="{escape(full_label)}"'
+            words, title = escape(name), f' title="{escape(without_tags(label))}"'
 
         if target:
             return f'<a href="{escape(target)}"{title}>{words}</a>'

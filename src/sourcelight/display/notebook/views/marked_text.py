@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import unescape
 
-from sourcelight.core.markup import visible
+from sourcelight.core.markup import visible, without_tags
 
 STYLE = """<style>
 .sl-view{color:var(--jp-ui-font-color1,inherit);font-size:13px;max-width:100%}
@@ -69,7 +68,7 @@ def with_breaks(html: str) -> str:
 
     A short text isn't broken: otherwise a column of long texts would squeeze it.
     """
-    if len(unescape(_TAG.sub("", html))) <= _UNBROKEN_CHARS:
+    if len(without_tags(html)) <= _UNBROKEN_CHARS:
         return f'<span class="sl-short">{html}</span>' if html else ""
     return "".join(part if part[:1] == "<" else _BREAK.sub("<wbr>", part) for part in _TAG.split(html))
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from sourcelight.core.batches.results import ToolResult, place_name
-from sourcelight.core.markup import escape, one_line, own_address, to_html
+from sourcelight.core.markup import escape, one_line, own_address, to_html, without_tags
 from sourcelight.core.markup.markdown import inline_html
 
 _METHOD_SECTIONS = frozenset({"Method", "Searched"})
@@ -146,8 +144,7 @@ def _show_citation(label: str, address: str, target: str) -> str:
     name = place_name(address)
     if not name:
         return f'<a href="{escape(target)}">{label}</a>'
-    full = escape(html.unescape(re.sub(r"<[^>]*>", "", label)))
-    return f'<a href="{escape(target)}" title="{full}">{escape(name)}</a>'
+    return f'<a href="{escape(target)}" title="{escape(without_tags(label))}">{escape(name)}</a>'
 
 
 def _follow_up(text: str, prefix: str) -> str:
