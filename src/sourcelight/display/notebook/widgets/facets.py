@@ -33,9 +33,9 @@ class _Suggestion:
     filter: SuggestedFilter
 
     @property
-    def count_text(self) -> str:
-        """The number of matches; with a plus if there may be more."""
-        return f"{self.filter.count:,}" if self.filter.exhaustive else f"{self.filter.count:,}+"
+    def plus(self) -> str:
+        """The sign behind the number of matches: a plus if there may be more, else empty."""
+        return "" if self.filter.exhaustive else "+"
 
     @property
     def short_value(self) -> str:
@@ -145,10 +145,9 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         lines = [f"FacetPanel: {len(self._filters)} suggested filters of {one_line(self._narrow([]), 100)}"]
         for group in self._groups():
             lines.append(f"  {group.title}")
-            for item in group.suggestions[:_FIRST]:
-                plus = "" if item.filter.exhaustive else "+"
-                lines.append(f"    {item.filter.count:>8,}{plus} {item.short_value}")
-
+            lines += [
+                f"    {item.filter.count:>8,}{item.plus} {item.short_value}" for item in group.suggestions[:_FIRST]
+            ]
             if len(group.suggestions) > _FIRST:
                 lines.append(f"    {_FIRST} of {len(group.suggestions):,}")
 
@@ -162,7 +161,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         tables = []
         for group in self._groups():
             rows = "".join(
-                f"<tr><td>{item.count_text}</td><td style='text-align:left'>"
+                f"<tr><td>{item.filter.count:,}{item.plus}</td><td style='text-align:left'>"
                 f"<code>{escape(item.short_value)}</code></td></tr>"
                 for item in group.suggestions[:_FIRST]
             )
