@@ -64,7 +64,7 @@ def _join_raw(slices: Sequence[RowSlice]) -> RawMatches:
     union = _Union.of(slices)
     matches: RawMatches = union.batches[0] if len(union.batches) == 1 else join_matches(union.batches)
 
-    # A file arrives as a whole, so a cut contains complete files.
+    # A file arrives as a whole, so a slice contains complete files.
     first_rows = np.cumsum(matches.lengths) - matches.lengths
     first, last = first_rows.searchsorted(union.starts), first_rows.searchsorted(union.ends)
     files = runs(first, last - first)

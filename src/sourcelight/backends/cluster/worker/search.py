@@ -157,7 +157,7 @@ class ShardSearch:
     def _batches(self, plans: list[Plan], limit: int) -> Iterator[Any]:
         """Read what the plans need besides text, and return their batches, with repositories in order."""
         source = self._source
-        # The coordinator ranks the rows of all workers, and slices them where alternatives have counts of their own.
+        # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
         counts = numbers_or_limits([plan.alternative for plan in plans])
 
         # A query for all matches sends few rows as the arrays of the engine, and many as record batches, which the
