@@ -172,10 +172,6 @@ class Requests:
     def __init__(self, rng: Random, world: World) -> None:
         self._rng, self._world = rng, world
 
-    def note(self, answer: str) -> None:
-        """Remember the cursors of an answer, so that another reader sends them."""
-        self._world.note(answer)
-
     def draw(self) -> Case:
         """Draw a request."""
         kinds: Mapping[Callable[[], Case], int] = {

@@ -217,6 +217,7 @@ class Comparison:
 
     service: Side
     parts: dict[str, Side]
+    world: World
     requests: Requests
     rng: Random
     findings: list[str] = field(default_factory=list)
@@ -234,7 +235,7 @@ class Comparison:
                 answers = list(apply(lambda case: self.service.ask(*case), cases))
                 parts = list(apply(lambda case: self.parts[case[0]].ask(*case), cases))
                 for (viewer, case), answer, expected in zip(cases, answers, parts, strict=True):
-                    self.requests.note(answer)
+                    self.world.note(answer)
                     if _ERROR.search(answer):
                         self.findings.append(f"{note}, as {viewer or 'nobody'}: {case}\n  {answer[:400]}")
                     elif answer != expected:
@@ -252,14 +253,13 @@ class Comparison:
             views = [text[max(0, start - 80) : start + 200] for text in (first, second)]
             self.findings.append(f"{note}, as {viewer or 'nobody'}: {case}\n  {views[0]!r}\n  {views[1]!r}")
 
-    def read_shared(self, world: World, private: dict[str, list[str]]) -> None:
+    def read_shared(self, private: dict[str, list[str]]) -> None:
         """Read answers that one account shared as the other: nothing in them is of a hidden repository."""
+        repositories = self.world.repositories
         for owner, reader in (ACCOUNTS, ACCOUNTS[::-1]):
-            hidden = [
-                repository for repository in world.repositories if reader not in private.get(repository.name, ACCOUNTS)
-            ]
+            hidden = [repository for repository in repositories if reader not in private.get(repository.name, ACCOUNTS)]
             commits = {
-                commit for repository in world.repositories if repository not in hidden for commit in repository.commits
+                commit for repository in repositories if repository not in hidden for commit in repository.commits
             }
             marks = re.compile("|".join(mark for repository in hidden for mark in repository.marks(commits)) or "(?!)")
             for question in SHARED_QUESTIONS:
@@ -375,7 +375,7 @@ def run(
     private = {name: [account for account in ACCOUNTS if rng.random() < 0.4] for name in names if rng.random() < 0.6}
     with contextlib.ExitStack() as stack:
         service, parts = serve_all(stack, folder, world, private)
-        comparison = Comparison(service, parts, Requests(rng, world), rng)
+        comparison = Comparison(service, parts, world, Requests(rng, world), rng)
         changes = Changes(service, parts, world, private, rng)
         for change, note, share in (
             (None, "before", 0.4),
@@ -388,7 +388,7 @@ def run(
                 change()
             comparison.compare(round(cases * share), note)
             report(f"{comparison.cases} requests, {len(comparison.findings)} findings {note}")
-        comparison.read_shared(world, private)
+        comparison.read_shared(private)
         report(f"{comparison.cases} requests, {len(comparison.findings)} findings at the end")
     return comparison.findings
 
