@@ -59,8 +59,8 @@ def _unify_dictionaries(table: Table) -> Table:
     columns = []
     for field, column in zip(table.schema, table.columns, strict=True):
         if pa.types.is_dictionary(field.type):
-            texts = column.cast(field.type.value_type)
-            columns.append(texts.dictionary_encode().unify_dictionaries().cast(field.type))
+            decoded = column.cast(field.type.value_type)
+            columns.append(decoded.dictionary_encode().unify_dictionaries().cast(field.type))
         else:
             columns.append(column)
 
@@ -235,10 +235,10 @@ def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
     carried = selected.select(list(_CARRIED)).take(parents)
 
     # The text of each match, and whether it continues.
-    texts: list[str] = table[column].take(rows).to_pylist()
+    row_texts: list[str] = table[column].take(rows).to_pylist()
     matches, continues = [], []
     for position, first, last in zip(parents.to_pylist(), starts.to_pylist(), ends.to_pylist(), strict=True):
-        text = texts[position]
+        text = row_texts[position]
         matches.append(text[first:last])
         # A match over several lines ends behind the newline of its line, which the text doesn't have.
         continues.append(last > len(text))
