@@ -22,6 +22,7 @@ from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.fast_path import IN_THREAD
+from sourcelight.engines.search.scan.candidates import MAX_UNNARROWED_UNITS
 from sourcelight.engines.search.scan.corpus import LISTS_UNMADE
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
@@ -112,6 +113,24 @@ def test_paths_are_listed_for_the_fourth_answer(tmp_path: Path) -> None:
     batches = [event for events in answers for event in events if isinstance(event, RawMatchBatch)]
     assert [batch.raw.path_json is not None for batch in batches] == [False] * LISTS_UNMADE + [True] * 3
     assert len({frames(events) for events in answers}) == 1
+
+
+def test_another_case_is_found_after_a_search_for_the_same_text_beside_another(tmp_path: Path) -> None:
+    files = {f"beam{number}.txt": f"lamp {number}\n" for number in range(MAX_UNNARROWED_UNITS + 1)}
+    RepositoryBuilder(tmp_path / "src" / "tower").commit(files)
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+
+    def answer(text: str) -> list[Event]:
+        return list(engine.stream(SearchRequest(text), Viewer.owner(), Cancellation()))
+
+    # The first two teach their shapes. The third looks for LAMP as it is written, and caches its candidates.
+    for text in ("kiosk case:yes", "kiosk AND harbour case:yes", "LAMP AND beam case:yes"):
+        answer(text)
+    assert engine.fast_path.knows(SearchRequest("LAMP case:yes"), Viewer.owner())
+    at_once = frames(answer("LAMP case:yes"))
+    engine.forget_queries()
+    assert at_once == frames(answer("LAMP case:yes"))
+    assert b"A similar query has matches" in (at_once or b"")
 
 
 @pytest.mark.parametrize("seed", [7, 8])

@@ -38,8 +38,8 @@ class DocumentRange:
 class PatternSpans:
     """Cached candidates and spans of one pattern in the files that pass certain filters.
 
-    They never go stale, since a corpus is immutable. `units` are the candidates, None when there are too many; `spans`
-    is set when one search has read all candidates and found few enough matches.
+    They never go stale, since a corpus is immutable. `units` are the candidates in any case, None when there are too
+    many; `spans` is set when one search has read all candidates and found few enough matches.
     """
 
     units: UnitNumbers | None = None

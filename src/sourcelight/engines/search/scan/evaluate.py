@@ -318,9 +318,10 @@ class CorpusSearch:
             self._recorder = SpanRecorder(cached)
         units = cached.units
         if units is None:
-            units = units_as_written(self.corpus, term.pattern, self._required_candidates(term.pattern))
+            units = self._required_candidates(term.pattern)
             cached.units = units if len(units) <= MAX_CACHED_UNITS else None
-        return units
+        # Cached without regard to case: a small search without a match asks whether there is one in another case.
+        return units if cached.spans is not None else units_as_written(self.corpus, term.pattern, units)
 
     def _required_candidates(self, pattern: CompiledPattern) -> UnitNumbers:
         """Return the candidates of a pattern in the selected files; those of the last few required texts are cached."""
