@@ -8,6 +8,7 @@ more to read.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from sourcelight.engines.search.model import (
 )
 from sourcelight.engines.search.open_index import OpenedTargets
 from sourcelight.engines.search.scan.batches import MAX_CACHED_SPANS, MAX_CACHED_UNITS, BatchSizer, PatternSpans
-from sourcelight.engines.search.scan.candidates import MAX_UNNARROWED_UNITS, candidate_units, units_as_written
+from sourcelight.engines.search.scan.candidates import candidate_units, units_as_written
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import BatchSource
 from sourcelight.engines.search.scan.conjunctions import Conjunction, ConjunctionSearch, conjunction_of
@@ -146,27 +147,19 @@ class SmallSearch:
         # Each text of an alternation is looked for in its own candidates: those of a common one are many.
         texts = pattern.alternatives if isinstance(pattern, AlternativeTexts) else (pattern,)
         candidates: list[UnitNumbers] = []
-        to_read: list[UnitNumbers] = []
-        unread_units = self.limits.units
         for text in texts:
             units = self._candidates(term, text)
-            as_written = None if units is None else units_as_written(self.corpus, text, units)
-            unread_units -= 0 if as_written is None else len(as_written)
-            if units is None or as_written is None or unread_units < 0:
+            if units is None:
                 return None
             candidates.append(units)
-            to_read.append(as_written)
 
         units = candidates[0] if len(texts) == 1 else UnitNumbers(unique_sorted(np.concatenate(candidates)))
         if cached.spans is not None:
             return units, cached.spans  # none, as an earlier search found
 
-        # Checked before it is read, as damage must end the search and not change its result.
-        self.corpus.check_content(UnitNumbers(np.concatenate(to_read)))
-        parts = [find_spans(self.corpus, *of_text, never) for of_text in zip(texts, to_read, strict=True)]
-        spans = merge_spans(parts)
-        if isinstance(pattern, AlternativeTexts) and pattern.overlaps_itself and len(spans) < sum(map(len, parts)):
-            return None  # RE2 must tell which of two overlapping occurrences is a match, see `hides_matches`
+        spans = self._spans_of(pattern, texts, candidates)
+        if spans is None:
+            return None
         if len(spans) <= MAX_CACHED_SPANS:
             # Many candidates are dropped for the units with a span.
             if len(units) > _MAX_KEPT_UNITS:
@@ -174,6 +167,22 @@ class SmallSearch:
             else:
                 cached.spans = spans
         return units, spans
+
+    def _spans_of(
+        self, pattern: CompiledPattern, texts: Sequence[CompiledPattern], candidates: Sequence[UnitNumbers]
+    ) -> Spans | None:
+        """Return the spans of a pattern, from the candidates of each of its texts; None if that is much to read."""
+        to_read = [units_as_written(self.corpus, *of_text) for of_text in zip(texts, candidates, strict=True)]
+        if sum(map(len, to_read)) > self.limits.units:
+            return None
+
+        # Checked before it is read, as damage must end the search and not change its result.
+        self.corpus.check_content(UnitNumbers(np.concatenate(to_read)))
+        parts = [find_spans(self.corpus, *of_text, never) for of_text in zip(texts, to_read, strict=True)]
+        spans = merge_spans(parts)
+        if isinstance(pattern, AlternativeTexts) and pattern.overlaps_itself and len(spans) < sum(map(len, parts)):
+            return None  # RE2 must tell which of two overlapping occurrences is a match, see `hides_matches`
+        return spans
 
     def _cache_of(self, pattern: CompiledPattern) -> PatternSpans:
         query = self.prepared.query
@@ -240,8 +249,7 @@ class SmallSearch:
         # They may be more than those that were read, and checked, for the text as it is written.
         if not insensitive.lowered or len(units) > self.limits.units:
             return False
-        if len(units) > MAX_UNNARROWED_UNITS:
-            self.corpus.check_content(units)
+        self.corpus.check_content(units)
         offsets = find_lowered(
             self.corpus.buffers,
             insensitive.lowered,
