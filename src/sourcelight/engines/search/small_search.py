@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array, mask_of, runs, unique_sorted
+from sourcelight.core.arrays import Int64Array, distinct, mask_of, runs, unique_sorted
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.alternative_texts import AlternativeTexts
@@ -153,7 +153,7 @@ class SmallSearch:
                 return None
             candidates.append(units)
 
-        units = candidates[0] if len(texts) == 1 else UnitNumbers(unique_sorted(np.concatenate(candidates)))
+        units = candidates[0] if len(texts) == 1 else UnitNumbers(distinct(np.concatenate(candidates)))
         if cached.spans is not None:
             return units, cached.spans  # none, as an earlier search found
 

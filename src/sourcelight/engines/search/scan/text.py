@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array, arrow_strings, distinct
+from sourcelight.core.arrays import (
+    AnyArray,
+    Int64Array,
+    UInt8Array,
+    arrow_array,
+    arrow_strings,
+    distinct,
+    unique_sorted,
+)
 from sourcelight.core.code_points import equal_groups, points_in_text
 
 _ASCII_END = 0x80
@@ -124,7 +132,7 @@ def _beyond_ascii(raw: UInt8Array, offsets: NDArray[np.int32]) -> Int64Array:
         return _no_rows()
 
     positions = np.flatnonzero(raw >= _ASCII_END)
-    return distinct(np.searchsorted(offsets, positions, side="right") - 1)
+    return unique_sorted(np.searchsorted(offsets, positions, side="right") - 1)
 
 
 def _is_valid(strings: Any) -> bool:
