@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 
+from sourcelight.core.query.dates import date_advice, duration_s, parse_date
+
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
 
 STRUCTURE = "ast-grep"
@@ -223,8 +225,6 @@ def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_timeout(value: str, _now: datetime) -> tuple[str, str] | None:
-    from sourcelight.core.query.dates import duration_s
-
     if duration_s(value) is not None:
         return None
     return (
@@ -288,8 +288,6 @@ def _check_language(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_date(value: str, now: datetime) -> tuple[str, str] | None:
-    from sourcelight.core.query.dates import date_advice, parse_date
-
     try:
         parse_date(value, now)
     except ValueError:
