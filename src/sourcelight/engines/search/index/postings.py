@@ -40,16 +40,16 @@ TRIGRAM_BITS = 21
 _KEY_BYTES = 3
 _NEWLINE = 10
 _NON_WORD = 4
-# The first three 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a
-# change of any needs another format.
-_UINT32 = 0xFFFFFFFF
+_GRAM_BYTES = 4
 
 _SHORT_BYTES = 32
 """Bytes of a literal up to which its keys are computed one by one."""
 
-_HASH_FACTORS = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
+# The first three 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a
+# change of any needs another format.
+_HASH_FACTORS = 0x9E3779B1, 0x85EBCA77
 _GRAM_FACTOR = 0xC2B2AE3D
-_GRAM_BYTES = 4
+_UINT32 = 0xFFFFFFFF
 
 _MAX_GRAMS = 3
 """Grams of a literal whose lists are read: each further one costs a look into each shard, and leaves few units less."""
@@ -170,6 +170,12 @@ def _finish(hashes: UInt32Array) -> UInt32Array:
     return hashes
 
 
+def _finish_number(value: int) -> int:
+    """Return what `_finish` makes of one number."""
+    value &= _UINT32
+    return ((value ^ value >> 15) * _HASH_FACTORS[0] & _UINT32) >> 32 - HASH_BITS
+
+
 def all_grams(text: bytes) -> tuple[UInt32Array, NDArray[np.intp]]:
     """Return the grams of a text in order, also repeated ones, and where each begins."""
     if len(text) < _GRAM_BYTES:
@@ -181,7 +187,7 @@ def all_grams(text: bytes) -> tuple[UInt32Array, NDArray[np.intp]]:
     positions = np.flatnonzero(is_gram.view(np.bool_))
     # Four bytes from any place, the first one lowest.
     grams = np.ndarray((len(text) - _GRAM_BYTES + 1,), "<u4", text, strides=(1,))[positions]
-    grams *= np.uint32(_GRAM_FACTOR)
+    grams *= _GRAM_FACTOR
     return _finish(grams), positions
 
 
@@ -200,7 +206,7 @@ def literal_keys(text: bytes) -> tuple[UInt32Array, UInt32Array]:
 
 def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
     """Return the keys of `all_keys`, sorted and without repeats: a text of some bytes needs no array."""
-    first, second = map(int, _HASH_FACTORS)
+    first, second = _HASH_FACTORS
     # None if a trigram would contain a newline.
     trigrams = [
         None if _NEWLINE in (a, b, c) else a | b << 7 | c << 14
@@ -211,8 +217,7 @@ def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
         after = _CLASSES[mapped[before + 1]]
         change = _CLASSES[mapped[before]] ^ after
         if after < _NON_WORD and (not change or change >= _NON_WORD) and trigram is not None and following is not None:
-            window = (trigram * first ^ following * second) & _UINT32
-            windows.add(((window ^ window >> 15) * first & _UINT32) >> 32 - HASH_BITS)
+            windows.add(_finish_number(trigram * first ^ following * second))
 
     distinct = {trigram for trigram in trigrams if trigram is not None}
     return np.array(sorted(distinct), dtype=np.uint32), np.array(sorted(windows), dtype=np.uint32)
@@ -227,8 +232,8 @@ def literal_grams(text: bytes) -> tuple[int, ...]:
         starts = [starts[number * (len(starts) - 1) // (_MAX_GRAMS - 1)] for number in range(_MAX_GRAMS)]
     grams = set()
     for start in starts:
-        gram = int.from_bytes(text[start : start + _GRAM_BYTES], "little") * _GRAM_FACTOR & _UINT32
-        grams.add(((gram ^ gram >> 15) * int(_HASH_FACTORS[0]) & _UINT32) >> 32 - HASH_BITS)
+        gram = int.from_bytes(text[start : start + _GRAM_BYTES], "little")
+        grams.add(_finish_number(gram * _GRAM_FACTOR))
     return tuple(sorted(grams))
 
 
