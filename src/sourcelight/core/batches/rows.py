@@ -134,9 +134,13 @@ class MatchRows:
         text_of = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
         return text_of, codes
 
+    def value(self, name: str, row: int) -> Any:
+        """Return one value; None for null, and for a column that the batch lacks."""
+        return self.batch.column(name)[row].as_py() if name in self else None
+
     def text(self, name: str, row: int) -> str:
         """Return one text; empty for null."""
-        return (self.batch.column(name)[row].as_py() or "") if name in self else ""
+        return self.value(name, row) or ""
 
     def first(self, name: str) -> str:
         """Return the text of the first row; empty for null."""

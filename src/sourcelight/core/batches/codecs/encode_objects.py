@@ -193,26 +193,21 @@ def _symbol_files(
 
 
 def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
-    line = _cell(rows, row, "line_number")
+    line = rows.value("line_number", row)
     value: dict[str, Json] = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
     value["url"] = value["url"] or _symbol_url(rows, row, line)
     value["kind"] = rows.text("symbol_kind", row).upper()
 
-    if with_line and _cell(rows, row, "line") is not None:
+    if with_line and rows.value("line", row) is not None:
         value["text"] = rows.text("line", row)
         value["spans"] = _spans(rows, row)
         value["nameSpans"] = _spans(rows, row, "name_start", "name_end")
-        if _cell(rows, row, "cell") is not None:
-            value["cell"] = [_cell(rows, row, name) for name in ("cell", "cell_kind", "cell_line")]
+        if rows.value("cell", row) is not None:
+            value["cell"] = [rows.value(name, row) for name in ("cell", "cell_kind", "cell_line")]
 
     if line is not None:
         value["line"] = line
     return value
-
-
-def _cell(rows: MatchRows, row: int, name: str) -> Any:
-    """Return the value of a column in a row; None for null, and for a column that the batch lacks."""
-    return rows.batch.column(name)[row].as_py() if name in rows else None
 
 
 def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
@@ -220,7 +215,7 @@ def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
     values = {}
     for column, key in keys:
         # The service may not know the value of an optional column, and then the key is left out.
-        if not column.optional or _cell(rows, row, column.name) is not None:
+        if not column.optional or rows.value(column.name, row) is not None:
             values[key] = _value(rows, row, column)
     return values
 
@@ -229,7 +224,7 @@ def _value(rows: MatchRows, row: int, column: Column) -> Json:
     if column.type in {"dict8", "dict32", "string"}:
         return rows.text(column.name, row)
 
-    value = _cell(rows, row, column.name)
+    value = rows.value(column.name, row)
     if column.type != "timestamp":
         return value
     return "" if value is None else value.isoformat().replace("+00:00", "Z")
@@ -237,8 +232,8 @@ def _value(rows: MatchRows, row: int, column: Column) -> Json:
 
 def _spans(rows: MatchRows, row: int, start: str = "start", end: str = "end") -> list[tuple[int, int]]:
     """Return the spans of a row; empty for rows without these columns."""
-    starts = _cell(rows, row, start) or ()
-    ends = _cell(rows, row, end) or ()
+    starts = rows.value(start, row) or ()
+    ends = rows.value(end, row) or ()
     return list(zip(starts, ends, strict=True))
 
 
@@ -249,7 +244,7 @@ def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
     if line is None:
         return url
 
-    starts = _cell(rows, row, "start")
+    starts = rows.value("start", row)
     column = starts[0] + 1 if starts else 1
     return f"{url}?L{line}:{column}-{line}:{column + len(rows.text('symbol', row))}"
 
@@ -276,7 +271,7 @@ def _repository(rows: MatchRows, row: int, repositories: Mapping[str, Repository
     info = repositories.get(name) or RepositoryInfo(name)
     return {
         "repository": name,
-        "repository_id": _cell(rows, row, "repository_id") or info.id,
+        "repository_id": rows.value("repository_id", row) or info.id,
         "repo_stars": info.stars,
         "repo_last_fetched": info.last_fetched,
     }
