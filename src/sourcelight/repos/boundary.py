@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MAX_SMALL_FILE_BYTES = 1 << 20
@@ -75,31 +75,17 @@ class Boundary:
             return True
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def find_problem(
-        self, git_dir: str, git_common_dir: str, sources: Sequence[str], included: Sequence[str] = ()
-    ) -> str:
-        """Explain why a git directory leads outside; empty if not.
+    def find_problem(self, uses: Iterable[tuple[str, str]]) -> str:
+        """Explain which path of a repository leads outside; empty if none does.
 
         Parameters
         ----------
-        git_dir, git_common_dir
-            Its real path, and that of the directory with its objects.
-        sources
-            Real paths from which it reads more objects, refs or settings.
-        included
-            Real paths of the files that its configuration includes.
+        uses
+            What the repository does with a path, such as "it reads objects from", and the real path.
         """
-        if self.roots is None:
-            return ""
-
-        for label, real in (
-            ("its git directory is", git_dir),
-            ("its objects are in", git_common_dir),
-            *(("it reads objects from", source) for source in sources),
-            *(("its configuration includes", file) for file in included),
-        ):
+        for use, real in uses:
             if not self.contains(real):
-                return f"{label} {real}, outside the served directories; list that path in {TRUSTED_PATHS} to allow it"
+                return f"{use} {real}, outside the served directories; list that path in {TRUSTED_PATHS} to allow it"
 
         return ""
 

@@ -95,7 +95,13 @@ def _check_boundary(discovered: DiscoveredRepository, sources: tuple[str, ...], 
         return
 
     directories = discovered.git_dir, discovered.git_common_dir
-    problem = boundary.find_problem(*directories, sources)
+    problem = boundary.find_problem(
+        [
+            ("its git directory is", discovered.git_dir),
+            ("its objects are in", discovered.git_common_dir),
+            *(("it reads objects from", source) for source in sources),
+        ]
+    )
     if problem:
         raise UnusableRepository("outside", problem)
 
@@ -105,7 +111,7 @@ def _check_boundary(discovered: DiscoveredRepository, sources: tuple[str, ...], 
         raise UnusableRepository("unsupported", unfit)
 
     # The address of its origin becomes its name, and could come from the configuration of another repository.
-    problem = boundary.find_problem(*directories, (), included_files(*directories))
+    problem = boundary.find_problem(("its configuration includes", file) for file in included_files(*directories))
     if problem:
         raise UnusableRepository("outside", problem)
 
