@@ -19,7 +19,7 @@ MAX_SMALL_FILE_BYTES = 1 << 20
 _MAX_ALTERNATES_DEPTH = 5  # as git itself
 _MAX_ALTERNATES_BYTES = 1 << 16
 _MAX_OBJECT_DIRECTORIES = 100
-"""Directories of objects that a repository may borrow. Each is looked through, wherever it is."""
+"""Directories of objects that a repository may have, with those that it borrows: each is looked through."""
 
 _MAX_REF_DEPTH = 64
 _MAX_OBJECTS_DEPTH = 2  # objects/info/commit-graphs/graph-….graph is the deepest that git reads
@@ -109,9 +109,7 @@ def object_sources(git_common_dir: str, boundary: Boundary | None = None) -> tup
         If a list of alternates can't be read or is too long, or anything there is a pipe, a device or a socket.
     """
     sources: dict[str, None] = {}
-    # The list of alternates of a hostile repository may name the root directory.
-    inside = boundary or Boundary()
-    _collect_sources(git_common_dir, os.path.join(git_common_dir, "objects"), inside, sources, set(), 0)
+    _collect_sources(git_common_dir, boundary or Boundary(), sources)
 
     # git follows links in all of these places, so each may lead into another repository.
     for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
@@ -144,31 +142,33 @@ def object_directories(git_common_dir: str) -> tuple[str, ...]:
     return tuple(directories)
 
 
-def _collect_sources(
-    git_common_dir: str, objects: str, inside: Boundary, sources: dict[str, None], seen: set[str], depth: int
-) -> None:
-    """Add the sources of an object directory and of its alternates."""
-    real = os.path.realpath(objects)
-    # Alternates may form a circle.
-    if real in seen:
-        return
+def _collect_sources(git_common_dir: str, inside: Boundary, sources: dict[str, None]) -> None:
+    """Add the sources of the object directory and of its alternates, which are looked into if they are `inside`."""
+    pending = [(os.path.realpath(os.path.join(git_common_dir, "objects")), 0)]
+    seen: set[str] = set()
+    while pending:
+        directory, depth = pending.pop()
+        # Alternates may form a circle.
+        if directory in seen:
+            continue
 
-    seen.add(real)
-    _add_source(git_common_dir, real, sources)
+        seen.add(directory)
+        _add_source(git_common_dir, directory, sources)
 
-    # git itself follows alternates five levels deep (alternate_object_database.c: "ignoring alternate object stores,
-    # nesting too deep").
-    if depth > _MAX_ALTERNATES_DEPTH or not inside.contains(real) or real == os.path.dirname(real):
-        return
+        # git itself follows alternates five levels deep (alternate_object_database.c: "ignoring alternate object
+        # stores, nesting too deep"). The list of a hostile repository may name the root directory.
+        is_root = directory == os.path.dirname(directory)
+        if depth > _MAX_ALTERNATES_DEPTH or is_root or not inside.contains(directory):
+            continue
 
-    if len(seen) > _MAX_OBJECT_DIRECTORIES:
-        raise OSError(f"it reads objects from more than {_MAX_OBJECT_DIRECTORIES} directories")
+        if len(seen) > _MAX_OBJECT_DIRECTORIES:
+            raise OSError(f"it reads objects from more than {_MAX_OBJECT_DIRECTORIES} directories")
 
-    for link in _find_links(real, max_depth=_MAX_OBJECTS_DEPTH):
-        _add_source(git_common_dir, os.path.realpath(link), sources)
+        for link in _find_links(directory, max_depth=_MAX_OBJECTS_DEPTH):
+            _add_source(git_common_dir, os.path.realpath(link), sources)
 
-    for alternate in _alternates(real):
-        _collect_sources(git_common_dir, alternate, inside, sources, seen, depth + 1)
+        # The last one is taken first.
+        pending += [(alternate, depth + 1) for alternate in reversed(_alternates(directory))]
 
 
 def _add_source(git_common_dir: str, real: str, sources: dict[str, None]) -> None:
