@@ -25,7 +25,7 @@ FREE_BYTES = 32 << 20
 
 NO_MODE = "000000"
 SUBMODULE = "160000"
-_STATUSES = {
+STATUSES = {
     "A": "added",
     "D": "deleted",
     "M": "modified",
@@ -33,6 +33,8 @@ _STATUSES = {
     "C": "copied",
     "T": "type changed",
 }
+"""States of a changed file by git's letters."""
+
 OPTIONS = ("diff-tree", "-r", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
            "--submodule=short", "--indent-heuristic")  # fmt: skip
 
@@ -183,7 +185,7 @@ def parse_raw(raw: bytes) -> tuple[FileChange, ...]:
         changes.append(
             FileChange(
                 ordinal=len(changes),
-                status=_STATUSES.get(status[0], "modified"),
+                status=STATUSES.get(status[0], "modified"),
                 score=int(status[1:]) if status[0] in "RC" else None,
                 path=path,
                 old_path=old_path,

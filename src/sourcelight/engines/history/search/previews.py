@@ -18,6 +18,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.patches import CONTEXT_LINES, MAX_FILES, PreviewFile, read_hunks, write_preview
 from sourcelight.core.cancellation import Stopped
 from sourcelight.engines.history.compare import FileChange
+from sourcelight.engines.history.compare.changes import STATUSES
 from sourcelight.engines.history.compare.patches import make_patch
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import RowPlaces
@@ -31,8 +32,6 @@ ABSENT = "/dev/null"
 
 _MAX_CHARS = 256 * 1024
 """Characters of a preview. A commit whose preview is longer, as of minified code, has none."""
-
-_STATUS = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
 
 _SignedLines: TypeAlias = set[tuple[str, int]]
 """Lines of a file by sign (``-`` or ``+``) and number; of removed lines the number in the old file."""
@@ -143,7 +142,7 @@ def file_change(history: History, change: int) -> FileChange:
 
     return FileChange(
         ordinal=0,
-        status=_STATUS.get(status, "modified"),
+        status=STATUSES.get(status, "modified"),
         score=score,
         path=history.paths[int(changes.path[change])],
         old_path=history.paths[int(changes.old_path[change])],
