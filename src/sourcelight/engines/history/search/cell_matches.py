@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches import RepositoryInfo, arrow_type
 from sourcelight.core.code_points import spans_in_text
+from sourcelight.core.patterns.ranges import disjoint_spans
 from sourcelight.core.query.fields import OUTPUT
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
@@ -91,7 +92,7 @@ def _cell_diff_batch(
     rows: list[ChangedCellLine | None] = []
     commit_of_row: list[int] = []
     for index, changed in enumerate(lines_of_commit):
-        commit_rows: Sequence[ChangedCellLine | None] = unite_changed_lines(changed) or (None,)
+        commit_rows: Sequence[ChangedCellLine | None] = _unite_changed_lines(changed) or (None,)
         rows += commit_rows
         commit_of_row += [index] * len(commit_rows)
 
@@ -128,7 +129,7 @@ def _line_values(history: History, row: ChangedCellLine | None) -> dict[str, Any
     }
 
 
-def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLine]:
+def _unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLine]:
     """Return each line once, with what matches in it for any of several terms.
 
     By change and then as a diff of the cells has them: a cell after another, and in it what was removed first.
@@ -138,7 +139,7 @@ def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLin
     for changed in lines:
         spans_by_line.setdefault(_with_spans(changed, ()), set()).update(changed.line.spans)
 
-    united = [_with_spans(changed, _disjoint(spans)) for changed, spans in spans_by_line.items()]
+    united = [_with_spans(changed, tuple(disjoint_spans(spans))) for changed, spans in spans_by_line.items()]
     return sorted(united, key=_place_in_diff)
 
 
@@ -149,12 +150,3 @@ def _with_spans(changed: ChangedCellLine, spans: tuple[tuple[int, int], ...]) ->
 def _place_in_diff(changed: ChangedCellLine) -> tuple[int, int, bool, bool, int]:
     line = changed.line
     return changed.change, line.cell, line.kind == OUTPUT, changed.side == "added", line.cell_line
-
-
-def _disjoint(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Drop spans that overlap an earlier span; of spans with the same start, keep the longest."""
-    result: list[tuple[int, int]] = []
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if end > start and (not result or start >= result[-1][1]):
-            result.append((start, end))
-    return tuple(result)
