@@ -90,7 +90,8 @@ class DiffPreviews:
                 break
 
             commit_rows = range(row_ranges[index], row_ranges[index + 1])
-            matched_lines = _matched_lines(rows, commit_rows)
+            numbered_rows = [rows.numbered_row(row) for row in commit_rows]
+            matched_lines = _matched_lines(numbered_rows)
             changes = list(matched_lines) or _changes_of(history, commit, every())
             # Files beyond the limit are not shown, so their patches are not needed.
             changes = changes[:MAX_FILES]
@@ -100,8 +101,7 @@ class DiffPreviews:
                 continue
 
             texts[index], positions = preview
-            for row in commit_rows:
-                change, sign, number = rows.numbered_row(row)
+            for row, (change, sign, number) in zip(commit_rows, numbered_rows, strict=True):
                 if change in changes:
                     lines[row] = positions.get((changes.index(change), sign, number))
 
@@ -153,11 +153,10 @@ def file_change(history: History, change: int) -> FileChange:
     )
 
 
-def _matched_lines(rows: RowPlaces, commit_rows: range) -> dict[int, _SignedLines]:
+def _matched_lines(numbered_rows: Sequence[tuple[int, str, int]]) -> dict[int, _SignedLines]:
     """Return the lines of some rows by their changes, in the order of the rows."""
     matched: dict[int, _SignedLines] = {}
-    for row in commit_rows:
-        change, sign, number = rows.numbered_row(row)
+    for change, sign, number in numbered_rows:
         matched.setdefault(change, set()).add((sign, number))
     return matched
 
