@@ -22,7 +22,7 @@ from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import NO_BLOB, ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import DiffMatches
-from sourcelight.engines.history.search.lines import removed_rows
+from sourcelight.engines.history.search.lines import changes_of, removed_rows
 from sourcelight.engines.history.search.order import DiffRows, slices_newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, Side
 from sourcelight.engines.structure.pattern import StructurePattern
@@ -253,7 +253,7 @@ class StructureSearch:
         # Changes are given newest first, so their rows need the same order.
         matching = ChangeNumbers(np.array(changes, dtype=np.int64))
         rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
-        row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
+        row_changes = changes_of(self.history, rows)
 
         # A stable sort: the rows of a change stay in the order of its lines.
         position_of = {change: position for position, change in enumerate(changes)}
