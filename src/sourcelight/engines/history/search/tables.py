@@ -171,17 +171,13 @@ def _dictionary_column(codes: Int64Array, texts: Column) -> Column:
 
 def _person_columns(history: History, role: str, people: NDArray[np.int32]) -> dict[str, Column]:
     """Return names and addresses after the mailmap."""
-    person = history.identities.person[people]
-    identities = history.identities
-    return {
-        role: _shared_column(history, "names", identities.person_names, person),
-        f"{role}_email": _shared_column(history, "emails", identities.person_emails, person),
-    }
+    return {role: author_names(history, people), f"{role}_email": author_emails(history, people)}
 
 
 def author_names(history: History, people: NDArray[np.int32]) -> Column:
     """Return names after the mailmap."""
-    return _shared_column(history, "names", history.identities.person_names, history.identities.person[people])
+    identities = history.identities
+    return _shared_column(history, "names", identities.person_names, identities.person[people])
 
 
 def author_emails(history: History, people: NDArray[np.int32]) -> Column:
