@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sourcelight.core.markup import count_of, join_words
-from sourcelight.lab.reports.files import AUTHORED
+from sourcelight.lab.reports.files import is_written
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.people import Turnover
 from sourcelight.lab.reports.text import (
@@ -20,10 +20,6 @@ from sourcelight.lab.reports.text import (
     share_text,
     shares_text,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 _DAY_S = 86_400
 
@@ -114,23 +110,23 @@ def _places_text(files: Frame | None) -> str:
 
     lines = files["additions"] + files["deletions"]
     # Without kinds of files, all count as written.
-    is_written = lines >= 0
+    is_authored = lines >= 0
     if files["file_kind"].notna().any():
-        is_written = files["file_kind"].astype("str").isin(AUTHORED)
+        is_authored = is_written(files)
 
     names = files["path"].astype("str").map(first_directory)
     # Directories of several repositories may share a name, and would be added up.
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
 
-    totals = lines[is_written].groupby(names[is_written]).sum()
+    totals = lines[is_authored].groupby(names[is_authored]).sum()
     shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
     if not shares:
         return ""
-    if is_written.all():
+    if is_authored.all():
         return f"Most changed lines are in {shares}."
 
-    other_share = lines[~is_written].sum() / max(int(lines.sum()), 1)
+    other_share = lines[~is_authored].sum() / max(int(lines.sum()), 1)
     other_kinds = f"vendored, generated and lock files ({share_text(other_share)} of all changed lines)"
     return f"Without {other_kinds}, most changed lines are in {shares}."
 

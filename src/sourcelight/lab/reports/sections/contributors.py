@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sourcelight.core.markup import count_of
 from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.answers import drill_down_of
-from sourcelight.lab.reports.files import AUTHORED
+from sourcelight.lab.reports.files import is_written
 from sourcelight.lab.reports.history import churn_figure, distinct_names
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, LinkOf, ReportTable, Section
@@ -137,8 +137,8 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
     files, other_files = changed_lines.files, None
     if files is not None and request.other_files == "apart":
         # Apart, or one vendored update would hide the work on everything else.
-        is_other = ~files["file_kind"].astype("str").isin(AUTHORED)
-        files, other_files = _rows_of(files, ~is_other), _rows_of(files, is_other)
+        is_authored = is_written(files)
+        files, other_files = _rows_of(files, is_authored), _rows_of(files, ~is_authored)
 
     def make_table(name: str, title: str, frame: Frame, columns: list[str], counts: str, excludes: str) -> ReportTable:
         rows = frame[["repository", *columns, *_CHURN_COLUMNS]].reset_index(drop=True)
