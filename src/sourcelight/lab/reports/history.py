@@ -208,7 +208,7 @@ def _names_of_busiest(commits: Frame) -> dict[str, str]:
     people = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
     # Stable: people with equally many commits stay in the order of their names, so that a figure never changes.
     busiest = people.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
-    return dict(zip(busiest["person"], distinct_names(busiest), strict=True))
+    return dict(zip(busiest["person"], _distinct_names(busiest), strict=True))
 
 
 def _count_by_period(dates: Frame, people: Frame, period: str) -> Frame:
@@ -303,6 +303,24 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 
     )
 
 
+def people_figure(name: str, title: str, description: str, people: Frame, column: str) -> Figure:
+    """Draw a bar for each person of a frame.
+
+    Parameters
+    ----------
+    column
+        The column with the lengths of the bars; its name is their unit.
+    """
+    labels = _distinct_names(people)
+    values = [float(value) for value in people[column]]
+    return ThemedFigure(
+        name=name,
+        title=title,
+        description=description,
+        draw=lambda: stacked_bars(labels, {column: values}, column),
+    )
+
+
 def _distinct_endings(names: Sequence[str]) -> dict[str, str]:
     """Return the last part of each name, such as ``httpx`` of ``encode/httpx``, or the name if two have the same."""
     endings = {name: name.rpartition("/")[2] for name in names}
@@ -310,7 +328,7 @@ def _distinct_endings(names: Sequence[str]) -> dict[str, str]:
     return {name: ending if counts[ending] == 1 else name for name, ending in endings.items()}
 
 
-def distinct_names(people: Frame) -> list[str]:
+def _distinct_names(people: Frame) -> list[str]:
     """Return names of authors for a figure, with the address where two have the same."""
     authors, addresses = people["author"].astype("str"), people["author_email"].astype("str")
     is_shared = authors.duplicated(keep=False)

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.markup import count_of
-from sourcelight.lab.plots.charts import stacked_bars
-from sourcelight.lab.reports.history import Span, activity, change_sizes, clock, distinct_names
-from sourcelight.lab.reports.html import ThemedFigure
-from sourcelight.lab.reports.model import Figure, Frame, Item, LinkOf, Listing, ReportTable, Section
+from sourcelight.lab.reports.history import Span, activity, change_sizes, clock, people_figure
+from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, ReportTable, Section
 from sourcelight.lab.reports.sections.change_data import API_ORDER, count_symbols
 from sourcelight.lab.reports.sections.changelog import KINDS, RULE, Change, CommitInfo, kind_of
 
@@ -158,7 +156,10 @@ def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: Link
     if not len(frame):
         return frame, Section("People", "No person wrote a commit in between.", (people, new_people))
 
-    return frame, Section("People", "", (people, new_people), (_people_figure(frame.head(_MAX_PEOPLE)),))
+    top = frame.head(_MAX_PEOPLE)
+    description = f"Bars of commits of the {count_of(len(top), 'person')} with the most."
+    figure = people_figure("people", "Commits by person", description, top, "commits")
+    return frame, Section("People", "", (people, new_people), (figure,))
 
 
 def _people_frame(commits: Frame, earlier_people: AbstractSet[Pair]) -> Frame:
@@ -177,17 +178,6 @@ def _people_frame(commits: Frame, earlier_people: AbstractSet[Pair]) -> Frame:
     frame["new"] = [person_key(*pair) not in earlier_people for pair in zip(authors, emails, strict=True)]
     frame["new"] = frame["new"].astype("bool")
     return frame.sort_values(["commits", "person"], ascending=[False, True]).reset_index(drop=True)
-
-
-def _people_figure(people: Frame) -> Figure:
-    labels = distinct_names(people)
-    values = [float(count) for count in people["commits"]]
-    return ThemedFigure(
-        name="people",
-        title="Commits by person",
-        description=f"Bars of commits of the {count_of(len(labels), 'person')} with the most.",
-        draw=lambda: stacked_bars(labels, {"commits": values}, "commits"),
-    )
 
 
 def log_section(commits: Frame, link: LinkOf) -> Section:

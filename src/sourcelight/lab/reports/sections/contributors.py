@@ -7,11 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.core.markup import count_of
-from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.answers import drill_down_of
 from sourcelight.lab.reports.files import is_written
-from sourcelight.lab.reports.history import churn_figure, distinct_names
-from sourcelight.lab.reports.html import ThemedFigure
+from sourcelight.lab.reports.history import churn_figure, people_figure
 from sourcelight.lab.reports.model import Figure, Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED
 from sourcelight.lab.reports.sections.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
@@ -96,20 +94,11 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         excludes=f"people{without}.",
     )
     top = contributors.frame.head(_MAX_BARS)
-    figures = (_people_figure(top),) if len(top) else ()
+    description = f"Bars of commits of the {len(top)} people with the most."
+    figure = people_figure("contributors", "Commits by person", description, top, "commits")
+    figures = (figure,) if len(top) else ()
     return Section(
         title="People", text=_concentration_text(top, commits), tables=(contributors, co_authors, bots), figures=figures
-    )
-
-
-def _people_figure(top: Frame) -> Figure:
-    labels = distinct_names(top)
-    counts = [float(count) for count in top["commits"]]
-    return ThemedFigure(
-        name="contributors",
-        title="Commits by person",
-        description=f"Bars of commits of the {len(labels)} people with the most.",
-        draw=lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
 
 
@@ -220,13 +209,8 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
     behind = None if request.paths else _commits_behind(code, frames)
     people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
     top = people.sort_values("lines", ascending=False, kind="stable").head(_MAX_BARS)
-    labels, values = distinct_names(top), [float(count) for count in top["lines"]]
-    figure = ThemedFigure(
-        name="ownership",
-        title="Current lines by author",
-        description=f"Bars of lines of the {len(labels)} authors who own the most.",
-        draw=lambda: stacked_bars(labels, {"lines": values}, "lines"),
-    )
+    description = f"Bars of lines of the {len(top)} authors who own the most."
+    figure = people_figure("ownership", "Current lines by author", description, top, "lines")
     text = "Ownership refers to the newest commit, regardless of the dates above."
     tables = (_ownership_table(lines, request, link, behind), *_bus_factor_tables(owners, request))
     return [Section(title="Ownership", text=text, tables=tables, figures=(figure,))]

@@ -8,9 +8,7 @@ from typing import Any
 
 from sourcelight.core.batches.commit_messages import trailers_of
 from sourcelight.core.markup import count_of, join_words
-from sourcelight.lab.plots.charts import stacked_bars
-from sourcelight.lab.reports.history import activity, add_periods, change_sizes, distinct_names, total
-from sourcelight.lab.reports.html import ThemedFigure
+from sourcelight.lab.reports.history import activity, add_periods, change_sizes, people_figure, total
 from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.people import JOINED
 from sourcelight.lab.reports.text import Links, date_text, person_labels, shares_text
@@ -234,14 +232,9 @@ def _people(subject: Thing, commits: Frame, links: Links) -> Section:
     table = ReportTable("people", "People", frame, about, "merges; co-authors.", "commits", ("author", "author_email"),
                         link=links.of_people(repository))  # fmt: skip
     top = frame[~frame["bot"]].head(_PEOPLE_SHOWN)
-    labels, values = distinct_names(top), [float(count) for count in top["commits"]]
-    figure = ThemedFigure(
-        name="people",
-        title="Commits by person",
-        description=f"Bars of commits of the {count_of(len(labels), 'person')} with the most.",
-        draw=lambda: stacked_bars(labels, {"commits": values}, "commits"),
-    )
-    return Section(title="People", text="", tables=(table,), figures=(figure,) if len(labels) > 1 else ())
+    description = f"Bars of commits of the {count_of(len(top), 'person')} with the most."
+    figure = people_figure("people", "Commits by person", description, top, "commits")
+    return Section(title="People", text="", tables=(table,), figures=(figure,) if len(top) > 1 else ())
 
 
 def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
