@@ -151,7 +151,7 @@ def contributors(  # noqa: PLR0913 - its parameters, each by name
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    """Counted commits, and the answers of the client about them.
+    """Counted commits, the `names` of their repositories, and the answers of the client about them.
 
     `contributors` is as the service counts people; `people` are those of the counted files. A part that the service
     lacks is None, with a notice in `missing_parts`.
@@ -159,6 +159,7 @@ class _Data:
 
     all_commits: Frame
     commits: Frame
+    names: list[str]
     contributors: Frame | None
     people: Frame | None
     changed_lines: ChangedLines
@@ -167,11 +168,6 @@ class _Data:
     owners: list[Owned]
     sources: dict[str, Frame]
     missing_parts: list[str]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the repositories."""
-        return _names(self.commits)
 
 
 def _make(
@@ -256,10 +252,12 @@ def _read_data(
     if comparison is not None:
         sources["before"] = comparison.before
 
-    owners = current_owners(code, stages, _names(commits), request, missing_parts) if ownership else []
+    names = _names(commits)
+    owners = current_owners(code, stages, names, request, missing_parts) if ownership else []
     return _Data(
         all_commits=all_commits,
         commits=commits,
+        names=names,
         contributors=contributors_frame,
         people=people,
         changed_lines=changed_lines,
