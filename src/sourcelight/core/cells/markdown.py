@@ -70,14 +70,6 @@ class _JupytextBlock(NamedTuple):
     is_explicit: bool
 
 
-class _TextEnd(NamedTuple):
-    """The line after a text, the line where the next cell may begin, and whether blank lines are between."""
-
-    end: int
-    after: int
-    is_explicit: bool
-
-
 class _CodeFence(NamedTuple):
     """A fence that opens a cell: its marks beyond three, the language, and the options."""
 
@@ -283,11 +275,12 @@ class _JupytextReader:
             # Displayed code is a separate cell if a cell begins with it.
             end = self._first_match(re.compile(b"```" + displayed[1]), first + 1)
             end = min(end + 1, len(self._lines))
-            return _JupytextBlock(_MarkdownCell(MARKDOWN, self._main, first, end), end, is_explicit=False)
+            return self._text(first, end, end, is_explicit=False)
 
-        text = self._text_end(first)
-        cell = _MarkdownCell(MARKDOWN, self._main, first, text.end)
-        return _JupytextBlock(cell, text.after, text.is_explicit)
+        return self._text_block(first)
+
+    def _text(self, first: int, end: int, after: int, *, is_explicit: bool) -> _JupytextBlock:
+        return _JupytextBlock(_MarkdownCell(MARKDOWN, self._main, first, end), after, is_explicit)
 
     def _marked_block(self, kind: str, language: str, first: int, end_mark: re.Pattern[bytes]) -> _JupytextBlock:
         """Return the cell between the mark at a line and the mark that ends it, or the end of the file."""
@@ -316,8 +309,8 @@ class _JupytextReader:
                 return number
         return len(self._lines)
 
-    def _text_end(self, first: int) -> _TextEnd:
-        """Return where a text ends."""
+    def _text_block(self, first: int) -> _JupytextBlock:
+        """Return the text that begins at a line, up to the next cell or blank lines."""
         blanks = 0
         closing = re.compile(rb"```\s*$")
         is_fenced = is_indented = False
@@ -336,11 +329,11 @@ class _JupytextReader:
                 continue
             if _REGION.match(line) or self._code_fence(line) is not None:
                 has_blank = number - first > 1 and blanks > 0
-                return _TextEnd(number - 1 if has_blank else number, number, is_explicit=False)
+                return self._text(first, number - 1 if has_blank else number, number, is_explicit=False)
 
             if line.startswith(b"```"):
                 if blanks >= 2 and not line.startswith(b"```{") and not _CODE_FENCE.match(line):
-                    return _TextEnd(number - 2, number, is_explicit=True)
+                    return self._text(first, number - 2, number, is_explicit=True)
                 marks = _CODE_FENCE.match(line)
                 # As in jupytext, a fence after displayed code ends where the displayed code would end.
                 closing = closing if marks is None else re.compile(b"```" + marks[1])
@@ -349,13 +342,13 @@ class _JupytextReader:
                 continue
 
             if self._splits_at_headings and line.startswith(b"#") and blanks >= 1:
-                return _TextEnd(number - 1, number, is_explicit=False)
+                return self._text(first, number - 1, number, is_explicit=False)
 
             if is_blank:
                 blanks += 1
             elif blanks >= 2:
-                return _TextEnd(number - 2, number, is_explicit=True)
+                return self._text(first, number - 2, number, is_explicit=True)
             else:
                 blanks = 0
 
-        return _TextEnd(len(self._lines), len(self._lines), is_explicit=False)
+        return self._text(first, len(self._lines), len(self._lines), is_explicit=False)
