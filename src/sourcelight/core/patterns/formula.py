@@ -1,4 +1,4 @@
-"""The texts that every match of a pattern contains, as a tree of lowered byte strings.
+"""The texts that every match of a pattern contains, as a tree of byte strings: folded, or as they are written.
 
 An index answers the tree with its posting lists: a text that doesn't satisfy it can't hold a match.
 """
@@ -23,7 +23,7 @@ _LOWER = bytes(bytes((code,)).lower()[0] for code in range(256))
 
 @dataclass(frozen=True, slots=True)
 class RequiredText:
-    """A folded text that must occur somewhere in the folded haystack; `text` is never empty."""
+    """A text that must occur somewhere in the haystack, both folded or both as written; `text` is never empty."""
 
     text: bytes
 
@@ -52,5 +52,5 @@ def _form_of(tree: RequiredTree) -> tuple[str, Any]:
 
 
 def satisfies(tree: RequiredTree, text: bytes) -> bool:
-    """Return whether lowercase `text` satisfies `tree`: the slow equivalent of an index look-up in posting lists."""
+    """Return whether `text` satisfies `tree`, both folded or both as written: a slow look-up in posting lists."""
     return fold(tree, lambda leaf: leaf.text in text, all_of=all, any_of=any)

@@ -43,7 +43,7 @@ DENSE_FRACTION = 16
 """A list with more than one unit in sixteen is smaller as a bitmap (16 bits a unit), and faster to intersect."""
 
 COMMON_FRACTION, MIN_COMMON_UNITS = 4, 8
-"""A window or gram in more than one unit in four has no list: to read it would leave few units less."""
+"""A window or gram in more than one unit in four, and in more than eight, has no list: it leaves few units less."""
 
 _MAX_MATRIX_BYTES = 8 * 1024 * 1024
 _MIN_HASH_BITS = 8
