@@ -99,17 +99,18 @@ def _literal_at(  # noqa: PLR0911 - one for each kind of literal
         The literal; empty if none begins there, None if one may begin whose end isn't certain.
     """
     letter = text[position]
-    if letter.isalnum() or letter.isspace():
+    is_perl = _PERL.search(path) is not None
+    if letter not in "/%~" and not is_perl:
         return ""
 
     before = text[max(start, position - 40) : position]
-    operator = _OPERATOR.search(before) if _PERL.search(path) is not None else None
+    operator = _OPERATOR.search(before) if is_perl else None
     if operator is not None and letter not in "/=,;)]}>$-":
         return None if operator["word"] in _OF_TWO_PARTS else _read_to_delimiter(text, position, position)
     if letter == "/" and _JAVASCRIPT.search(path) is not None:
         match = _match(_SLASHES_OF_JAVASCRIPT, text, position) if _BEFORE_OPERAND.search(before) else None
         return "" if match is None else match[0]
-    if letter == "/" and (_RUBY.search(path) or _PERL.search(path) or _UNKNOWN.search(path)):
+    if letter == "/" and (is_perl or _RUBY.search(path) or _UNKNOWN.search(path)):
         return _slashes(text, position, before, operator, path)
     if letter == "%" and _RUBY.search(path) is not None and (match := _PERCENT.match(text, position)) is not None:
         return _read_to_delimiter(text, position, match.end() - 1) if _is_literal(match[0], before) else ""

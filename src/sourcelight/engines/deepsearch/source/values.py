@@ -77,6 +77,12 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
             if count > _MAX_CHARS:
                 return None
 
+            # Most letters are of words, in which nothing begins, opens or ends.
+            if letter.isalnum() or letter.isspace():
+                out.append(letter)
+                position += 1
+                continue
+
             part = part_at(text, position, start, path, comment_mark)
             if part is None:
                 return None
