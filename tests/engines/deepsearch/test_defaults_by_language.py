@@ -13,6 +13,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.source.functions import types_around
 from sourcelight.engines.deepsearch.source.lisp_options import read_lisp_options
+from sourcelight.engines.deepsearch.source.values import haskell_value
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -194,6 +195,24 @@ def test_types_are_those_that_a_line_is_indented_below() -> None:
     assert types_around(lines, 3, "Elixir") == ["C", "A.B"]
     assert types_around(lines, 6, "Elixir") == ["A.B"]
     assert types_around(lines, 6, "Go") == []
+
+
+@pytest.mark.parametrize(
+    ("equation", "value"),
+    [("a = 5 -- five", "5"), ('a = "b -- c" -- d', '"b -- c"'), ("a = -- below\n  7", "7"), ("a = x\n  + 1", "")],
+)
+def test_a_comment_ends_the_value_of_an_equation(equation: str, value: str) -> None:
+    """Two dashes in a text begin no comment, and a value may be alone on the line below."""
+    read = haskell_value(["a :: Int", *equation.split("\n")], "a", 1)
+    assert ("" if read is None else read.text) == value
+
+
+def test_long_equations_take_linear_time() -> None:
+    """Text of repositories is hostile."""
+    for line in ("a = b" + " " * 100_000 + "c", 'a = "' + '\\"' * 100_000, "a" + " " * 100_000, "a =" + "--" * 100_000):
+        started_s = time.process_time()
+        haskell_value([line], "a", 1)
+        assert time.process_time() - started_s < 0.5
 
 
 def test_long_lines_of_lisp_take_linear_time() -> None:

@@ -197,3 +197,17 @@ def value_before_in(value: str, path: str) -> str | None:
             return None if is_nested else value[: match.start()].rstrip()
 
     return value
+
+
+_DOUBLE_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*+\"")
+_DASHES = re.compile(r"--\s")
+
+
+def value_before_dashes(value: str) -> str:
+    """Return the value of an equation of Haskell or Elm without the comment behind it.
+
+    Texts that don't end take time by the square of the length, which the caller bounds.
+    """
+    bare = _DOUBLE_QUOTED.sub(lambda match: "_" * len(match[0]), value)
+    comment = _DASHES.search(bare)
+    return (value if comment is None else value[: comment.start()]).strip()

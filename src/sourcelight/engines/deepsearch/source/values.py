@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, comment_mark_of
-from sourcelight.engines.deepsearch.source.literals import part_at, quoted_at, value_before_in
+from sourcelight.engines.deepsearch.source.literals import part_at, quoted_at, value_before_dashes, value_before_in
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset(_PAIRS.values())
@@ -376,15 +376,16 @@ def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tupl
 
 def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None:
     """Return what the equation below a signature gives a name; None for a function, or a value of several lines."""
-    equation = re.compile(rf"{re.escape(name)}\s*=\s*(?P<value>\S.*?)?\s*(?:--\s.*)?$")
+    equation = re.compile(rf"{re.escape(name)}\s*=\s*(?P<value>.*)")
     for number in range(line, min(line + 3, len(lines) + 1)):
         match = equation.match(lines[number - 1])
-        if match is None:
+        if match is None or len(match[0]) > _MAX_CHARS:
             continue
 
         # The style of Elm has the value alone on the line below.
-        value_line = number if match["value"] else number + 1
-        value = match["value"] or (lines[value_line - 1].strip() if value_line <= len(lines) else "")
+        value = value_before_dashes(match["value"])
+        value_line = number if value else number + 1
+        value = value or (lines[value_line - 1].strip() if value_line <= len(lines) else "")
         following = lines[value_line] if value_line < len(lines) else ""
         goes_on = following[:1].isspace() and bool(following.strip())
         is_whole = value and not goes_on and not value.startswith(("\\", "let", "case", "if ", "do"))
