@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,27 @@ def test_a_map_keeps_to_its_lines(engine: LocalEngine) -> None:
     assert 2 <= len(result) <= 8
     assert PLANE in {row["path"] for row in result}
     assert any("class Shape" in row["text"] for row in result)
+
+
+def test_a_class_with_members_comes_first_in_a_map(tmp_path: Path) -> None:
+    """Members were looked for at wrong places behind names that a map doesn't show, such as these numbers."""
+    numbers = "".join(f"number_{index} = {index}\n" for index in range(5))
+    short = "class Plain:\n" + "    print()\n" * 8
+    full = "class Full:\n" + "".join(f"    def method_{index}(self):\n        pass\n" for index in range(4))
+    make_repo(tmp_path / "code" / "one", {"one.py": f"{numbers}{short}{full}"})
+    engine = open_engine([tmp_path / "code"], index=tmp_path / "index")
+    texts = [row["text"].strip() for row in rows(call(engine, "repo_map", repo="one", budget_lines=2))]
+    assert texts == ["one.py", "class Full"]
+
+
+def test_a_map_of_a_generated_file_is_quick(tmp_path: Path) -> None:
+    """Each definition was compared with all others of its file."""
+    functions = "".join(f"def f{index}(): pass\n" for index in range(20_000))
+    make_repo(tmp_path / "code" / "one", {"one.py": functions})
+    engine = open_engine([tmp_path / "code"], index=tmp_path / "index")
+    began = time.process_time()
+    assert len(rows(call(engine, "repo_map", repo="one", budget_lines=100))) == 100
+    assert time.process_time() - began < 3
 
 
 def test_calls_are_followed_to_a_depth(engine: LocalEngine) -> None:

@@ -86,16 +86,9 @@ def _select_definitions(
             break
 
         workspace.budget.check()
-        outline = outline_of(project.document_at(number), workspace)
-        definitions = [definition for definition in outline if definition.kind in _KINDS]
-        if not definitions:
+        weighted = _weigh_definitions(outline_of(project.document_at(number), workspace), weights[number])
+        if not weighted:
             continue
-
-        weighted = [
-            _WeightedDefinition(definition, weights[number] * _weigh_definition(definition, definitions))
-            for definition in definitions
-        ]
-        weighted.sort(key=lambda weighted: -weighted.weight)
 
         # Twice the share by weight, as most files need less than theirs; at least three, or a file says nothing.
         share = max(3, int(budget_lines * weights[number] * 2))
@@ -113,7 +106,19 @@ def _definition_line(definition: Definition, text: LineTable) -> str:
     return indent + (signature or definition.name)[:_MAX_LINE_CHARS]
 
 
-def _weigh_definition(definition: Definition, rows: list[Definition]) -> float:
+def _weigh_definitions(outline: list[Definition], file_weight: float) -> list[_WeightedDefinition]:
+    """Return the definitions of a file that a map can show, the heaviest first."""
+    # Members that the map doesn't show, such as fields, don't count either.
+    member_counts = Counter(definition.parent for definition in outline if definition.kind in _KINDS)
+    weighted = [
+        _WeightedDefinition(definition, file_weight * _weigh_definition(definition, member_counts[index]))
+        for index, definition in enumerate(outline)
+        if definition.kind in _KINDS
+    ]
+    return sorted(weighted, key=lambda weighted: -weighted.weight)
+
+
+def _weigh_definition(definition: Definition, member_count: int) -> float:
     """Weigh a definition within its file: public ones, types and functions at the top, and long ones come first."""
     weight = 1.0 if definition.parent < 0 else 0.4
     if definition.kind in {"class", "struct", "interface", "enum"}:
@@ -125,7 +130,6 @@ def _weigh_definition(definition: Definition, rows: list[Definition]) -> float:
     if definition.declaration:
         weight *= 0.5
 
-    member_count = sum(1 for other in rows if 0 <= other.parent < len(rows) and rows[other.parent] is definition)
     return float(weight * (1.0 + np.log1p(definition.end_line - definition.begin_line) / 10 + member_count / 50))
 
 
