@@ -147,6 +147,17 @@ function wedgeShaft(x) {
   return x;
 }
 """
+BRAKE = "from wedge import wedge_brake, wedge_cog\n\ndef brake(x):\n    return wedge_brake(x)\n\n"
+"""A function of one name in two files."""
+SIDE = """from wedge import wedge_cog
+
+def cog(x):
+    return wedge_cog(x)
+
+class Iron:
+    def turn(self, x):
+        return wedge_cog(x)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +181,10 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "shafts.js": SHAFTS,
             "many.R": "".join(f"f{n} <- function() {{\n  stir_meal()\n}}\n" for n in range(8)),
             "stir.R": "stir_meal <- function() 1\n",
+            "wedge.py": "def wedge_brake(x):\n    return x\n\ndef wedge_cog(x):\n    return x\n",
+            "front.py": BRAKE,
+            "rear.py": BRAKE + "class Oak:\n    def turn(self, x):\n        return wedge_cog(x)\n",
+            "side.py": SIDE,
         },
         "Build a wheel",
     )
@@ -205,6 +220,12 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ),
         ("Which functions call _reefSail?", "called by name in `furl` (line 3 of `sails.js`)"),
         ("Which methods call wedgeShaft?", "is called by `Oak.turn` and `Iron.turn` (2 calls in 1 file)"),
+        # A class tells callers of one name apart, or else the file does.
+        (
+            "Which functions call wedge_cog?",
+            "is called by `Oak.turn`, `cog` and `Iron.turn` (3 calls in 2 files)",
+        ),
+        ("What calls wedge_brake?", "is called by `brake` in `front.py` and `brake` in `rear.py` (2 calls in 2 files)"),
         # A list that is cut says so.
         ("What calls stir_meal?", "`f5` (line 17 of `many.R`), and on more lines"),
     ],

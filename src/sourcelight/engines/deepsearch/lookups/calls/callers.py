@@ -44,7 +44,7 @@ _MAX_DEFINITIONS = 3
 _MAX_NAMESAKES = 20
 """Definitions of a name without a grammar, above which nothing is said of its callers: a sentence about the name."""
 _MIN_NAMESAKES = 2
-"""Functions of one name in a file, from which on a sentence names their classes."""
+"""Callers of one name, from which on a sentence names their classes, or else their files."""
 
 
 def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
@@ -161,10 +161,10 @@ def _state(
 
     _add_containers(work, texts, main)
 
-    # Overloads share a name, and each is a caller.
+    # Overloads share a name and a file: the name stands once for all of them.
     row_of_name: dict[str, dict[str, Any]] = {}
-    for row in by_caller.values():
-        row_of_name.setdefault(_caller(row), row)
+    for row, caller in zip(by_caller.values(), _distinct_callers(list(by_caller.values())), strict=True):
+        row_of_name.setdefault(caller, row)
 
     visible = list(row_of_name.values())[: 2 * MAX_NAMED]
     statements = [_statement(work, texts, row) for row in visible]
@@ -256,16 +256,16 @@ _MEMBER_SIGNS = {"C++": "::", "Rust": "::", "PHP": "::", "Ruby": "#"}
 
 
 def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]) -> None:
-    """Add the class to the name of each caller that another one in its file has, too."""
-    lines_by_caller: dict[tuple[str, str, str], set[int]] = {}
+    """Add the class to the name of each caller that another one has, too."""
+    positions_by_caller: dict[str, set[tuple[str, str, int]]] = {}
     for row in rows:
-        key = (row["caller_repository"], row["caller_path"], row["caller"])
-        lines_by_caller.setdefault(key, set()).add(row["caller_line"] or 0)
+        position = (row["caller_repository"], row["caller_path"], row["caller_line"] or 0)
+        positions_by_caller.setdefault(row["caller"], set()).add(position)
 
     for row in rows:
         repository, path, caller = row["caller_repository"], row["caller_path"], row["caller"]
         target = work.inquiry.pins.of(repository)
-        if target is None or not caller or len(lines_by_caller[repository, path, caller]) < _MIN_NAMESAKES:
+        if target is None or not caller or len(positions_by_caller[caller]) < _MIN_NAMESAKES:
             continue
 
         definition = definition_at(texts, target, path, caller, row["caller_line"] or 0)
@@ -285,6 +285,26 @@ def _caller(row: Mapping[str, Any]) -> str:
     """Name the function of a call, or where it is if there is none with a name."""
     # Not "the top level": where a grammar lost its way, the function around a call isn't known.
     return _known_caller(row) or f"code of {code(row['caller_path'])}"
+
+
+def _distinct_callers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the function of each call, with its file where functions of one name are in several files."""
+    files_by_caller: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        files_by_caller.setdefault(_caller(row), set()).add((row["caller_repository"], row["caller_path"]))
+
+    callers = []
+    for row in rows:
+        caller = _caller(row)
+        files = files_by_caller[caller]
+        if _known_caller(row) and len(files) >= _MIN_NAMESAKES:
+            caller += f" in {code(row['caller_path'])}"
+            if len({repository for repository, _ in files}) > 1:
+                caller += f" of {code(row['caller_repository'])}"
+
+        callers.append(caller)
+
+    return callers
 
 
 def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statement:
