@@ -119,12 +119,10 @@ def by_scores(chunk_space: Space, scores: Any) -> Answer:
     chunks = []
     for index in np.argsort(-scores, kind="stable")[: _FUNCTION_CHUNKS * 5].tolist():
         if scores[index] > 0:
-            number = collection.block_of_chunk(index)
-            block, within = collection.blocks[number], index - collection.chunk_base[number]
-            row = within if block.source is None else int(block.source[within])
-            file = block.files[int(collection.file_of[index]) - collection.file_base[number]]
-            path = chunk_space.terms_index.snapshot.view.path(int(file))
-            chunks.append((path, int(block.table.begin_line[row]), int(block.table.end_line[row])))
+            number, row = collection.table_chunk(index)
+            _, file = collection.view_file(int(collection.file_of[index]))
+            path = chunk_space.terms_index.snapshot.view.path(file)
+            chunks.append((path, *collection.blocks[number].lines_of(row)))
     return Answer(list(dict.fromkeys(path for path, _, _ in chunks))[:_DEPTH], chunks[:_FUNCTION_CHUNKS])
 
 

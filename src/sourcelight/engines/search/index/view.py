@@ -136,6 +136,15 @@ class CommitView:
         text_array[self.path_start.astype(np.intp) - 1] = 10
         return text_array.tobytes()
 
+    def path_lines(self) -> list[bytes]:
+        """Return the path of each file, a newline within a path as in `path_text`."""
+        return bytes(self.path_text).split(b"\n")[1 : self.files + 1]
+
+    def path_texts(self) -> list[str]:
+        """Return `path_lines` as texts, invalid UTF-8 as U+FFFD."""
+        # One decoding for all paths is far cheaper than one for each.
+        return bytes(self.path_text).decode("utf-8", "replace").split("\n")[1 : self.files + 1]
+
     def path(self, number: int) -> str:
         """Return the path of a file, invalid UTF-8 as U+FFFD."""
         text = self.file.bytes_of("paths")

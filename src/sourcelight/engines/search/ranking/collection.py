@@ -1,8 +1,16 @@
 """The ranked chunks: all files of the targets, mapped from the chunks of the tables of their shards.
 
-Chunks are numbered through all targets, file by file. Where a revision has all documents of a shard, a chunk's number
-is its number in the table plus a constant; else it is looked up. To keep that fast path, files that repeat a document
-come last in their block.
+A block is the chunks of one shard of one target. Files and chunks are numbered through all blocks, file by file:
+
+    target  block  file of the view    file of the collection  chunks
+    0       0      0 README.md         -                       none, the file is empty
+    0       0      1 pump.py           0                       0, 1
+    0       1      2 tank.py           1                       2
+    1       2      0 rain.go           2                       3, 4, 5
+
+The chunks of a block have numbers in the term table of the shard, too. Where a revision has all documents of a shard, a
+chunk's number is its number in the table plus a constant; else it is looked up. To keep that fast path, files that
+repeat a document come last in their block.
 """
 
 from __future__ import annotations
@@ -13,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +33,20 @@ from sourcelight.engines.search.ranking.import_scores import import_scores
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.engines.symbols import SymbolTable
+
+
+class TableChunk(NamedTuple):
+    """A chunk as its term table numbers it: the number of the block, and the row of the block's table."""
+
+    block: int
+    row: int
+
+
+class ViewFile(NamedTuple):
+    """A file as a commit view numbers it: the index of the target, and the number of the file in the target's view."""
+
+    target: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -44,7 +66,8 @@ class ChunkCollection:
     blocks_of
         Numbers of the blocks of each target.
     over
-        Numbers of chunks and files in all parts, if this is one of several; `mean_length` is then the mean of all.
+        Numbers of chunks and files in all parts, if this is one of several; `mean_length` is then the mean of all. In a
+        cluster, each worker ranks the part of the chunks that it stores.
     """
 
     open_terms: Sequence[OpenedTerms]
@@ -125,13 +148,20 @@ class ChunkCollection:
         by_target = [import_scores(target_terms) for target_terms in self.open_terms]
         return _concatenate([by_target[block.target][block.files] for block in self.blocks])
 
-    def block_of_chunk(self, chunk: int) -> int:
-        """Return the block in which a chunk is."""
-        return bisect_right(self.chunk_base, chunk) - 1
+    def table_chunk(self, chunk: int) -> TableChunk:
+        """Return the block of a chunk, and its number in the term table of that block."""
+        number = bisect_right(self.chunk_base, chunk) - 1
+        row = chunk - self.chunk_base[number]
+        source = self.blocks[number].source
+        if source is not None:
+            row = int(source[row])
+        return TableChunk(number, row)
 
-    def block_of_file(self, file: int) -> int:
-        """Return the block in which a file is."""
-        return bisect_right(self.file_base, file) - 1
+    def view_file(self, file: int) -> ViewFile:
+        """Return the target of a file, and its number in the view of that target's commit."""
+        number = bisect_right(self.file_base, file) - 1
+        block = self.blocks[number]
+        return ViewFile(block.target, int(block.files[file - self.file_base[number]]))
 
     def norms(self, b: float) -> tuple[Float64Array, Float64Array]:
         """Return the divisor of the counts of each chunk and each file: 1 - b + b · length / mean."""

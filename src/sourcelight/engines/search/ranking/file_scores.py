@@ -15,12 +15,9 @@ from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.vote_scores import (
-    scores_of_changes,
-    scores_of_comments,
-    scores_of_commits,
-    scores_of_tests,
-)
+from sourcelight.engines.search.ranking.votes.comments import scores_of_comments
+from sourcelight.engines.search.ranking.votes.commits import scores_of_changes, scores_of_commits
+from sourcelight.engines.search.ranking.votes.tests import scores_of_tests
 from sourcelight.engines.symbols import SymbolTable
 
 CHUNK = 1.0

@@ -70,11 +70,9 @@ def _imports(snapshot: OpenedCommit, shard: int, symbols: SymbolTable) -> tuple[
 
 def _files_by_name(snapshot: OpenedCommit) -> Mapping[str, Sequence[int]]:
     """Return the files by their name up to its first dot, and by ``/`` and the name of their folder, in lower case."""
-    view = snapshot.view
-    paths = bytes(view.path_text).decode("utf-8", "replace").lower().split("\n")[1 : view.files + 1]
     files_by_name: dict[str, list[int]] = {}
-    for file, path in enumerate(paths):
-        folder, _, name = path.rpartition("/")
+    for file, path in enumerate(snapshot.view.path_texts()):
+        folder, _, name = path.lower().rpartition("/")
         files_by_name.setdefault(name.partition(".")[0], []).append(file)
         if folder:
             files_by_name.setdefault("/" + folder.rpartition("/")[2], []).append(file)

@@ -12,7 +12,7 @@ from sourcelight.engines.search.ranking.bm25 import WordScores, idf_of
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
+from sourcelight.engines.search.ranking.terms.tokenizer import is_joined_form, parts_of, stem
 
 MIN_NAME_SCORE = 0.35
 """Minimum score of a name; lower ones are dropped, which keeps the number of files to score small."""
@@ -73,9 +73,13 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
 
 def _term_weights(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
     """Return the weight of each plain term of a question times its inverse frequency."""
-    # Terms with `=` are whole names, whose words are terms of their own already.
     absent = idf_of(collection.of_all[0], 0)
-    return {term: weight * words.idf.get(term, absent) for term, weight in question.terms.items() if term[0] != "="}
+    weights: dict[str, float] = {}
+    for term, weight in question.terms.items():
+        # The words of a joined form are terms of their own already.
+        if not is_joined_form(term):
+            weights[term] = weight * words.idf.get(term, absent)
+    return weights
 
 
 def definition_name_scores(

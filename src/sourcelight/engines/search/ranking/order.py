@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
-from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.bm25 import WordScores, run_starts
-from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.file_scores import CHUNK, ROUNDING_FACTOR, FileLists
 from sourcelight.engines.search.ranking.model import (
@@ -49,7 +47,10 @@ class RankOrder:
         limit: int | None = None,
         exchange: StatsExchange = LOCAL_ONLY,
     ) -> None:
-        self.collection, self.words, self.lists, self._exchange = collection, words, lists, exchange
+        self.collection = collection
+        self.words = words
+        self.lists = lists
+        self._exchange = exchange
         total = lists.total()
 
         # Scores are relative to the best of all parts, or files of different workers could not be compared. 1.0 stands
@@ -107,24 +108,15 @@ class RankOrder:
         listed_files = self.lists.listed_files
         return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(listed_files)))
 
-    def _chunk_position(self, chunk: int) -> tuple[int, int, int]:
-        """Return the block of a chunk, its number there, and the number of its file."""
-        number = self.collection.block_of_chunk(chunk)
-        within = chunk - self.collection.chunk_base[number]
-        return number, within, int(self.collection.file_of[chunk])
+    def _file_of(self, chunk: int) -> int:
+        return int(self.collection.file_of[chunk])
 
     def _name(self, file: int) -> tuple[str, str, str]:
-        """Return the key that orders files of equal score."""
-        block, position = self._file(file)
-        target = self.collection.open_terms[block.target].target
-        return target.repository.name, target.revision, self._path(block, position)
-
-    def _file(self, file: int) -> tuple[ChunkBlock, int]:
-        number = self.collection.block_of_file(file)
-        return self.collection.blocks[number], file - self.collection.file_base[number]
-
-    def _path(self, block: ChunkBlock, index: int) -> str:
-        return self.collection.open_terms[block.target].snapshot.view.path(int(block.files[index]))
+        """Return the key that orders files of equal score: repository, revision and path."""
+        target, view_file = self.collection.view_file(file)
+        open_terms = self.collection.open_terms[target]
+        path = open_terms.snapshot.view.path(view_file)
+        return open_terms.target.repository.name, open_terms.target.revision, path
 
     def best(self, limits: RankLimits) -> BestChunks:
         """Return the best chunks within `limits`, and their files."""
@@ -151,7 +143,7 @@ class RankOrder:
 
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
         """Return a chunk's negated score, its position, and the terms of the question that it contains."""
-        file = self._chunk_position(chunk)[2]
+        file = self._file_of(chunk)
         return -value, (*self._name(file), chunk), terms_in(self.collection, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
@@ -216,9 +208,7 @@ class RankOrder:
         # consecutive pairs form one run of equal scores, which ends one after its last pair begins.
         for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
             start, end = int(run[0]), int(run[-1]) + 2
-            pairs[start:end] = sorted(
-                pairs[start:end], key=lambda pair: (self._name(self._chunk_position(pair[0])[2]), pair[0])
-            )
+            pairs[start:end] = sorted(pairs[start:end], key=lambda pair: (self._name(self._file_of(pair[0])), pair[0]))
 
         return pairs
 
@@ -229,7 +219,7 @@ class RankOrder:
         for chunk, value in pairs:
             if len(selected) >= limit:
                 break
-            file = self._chunk_position(chunk)[2]
+            file = self._file_of(chunk)
             if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
                 continue
             if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
@@ -242,18 +232,19 @@ class RankOrder:
     def files(self, files: Sequence[int]) -> list[RankedFile]:
         """Return the ranked files, with the share of each list in their scores."""
         described = []
-        targets: dict[int, Target] = {}
         for file, score in zip(files, self.scores_of(files), strict=True):
-            block, position = self._file(file)
-            kind = reported_kind(int(self.collection.words[block.target].kind[block.files[position]]))
+            target, view_file = self.collection.view_file(file)
+            open_terms = self.collection.open_terms[target]
             factor = float(self.lists.factors[self.collection.kinds[file]]) / self._max_total
-            shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
-            target = targets.get(block.target)
-            if target is None:
-                open_terms = self.collection.open_terms[block.target]
-                target = targets[block.target] = replace(open_terms.target, commit=open_terms.commit)
+            shares = {name: float(scores[file]) * factor for name, scores in self.lists.lists.items()}
             described.append(
-                RankedFile(target=target, path=self._path(block, position), score=score, kind=kind, lists=shares)
+                RankedFile(
+                    target=replace(open_terms.target, commit=open_terms.commit),
+                    path=open_terms.snapshot.view.path(view_file),
+                    score=score,
+                    kind=reported_kind(int(self.collection.kinds[file])),
+                    lists=shares,
+                )
             )
 
         return described
@@ -262,16 +253,16 @@ class RankOrder:
         self, selected: Sequence[tuple[int, float]], files: Sequence[int], described: Sequence[RankedFile]
     ) -> list[RankedChunk]:
         """Return the ranked chunks of `files`, which are `described` already."""
-        positions = {file: position for position, file in enumerate(files)}
+        position_of = {file: position for position, file in enumerate(files)}
         # Ascending, so that the names of each block are read in one call.
         ascending = np.array(sorted(chunk for chunk, _ in selected), dtype=np.int64)
         names_by_chunk = dict(zip(ascending.tolist(), self.collection.definition_names(ascending), strict=True))
         described_chunks = []
         for chunk, value in selected:
-            number, within, file = self._chunk_position(chunk)
-            block, described_file = self.collection.blocks[number], described[positions[file]]
-            row = within if block.source is None else int(block.source[within])
-            start, end = block.lines_of(row)
+            number, row = self.collection.table_chunk(chunk)
+            start, end = self.collection.blocks[number].lines_of(row)
+            position = position_of[self._file_of(chunk)]
+            described_file = described[position]
             symbols = tuple(name.decode(errors="replace") for name in names_by_chunk[chunk])
             described_chunks.append(
                 RankedChunk(
@@ -282,7 +273,7 @@ class RankOrder:
                     score=value,
                     kind=described_file.kind,
                     symbols=symbols,
-                    file=positions[file],
+                    file=position,
                 )
             )
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import Int64Array, UInt8Array
-from sourcelight.engines.search.ranking.terms.tokenizer import terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import is_joined_form, terms_of
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog", "aside")
@@ -213,8 +213,8 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
         if stem in _INDEX_STEMS and folder:
             stem = folder.rpartition("/")[2]
 
-        # Terms with `=` are whole names, which would count every name twice.
-        word_terms = [term for term in _terms(stem, terms_of_names) if not term.startswith("=")]
+        # Joined forms are whole names, which would count every name twice.
+        word_terms = [term for term in _terms(stem, terms_of_names) if not is_joined_form(term)]
         name_sizes[file] = len(word_terms)
         for term in word_terms:
             by_stem.setdefault(term, []).append(file)

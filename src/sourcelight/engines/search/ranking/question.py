@@ -5,11 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, joined_form, parts_of, stem
+from sourcelight.engines.search.ranking.terms.tokenizer import (
+    FUNCTION_WORDS,
+    is_joined_form,
+    joined_form,
+    parts_of,
+    stem,
+)
 
 _JOINED_WEIGHT = 0.6
 """Factor of neighboring words joined into one term, which may not be a name."""
@@ -21,15 +27,29 @@ _MAX_CHARACTERS = 20_000
 """Characters of a question that are read: whole issues and stack traces are pasted as questions."""
 
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
+"""Marked code: `` `Session.send()` ``."""
+
 _QUOTED = re.compile(r'"([^"\n]{2,})"|“([^”\n]{2,})”|\'([^\'\n]{2,})\'(?!\w)')
+"""A quoted text: ``"no such file"``, ``'no such file'``. The apostrophe of ``'don't'`` doesn't end one."""
+
 _PATH = re.compile(
     r"(?<![\w./-])(?:[\w.+-]+/)*[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"
     r"|(?<![\w./])(?:[\w.+-]+/)+[\w.+-]+"
 )
+"""A file with an extension, or a path: `setup.py`, `src/app/main.go`, `src/app`."""
+
 _NAME = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|::|->|#)[A-Za-z_]\w*)*")
-_WORD = re.compile(r"[^\W_][\w]*(?:['\u2019]\w+)?")
-_SENTENCE = re.compile(r"[.!?;:,()\[\]{}\n]+")
+"""A name of code, with the names before it: `send`, `Session.send`, `std::move`, `ptr->next`, `Array#map`."""
+
 _SEPARATOR = re.compile(r"\.|::|->|#")
+"""What separates the parts of such a name."""
+
+_WORD = re.compile(r"[^\W_][\w]*(?:['\u2019]\w+)?")
+"""A word: `retry`, `doesn't`."""
+
+_SENTENCE = re.compile(r"[.!?;:,()\[\]{}\n]+")
+"""The end of a sentence or of a part of it. Words on both sides of it aren't neighbors."""
+
 _CODE_FILES = """
 py pyi pyx go rs c h cc cpp cxx hpp hh hxx m mm java kt kts scala js jsx mjs cjs ts tsx rb php cs swift lua pl pm
 sh bash zsh ps1 sql html htm css scss less vue md rst txt adoc json yaml yml toml ini cfg conf xml proto gradle
@@ -55,6 +75,8 @@ _MAX_ASKING_WORDS = 20
 
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
 _FEW_WORDS = 3
+"""Words up to which a question may consist of names. A longer one is a sentence."""
+
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -103,7 +125,7 @@ class RankQuery:
     @property
     def length(self) -> int:
         """Number of distinct words."""
-        return len(self.terms) - sum(term.startswith("=") for term in self.terms)
+        return _count_words(self.terms)
 
 
 @dataclass(slots=True)
@@ -162,42 +184,25 @@ class _QuestionReader:
 
             for size in (2, 3):
                 for index in range(len(run) - size + 1):
-                    self.note(
-                        joined_form(run[index : index + size]), " ".join(run[index : index + size]), _JOINED_WEIGHT
-                    )
+                    neighbors = run[index : index + size]
+                    self.note(joined_form(neighbors), " ".join(neighbors), _JOINED_WEIGHT)
 
 
 def analyze(text: str) -> RankQuery:
     """Analyze a question, from which filters such as ``repo:`` have been removed."""
-    text = _CONVENTIONAL.sub(lambda match: f"{match[1]} " if match[1] else "", text[:_MAX_CHARACTERS], count=1)
-    reader = _QuestionReader()
-
-    # Each step removes the text that it has read: marked text is certainly code, and only the rest is plain words.
-    remaining = _read_marked(text, reader)
-    remaining = _read_files_and_names(remaining, reader)
-    reader.prose(remaining)
+    text = _CONVENTIONAL.sub(_scope_of_subject, text[:_MAX_CHARACTERS], count=1)
+    reader = _read_question(text)
 
     if not reader.counts:
         # A question of one grammatical word or letter asks for a definition of that name, such as `Either`.
-        lone = _PLAIN_NAME.findall(text)
-        for word in lone if len(lone) == 1 else ():
-            reader.names[word] = None
-            reader.note(joined_form([word.lower()]), word)
+        plain_names = _PLAIN_NAME.findall(text)
+        if len(plain_names) == 1:
+            name = plain_names[0]
+            reader.names[name] = None
+            reader.note(joined_form([name.lower()]), name)
 
-    first_line, _, body = text.strip().partition("\n")
-    # The first line of a longer text is its subject, as in an issue, so its terms count one more.
-    early_terms: set[str] = set()
-    if body.strip():
-        first_reader = _QuestionReader()
-        first_reader.prose(_read_files_and_names(_read_marked(first_line, first_reader), first_reader))
-        early_terms = set(first_reader.counts)
-
-    # The logarithm keeps a word that a long text repeats from outweighing all others.
-    terms = {
-        term: (1.0 + math.log(count) + (1.0 if term in early_terms else 0.0)) * reader.factors[term]
-        for term, count in reader.counts.items()
-    }
-    is_short = sum(not term.startswith("=") for term in terms) <= _MAX_ASKING_WORDS
+    terms = _weigh_terms(reader, _subject_terms(text))
+    is_short = _count_words(terms) <= _MAX_ASKING_WORDS
     return RankQuery(
         text=text.strip(),
         terms=terms,
@@ -212,12 +217,55 @@ def analyze(text: str) -> RankQuery:
     )
 
 
+def _scope_of_subject(match: re.Match[str]) -> str:
+    """Return what is kept of the match of `_CONVENTIONAL`."""
+    scope = match[1]
+    return f"{scope} " if scope else ""
+
+
+def _read_question(text: str) -> _QuestionReader:
+    reader = _QuestionReader()
+    # Each step removes the text that it has read: marked text is certainly code, and only the rest is plain words.
+    remaining = _read_marked(text, reader)
+    remaining = _read_files_and_names(remaining, reader)
+    reader.prose(remaining)
+    return reader
+
+
+def _subject_terms(text: str) -> Collection[str]:
+    """Return the terms of the first line of a longer text: its subject, as in an issue."""
+    first_line, _, body = text.strip().partition("\n")
+    if body.strip():
+        return _read_question(first_line).counts
+    return ()
+
+
+def _weigh_terms(reader: _QuestionReader, subject_terms: Collection[str]) -> dict[str, float]:
+    """Return the weight of each term that was read; those of the subject weigh one more."""
+    weights: dict[str, float] = {}
+    for term, count in reader.counts.items():
+        # The logarithm keeps a word that a long text repeats from outweighing all others.
+        weight = 1.0 + math.log(count)
+        if term in subject_terms:
+            weight += 1.0
+        weights[term] = weight * reader.factors[term]
+    return weights
+
+
+def _count_words(terms: Collection[str]) -> int:
+    """Return the number of terms without joined forms, whose words are terms of their own."""
+    return sum(not is_joined_form(term) for term in terms)
+
+
 def possible_names(text: str, names: Container[str]) -> tuple[str, ...]:
     """Return the plain words of a question that may be names of code, each once, without `names`."""
     words = _PLAIN_NAME.findall(text)
     if len(words) > 1:
-        # The first word bears a capital in any sentence, and a long question has capitals that name nothing.
-        words = [word for word in words[1:] if word[0].isupper()] if len(words) <= _FEW_WORDS else []
+        # A long question has capitals that name nothing.
+        if len(words) > _FEW_WORDS:
+            return ()
+        # The first word has a capital in any sentence.
+        words = [word for word in words[1:] if word[0].isupper()]
     return tuple(dict.fromkeys(word for word in words if word not in names))
 
 

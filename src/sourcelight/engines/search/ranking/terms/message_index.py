@@ -3,65 +3,71 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array
-from sourcelight.engines.search.ranking.terms.tokenizer import MAX_TOKEN_BYTES, TOKEN, terms_of
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, runs
+from sourcelight.engines.search.ranking.terms.tokenizer import MAX_TOKEN_BYTES, TOKEN, is_joined_form, terms_of
+
+_CHECK_INTERVAL = 1000
+"""Texts between two calls of `check`, which may take longer than to read one of them."""
 
 
 @dataclass(slots=True)
 class MessageIndex:
-    """BM25 over texts, in memory: a term's texts and counts."""
+    """BM25 over texts, in memory.
+
+    Attributes
+    ----------
+    lengths
+        Number of words of each text.
+    postings
+        For each term the texts that have it, ascending, and how often each has it.
+    """
 
     lengths: Float64Array
     postings: dict[str, tuple[Int64Array, Float64Array]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, texts: Sequence[str], check: Callable[[], None]) -> MessageIndex:
-        """Read texts."""
-        names: dict[bytes, int] = {}
+        """Read texts; raises what `check` raises, which is called now and then."""
+        # Tokens repeat, so each is split into terms once. `tokens` has their numbers, one text after another.
+        token_numbers: dict[bytes, int] = {}
         tokens: list[int] = []
-        sizes = np.zeros(len(texts), dtype=np.int64)
+        token_counts = np.zeros(len(texts), dtype=np.int64)
         for number, text in enumerate(texts):
-            if number % 1000 == 0:
+            if number % _CHECK_INTERVAL == 0:
                 check()
-            tokens_found = TOKEN.findall(text.encode())
-            sizes[number] = len(tokens_found)
-            tokens += [names.setdefault(token, len(names)) for token in tokens_found]
+            text_tokens = TOKEN.findall(text.encode())
+            token_counts[number] = len(text_tokens)
+            tokens += [token_numbers.setdefault(token, len(token_numbers)) for token in text_tokens]
 
-        ids: dict[str, int] = {}
-        of_names = [
-            [ids.setdefault(term, len(ids)) for term in terms_of(token.decode("utf-8", "replace"))]
-            if len(token) <= MAX_TOKEN_BYTES
-            else []
-            for token in names
-        ]
+        vocabulary = _Vocabulary.of(token_numbers)
         check()
-        counts = np.array([len(token_list) for token_list in of_names], dtype=np.int64)
-        flat = np.array([term for token_list in of_names for term in token_list], dtype=np.int64)
-        token_ids, owner = np.array(tokens, dtype=np.int64), np.arange(len(texts)).repeat(sizes)
-        size = counts[token_ids]
 
-        # Each token may give several terms: a running number over the flat list of terms, moved to the run of each
-        # token.
-        positions = np.arange(int(size.sum())) + (
-            (counts.cumsum() - counts)[token_ids] - (size.cumsum() - size)
-        ).repeat(size)
-        term, text_of = flat[positions], owner.repeat(size)
-        is_plain = np.array([not name.startswith("=") for name in ids], dtype=np.bool_)
-        lengths = np.bincount(text_of[is_plain[term]], minlength=len(texts)).astype(np.float64)
+        # Each row is a term of a token of a text: a token has none, one or several terms.
+        token_array = np.array(tokens, dtype=np.int64)
+        sizes = vocabulary.sizes.take(token_array)
+        terms = vocabulary.term_numbers.take(runs(vocabulary.starts.take(token_array), sizes))
+        text_numbers = np.arange(len(texts)).repeat(token_counts).repeat(sizes)
+
+        # The words of a joined form are counted already.
+        is_word = np.array([not is_joined_form(name) for name in vocabulary.terms], dtype=np.bool_)
+        lengths = np.bincount(text_numbers[is_word[terms]], minlength=len(texts)).astype(np.float64)
 
         # Term and text in one integer: equal neighbors count how often a text has the term, and the order is that of
         # posting lists.
-        keys, times = np.unique(term * max(len(texts), 1) + text_of, return_counts=True)
-        offsets = np.searchsorted(keys, np.arange(len(ids) + 1) * max(len(texts), 1))
-        message_ids, often = keys % max(len(texts), 1), times.astype(np.float64)
+        text_count = max(len(texts), 1)
+        keys, counts = np.unique(terms * text_count + text_numbers, return_counts=True)
+        text_numbers = keys % text_count
+        times = counts.astype(np.float64)
+        bounds = np.searchsorted(keys, np.arange(len(vocabulary.terms) + 1) * text_count).tolist()
         postings = {
-            name: (message_ids[start:end], often[start:end])
-            for name, start, end in zip(ids, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+            term: (text_numbers[start:end], times[start:end])
+            for term, (start, end) in zip(vocabulary.terms, pairwise(bounds), strict=True)
         }
         return cls(lengths, postings)
 
@@ -88,3 +94,39 @@ class MessageIndex:
             totals[positions] += weight * idf * (k1 + 1.0) * times / (k1 + times)
 
         return totals
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """The terms of distinct tokens.
+
+    Attributes
+    ----------
+    terms
+        Each term once.
+    term_numbers
+        The terms of all tokens, one token after another: indexes of `terms`.
+    starts, sizes
+        For each token the start of its terms in `term_numbers`, and their number.
+    """
+
+    terms: Sequence[str]
+    term_numbers: Int64Array
+    starts: Int64Array
+    sizes: Int64Array
+
+    @classmethod
+    def of(cls, tokens: Iterable[bytes]) -> _Vocabulary:
+        numbers: dict[str, int] = {}
+        term_numbers: list[int] = []
+        sizes: list[int] = []
+        for token in tokens:
+            token_terms: Sequence[str] = ()
+            if len(token) <= MAX_TOKEN_BYTES:
+                token_terms = terms_of(token.decode("utf-8", "replace"))
+            term_numbers += [numbers.setdefault(term, len(numbers)) for term in token_terms]
+            sizes.append(len(token_terms))
+
+        size_array = np.array(sizes, dtype=np.int64)
+        starts = size_array.cumsum() - size_array
+        return cls(list(numbers), np.array(term_numbers, dtype=np.int64), starts, size_array)

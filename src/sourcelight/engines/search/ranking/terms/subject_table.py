@@ -102,8 +102,10 @@ class SubjectTable:
 
         A commit of several paths says less about each: it counts as one divided by the square root of their number.
         """
-        # A term such as `=getenvironproxies` is a whole name. Its parts are terms, too.
-        by_term = {term: posting for term, posting in self._index.postings.items() if not term.startswith("=")}
+        # A joined form such as `=getenvironproxies` is a whole name, whose words are terms, too.
+        by_term = {
+            term: posting for term, posting in self._index.postings.items() if not tokenizer.is_joined_form(term)
+        }
         path_count = len(self.paths)
         if not by_term or not path_count:
             return {}

@@ -230,7 +230,7 @@ class TermTableBuilder:
 
     def _counted_terms(self) -> BoolArray:
         """Return which terms count for the length of a chunk: all but joined ones."""
-        return np.array([not term.startswith("=") for term in self._terms], dtype=np.bool_)
+        return np.array([not tokenizer.is_joined_form(term) for term in self._terms], dtype=np.bool_)
 
     def metadata(self) -> dict[str, Any]:
         """Return the metadata of `sections`."""

@@ -21,16 +21,28 @@ TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
 ONLY_WORDS = bytes(byte if TOKEN.fullmatch(bytes([byte, byte])) else 0x20 for byte in range(256))
 """Table for `bytes.translate`: replaces every byte outside of tokens by a space."""
 
-MIN_TOKEN_BYTES, MAX_TOKEN_BYTES = 2, 64
-"""Bytes of a token; a longer one isn't a name but encoded data."""
+MIN_TOKEN_BYTES = 2
+"""Minimum bytes of a token, as `TOKEN` says."""
+
+MAX_TOKEN_BYTES = 64
+"""Maximum bytes of a token; a longer one isn't a name but encoded data."""
 
 MAX_DIGITS = 6
 """Maximum digits of a number that counts as a word; longer ones are checksums, times or machine ids."""
 
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+"""A part of an ASCII name: `URLs`, `HTTP` and `Error` of `HTTPError`, `get` and `Proxies` of `getProxies`, `64`."""
+
 _PARTS_OR_NEWLINE = re.compile(rf"{_PART.pattern}|\n")
+
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+[uUlL]*|[0-9a-fA-F_]+[uUlL]*")
+"""A number of source code, or hexadecimal digits: `0x1F`, `10_000UL`, `9fceb02d`."""
+
 _OTHER = re.compile(r"[^\W_]+")
+"""A part of a name that isn't ASCII, whose cases aren't split: `größe` of `max_größe`."""
+
+_JOINED = "="
+"""The start of a joined form. No token contains it, so a joined form differs from every stem."""
 
 _FUNCTION_WORDS = """
 a about above after all also am an and any anyone are as at be because been before being below between both but by
@@ -85,7 +97,12 @@ def parts_of(name: str) -> list[str]:
 
 def joined_form(parts: Iterable[str]) -> str:
     """Return the parts of a name as one term, such as ``=getenvironproxies``."""
-    return "=" + "".join(parts)
+    return _JOINED + "".join(parts)
+
+
+def is_joined_form(term: str) -> bool:
+    """Return whether a term is a whole name of several words, which are terms of their own, too."""
+    return term.startswith(_JOINED)
 
 
 def terms_of(name: str) -> tuple[str, ...]:
