@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,50 +44,77 @@ class CellMatches:
     """A file with matching cells: its texts with spans in them, none if a cell matches by a NOT alone."""
 
     file: int
-    language: str = ""
+    language: str
     texts: list[tuple[CellText, Spans]] = field(default_factory=list)
 
     @property
     def matches(self) -> int:
         """Number of matches; a file without a span counts as one."""
-        return sum(len(spans) for _, spans in self.texts) or 1
+        return max(sum(len(spans) for _, spans in self.texts), 1)
 
 
 def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped: Stopped) -> Iterator[CellMatches]:
     """Yield the files with a cell for which the tree holds; raises `ScanStopped` when `stopped` returns True."""
-    texts = [text for file in files for text in file.texts]
-    cell_of_text = _number_keys([(file.file, text.cell) for file in files for text in file.texts])
-    cells = int(cell_of_text[-1]) + 1 if len(cell_of_text) else 0
-    joined_texts = _JoinedTexts([text.text for text in texts])
-    patterns = [term.pattern for term in prepared.terms]
-    spans_of_term = [
-        joined_texts.spans(pattern, stopped) for pattern in patterns if isinstance(pattern, CompiledPattern)
-    ]
-    if len(spans_of_term) < len(patterns):
-        raise TypeError("structures are no text: the plan refuses them")
+    cell_of_text, cell_count = _number_cells(files)
+    spans_by_term = _find_spans(files, prepared, stopped)
 
+    # `matching_files` combines arrays of any things: here each entry is a cell.
     values: list[BoolArray] = []
-    for spans_by_text in spans_of_term:
-        holds = np.zeros(cells, dtype=np.bool_)
-        holds[cell_of_text[list(spans_by_text)]] = True
-        values.append(holds)
+    for spans_by_text in spans_by_term:
+        has_term = np.zeros(cell_count, dtype=np.bool_)
+        has_term[cell_of_text[list(spans_by_text)]] = True
+        values.append(has_term)
+    is_match = prepared.matching_files(values, cell_count)[cell_of_text].tolist()
 
-    matches = prepared.matching_files(values, cells)
-    number = 0
+    first = 0
     for file in files:
-        of_file: CellMatches | None = None
-        for text in file.texts:
-            if matches[cell_of_text[number]]:
-                of_file = of_file or CellMatches(file.file, file.language)
-                spans = disjoint_spans(
-                    span for term in prepared.visible for span in spans_of_term[term].get(number, ())
-                )
-                if spans:
-                    of_file.texts.append((text, spans))
-            number += 1
+        end = first + len(file.texts)
+        if any(is_match[first:end]):
+            matches = CellMatches(file.file, file.language)
+            for number, text in enumerate(file.texts, first):
+                if is_match[number]:
+                    spans = _visible_spans(number, prepared, spans_by_term)
+                    if spans:
+                        matches.texts.append((text, spans))
+            yield matches
+        first = end
 
-        if of_file is not None:
-            yield of_file
+
+def _number_cells(files: Sequence[FileCells]) -> tuple[Int64Array, int]:
+    """Return the number of each text's cell, and how many cells there are.
+
+    Cells are numbered through all files, in order of appearance: a cell has one text for its source and one for each
+    output.
+    """
+    numbers: dict[tuple[int, int], int] = {}
+    cell_of_text: list[int] = []
+    for file in files:
+        cells = [(file.file, text.cell) for text in file.texts]
+        cell_of_text += [numbers.setdefault(cell, len(numbers)) for cell in cells]
+    return np.array(cell_of_text, dtype=np.int64), len(numbers)
+
+
+def _find_spans(files: Sequence[FileCells], prepared: PreparedQuery, stopped: Stopped) -> list[dict[int, Spans]]:
+    """Return for each term the spans in each text that has any, by the number of the text in all files."""
+    texts: list[bytes] = []
+    for file in files:
+        texts += [text.text for text in file.texts]
+
+    joined_texts = _JoinedTexts(texts)
+    spans_by_term: list[dict[int, Spans]] = []
+    for term in prepared.terms:
+        if not isinstance(term.pattern, CompiledPattern):
+            raise TypeError("structures are no text: the plan refuses them")
+        spans_by_term.append(joined_texts.spans(term.pattern, stopped))
+    return spans_by_term
+
+
+def _visible_spans(number: int, prepared: PreparedQuery, spans_by_term: Sequence[Mapping[int, Spans]]) -> Spans:
+    """Return the spans to show in a text: those of the terms that are in no NOT."""
+    spans: Spans = []
+    for term in prepared.visible:
+        spans += spans_by_term[term].get(number, ())
+    return disjoint_spans(spans)
 
 
 class PossibleMatch:
@@ -125,20 +152,14 @@ class PossibleMatch:
         return result
 
 
-def _number_keys(keys: Sequence[tuple[int, int]]) -> Int64Array:
-    """Return the number of each key among the distinct ones, in order of appearance."""
-    numbers: dict[tuple[int, int], int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
-
-
 class _JoinedTexts:
     """The texts of many cells one after another, so that a pattern without a match costs one call."""
 
     def __init__(self, texts: Sequence[bytes]) -> None:
         self._texts = texts
-        parts = [text if text.endswith(b"\n") else text + b"\n" for text in texts]
-        sizes = np.array([len(part) for part in parts], dtype=np.int64)
-        self._buffer = b"".join(parts)
+        terminated = [_end_line(text) for text in texts]
+        sizes = np.array([len(text) for text in terminated], dtype=np.int64)
+        self._buffer = b"".join(terminated)
         self._starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
         self._true_ends = self._starts[:-1] + np.array([len(text) for text in texts], dtype=np.int64)
 
@@ -163,3 +184,7 @@ class _JoinedTexts:
             if spans:
                 spans_by_text[number] = spans
         return spans_by_text
+
+
+def _end_line(text: bytes) -> bytes:
+    return text if text.endswith(b"\n") else text + b"\n"

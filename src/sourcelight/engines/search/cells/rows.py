@@ -16,7 +16,8 @@ from sourcelight.engines.search.cells.evaluate import CellMatches, Spans
 from sourcelight.engines.search.model import SearchOptions, Target
 from sourcelight.engines.search.scan.chunks import truncate_line
 
-_CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
+_CELL_COLUMNS = (("cell", "int32"), ("cell_kind", "dict8"), ("cell_line", "int32"), ("cell_language", "dict32"))
+"""Columns of a position in a cell, in the order of `CellPlace`, and their types."""
 
 _RAW_ENDINGS = (b".ipynb", b".qmd", b".rmd")
 
@@ -63,17 +64,20 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
 
 def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Iterator[dict[str, Any]]:
     by_line = _spans_by_line(text, spans)
-    chunks = _chunks(text, sorted(by_line), options) if options.chunk_matches else {}
+    chunks: Mapping[int, Mapping[str, Any]] = {}
+    if options.chunk_matches:
+        chunks = _chunk_columns(text, sorted(by_line), options)
+
     for number, (line_spans, match_count) in by_line.items():
         line = text.line(number)
         text_line = line.decode("utf-8", "replace")
         text_spans = spans_in_text(line, line_spans)
 
-        # A span that continues in the next line ends after the newline, which is one more than the line has.
-        ends = [
-            len(text_line) + 1 if byte_end > len(line) else end
-            for (_, byte_end), (_, end) in zip(line_spans, text_spans, strict=True)
-        ]
+        ends: list[int] = []
+        for (_, byte_end), (_, end) in zip(line_spans, text_spans, strict=True):
+            # A span that continues in the next line ends after the newline, which is one more than the line has.
+            ends.append(len(text_line) + 1 if byte_end > len(line) else end)
+
         yield {
             "type": "content",
             "language": text.language or None,
@@ -88,7 +92,8 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
             "cell": text.cell,
             "cell_kind": text.kind,
             "cell_line": number + 1,
-        } | chunks.get(number, {})
+            **chunks.get(number, {}),
+        }
 
 
 def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]:
@@ -109,38 +114,64 @@ def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]
     return by_line
 
 
-def _chunks(text: CellText, numbers: Sequence[int], options: SearchOptions) -> dict[int, dict[str, Any]]:
-    """Return the chunk columns of matched lines.
+@dataclass(slots=True)
+class _Chunk:
+    """Lines of a cell that are shown together: `first` to `last`, and those of them with a match."""
+
+    first: int
+    last: int
+    matched: list[int]
+
+
+def _chunk_columns(text: CellText, numbers: Sequence[int], options: SearchOptions) -> dict[int, Mapping[str, Any]]:
+    """Return the chunk columns of matched lines, by the number of the line in the text."""
+    columns: dict[int, Mapping[str, Any]] = {}
+    for chunk in _chunks(text, numbers, options.context_lines):
+        lines = [text.line(number) for number in range(chunk.first, chunk.last + 1)]
+        visible = lines
+        if options.max_line_len > 0:
+            visible = [truncate_line(line, options.max_line_len) for line in lines]
+
+        values = {
+            "chunk": b"\n".join(visible).decode("utf-8", "replace"),
+            "chunk_start_line": text.file_lines[chunk.first],
+            "chunk_offset": text.file_offset(chunk.first),
+            "truncated": visible != lines,
+        }
+        columns |= dict.fromkeys(chunk.matched, values)
+
+    return columns
+
+
+def _chunks(text: CellText, numbers: Sequence[int], context_lines: int) -> list[_Chunk]:
+    """Return matched lines with their context; chunks that touch are one.
 
     A chunk has lines that follow one another in the file as well as in the cell, so that each has a number. Where a
     notebook has its cells on one line, a chunk is the matched line alone.
     """
-    groups: list[tuple[int, int, list[int]]] = []
+    last_line = len(text.line_starts) - 1
+    chunks: list[_Chunk] = []
     for number in numbers:
         first = last = number
-        while first > max(0, number - options.context_lines) and _is_next(text, first - 1):
+        while first > max(0, number - context_lines) and _is_next(text, first - 1):
             first -= 1
-        while last < min(len(text.line_starts) - 1, number + options.context_lines) and _is_next(text, last):
+        while last < min(last_line, number + context_lines) and _is_next(text, last):
             last += 1
-        if groups and first <= groups[-1][1] + 1 and (first <= groups[-1][1] or _is_next(text, first - 1)):
-            groups[-1] = groups[-1][0], max(last, groups[-1][1]), [*groups[-1][2], number]
-        else:
-            groups.append((first, last, [number]))
 
-    chunks: dict[int, dict[str, Any]] = {}
-    for first, last, members in groups:
-        lines = [text.line(number) for number in range(first, last + 1)]
-        limit = options.max_line_len
-        truncated = [truncate_line(line, limit) for line in lines] if limit > 0 else lines
-        values = (
-            b"\n".join(truncated).decode("utf-8", "replace"),
-            text.file_lines[first],
-            text.file_offset(first),
-            truncated != lines,
-        )
-        chunks |= {number: dict(zip(_CHUNK_COLUMNS, values, strict=True)) for number in members}
+        if chunks and _touches(text, chunks[-1], first):
+            chunks[-1].last = max(last, chunks[-1].last)
+            chunks[-1].matched.append(number)
+        else:
+            chunks.append(_Chunk(first, last, [number]))
 
     return chunks
+
+
+def _touches(text: CellText, chunk: _Chunk, first: int) -> bool:
+    """Return whether lines from `first` on are in a chunk, or follow it in the file."""
+    if first <= chunk.last:
+        return True
+    return first == chunk.last + 1 and _is_next(text, chunk.last)
 
 
 def _is_next(text: CellText, number: int) -> bool:
@@ -174,7 +205,20 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
     if not any(has_cells(path or "") for path in paths.dictionary.to_pylist()):
         return batch
 
-    entries: list[CellPlace | tuple[None, None, None, None]] = [(None, None, None, None)] * len(rows)
+    positions = _cell_places(rows, cells_of)
+    if not any(positions):
+        return batch
+
+    for index, (name, kind) in enumerate(_CELL_COLUMNS):
+        values = [None if position is None else position[index] for position in positions]
+        batch = batch.append_column(pa.field(name, arrow_type(kind)), pa.array(values, arrow_type(kind)))
+
+    return batch
+
+
+def _cell_places(rows: MatchRows, cells_of: CellsOf) -> list[CellPlace | None]:
+    """Return for each row the place of its first match that is in a cell, or None."""
+    positions: list[CellPlace | None] = [None] * len(rows)
     counts, byte_starts = rows.lists("byte_start")
     ends = counts.cumsum().tolist()
     offsets = rows.numbers("line_offset").tolist()
@@ -189,18 +233,15 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
 
         for row in range(first, last):
             starts = byte_starts[ends[row] - int(counts[row]) : ends[row]].tolist()
-            positions = (cells.place_at(offsets[row] + start) for start in starts)
-            entries[row] = next(filter(None, positions), entries[row])
+            positions[row] = _first_place(cells, [offsets[row] + start for start in starts])
 
-    if all(entry[0] is None for entry in entries):
-        return batch
+    return positions
 
-    for name, kind, values in zip(
-        ("cell", "cell_kind", "cell_line", "cell_language"),
-        ("int32", "dict8", "int32", "dict32"),
-        zip(*entries, strict=True),
-        strict=True,
-    ):
-        batch = batch.append_column(pa.field(name, arrow_type(kind)), pa.array(values, arrow_type(kind)))
 
-    return batch
+def _first_place(cells: CellDocument, offsets: Iterable[int]) -> CellPlace | None:
+    """Return the position in a cell of the first of some bytes of a file that has one."""
+    for offset in offsets:
+        position = cells.place_at(offset)
+        if position is not None:
+            return position
+    return None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from sourcelight.core.cancellation import Cancellation, ScanStopped, check_stopped
+from sourcelight.core.arrays import Int64Array
+from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.cells import CELL_PATHS, MARKERS, CellDocument, CellText, is_jupyter
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
@@ -40,8 +42,13 @@ from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.searcher import OnNotes
 
-_BATCH_BYTES, _BATCH_FILES = 1 << 21, 64
-"""Text and files that are matched together: little enough that a search can be stopped, and shows rows early."""
+_BATCH_BYTES = 1 << 21
+"""Bytes of text that are matched together: little enough that a search can be stopped, and shows rows early."""
+
+_BATCH_FILES = 64
+"""Files that are matched together, for the same reason."""
+
+_COUNTED_COLUMNS = ["repository", "revision", "commit", "path", "language", "match_count"]
 
 OpenGroups = Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]]
 
@@ -79,97 +86,22 @@ class CellSearch:
     def _parts(
         self, group: OpenedTargets, prepared: PreparedQuery, options: SearchOptions, cancellation: Cancellation
     ) -> Iterator[SearchPart]:
-        query = prepared.query
         corpus = self.corpora.get(group.snapshots)
-        possible, with_outputs = PossibleMatch(prepared), OUTPUT in query.cells
-        numbers = _files_with_cells(corpus, query, lambda: cancellation.stopped)
-        bounds = np.searchsorted(numbers, corpus.file_base).tolist()
-        for member, (target, snapshot) in enumerate(zip(group.targets, group.snapshots, strict=True)):
-            skipped: dict[str, int] = {}
-            unread: dict[str, tuple[str, ...]] = {}
-            matching_paths: set[str] = set()
-            batch: list[FileCells] = []
-            size = 0
-            base = int(corpus.file_base[member])
-            files = [number - base for number in numbers[bounds[member] : bounds[member + 1]].tolist()]
-            candidates = _TargetFiles(self.reader, target, snapshot, query.cells)
-            for number in candidates.files_to_read(files, possible, cancellation):
-                cells = self.reader.read(target, snapshot, number, with_outputs=with_outputs)
-                if isinstance(cells, str):
-                    reason = cells
-                elif cells.malformed:
-                    reason = MALFORMED
-                else:
-                    reason = ""
-                if reason:
-                    skipped[reason] = skipped.get(reason, 0) + 1
-                    if reason in UNREAD and len(unread.get(reason, ())) < MAX_NAMED_MISSING:
-                        unread[reason] = (*unread.get(reason, ()), snapshot.view.path(number))
-
-                if isinstance(cells, str):
-                    continue
-
-                texts = _select_texts(cells, query, language_of(snapshot.view.path(number)))
-                if texts:
-                    batch.append(FileCells(number, texts, cells.language))
-                    size += sum(len(text.text) for text in texts)
-
-                if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    yield self._part(corpus, group, member, batch, prepared, options, cancellation, matching_paths)
-                    batch, size = [], 0
-
-            last = self._part(corpus, group, member, batch, prepared, options, cancellation, matching_paths)
-            pairs = _count_pairs(matching_paths)
-            if pairs:
-                skipped[PAIRED] = pairs
-
-            name = target.repository.name
-            yield SearchPart(
-                last.batches,
-                (name,),
-                last.matches,
-                last.files,
-                skipped={name: skipped} if skipped else {},
-                unread_cells={name: unread} if unread else {},
+        possible = PossibleMatch(prepared)
+        files = _files_with_cells(corpus, prepared.query, lambda: cancellation.stopped)
+        bounds = np.searchsorted(files, corpus.file_base).tolist()
+        for member, (start, end) in enumerate(pairwise(bounds)):
+            search = _TargetSearch(
+                reader=self.reader,
+                corpus=corpus,
+                group=group,
+                member=member,
+                prepared=prepared,
+                options=options,
+                cancellation=cancellation,
             )
-
-    @staticmethod
-    def _part(
-        corpus: Corpus,
-        group: OpenedTargets,
-        member: int,
-        batch: Sequence[FileCells],
-        prepared: PreparedQuery,
-        options: SearchOptions,
-        cancellation: Cancellation,
-        matching_paths: set[str],
-    ) -> SearchPart:
-        """Return the matches in some files, whose paths are added to `matching_paths`."""
-        view = group.snapshots[member].view
-        all_matches = list(matching_cells(batch, prepared, lambda: cancellation.stopped))
-        numbers = FileNumbers(np.array([matches.file for matches in all_matches], np.int64) + corpus.file_base[member])
-        columns = file_values(corpus, numbers)
-        matching_files: list[tuple[FileOfRows, CellMatches]] = []
-        for index, matches in enumerate(all_matches):
-            path = view.path(matches.file)
-            matching_paths.add(path)
-            values = {name: of_files[codes[index]] for name, (of_files, codes) in columns.items()}
-            # A notebook's language is its cells' language.
-            values["language"] = matches.language or language_of(path) or None
-            matching_files.append(
-                (
-                    FileOfRows(target=group.targets[member], commit=group.commits[member], path=path, values=values),
-                    matches,
-                )
-            )
-
-        rows = record_batch(matching_files, options)
-        return SearchPart(
-            batches=() if rows is None else (rows,),
-            repositories_done=(),
-            matches=sum(matches.matches for _, matches in matching_files),
-            files=len(matching_files),
-        )
+            view_files = files[start:end] - int(corpus.file_base[member])
+            yield from search.parts(view_files.tolist(), possible)
 
     def count(
         self,
@@ -188,90 +120,209 @@ class CellSearch:
             if note is not None:
                 note(replace(part, batches=(), matches=0, files=0))
 
+            # The rows of a file are in one batch.
             for batch in part.batches:
-                columns = ["repository", "revision", "commit", "path", "language", "match_count"]
                 seen: set[tuple[str | None, ...]] = set()
-                for row in batch.select(columns).to_pylist():
+                for row in batch.select(_COUNTED_COLUMNS).to_pylist():
                     key = tuple(row[name] for name in by)
                     total = totals.setdefault(key, [0, 0])
                     total[0] += row["match_count"]
                     file = (*key, row["repository"], row["revision"], row["path"])
-                    total[1] += file not in seen
-                    seen.add(file)
+                    if file not in seen:
+                        seen.add(file)
+                        total[1] += 1
 
         if cancellation.stopped:
             raise Cancelled("stopped before all was counted")
 
-        table: dict[str, Any] = {
-            name: pa.array([key[position] for key in totals], pa.string()) for position, name in enumerate(by)
-        }
+        table: dict[str, Any] = {}
+        for position, name in enumerate(by):
+            table[name] = pa.array([key[position] for key in totals], pa.string())
         table["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
         table["files"] = pa.array([total[1] for total in totals.values()], pa.int64())
         return pa.table(table)
 
 
-@dataclass(frozen=True, slots=True)
-class _TargetFiles:
-    """The files of one target, and how their cells are read."""
+@dataclass(slots=True)
+class _TargetSearch:
+    """The search of one target of a corpus.
+
+    Attributes
+    ----------
+    member
+        Index of the target in `group` and in `corpus`.
+    skipped
+        Number of files that were not or not entirely searched, by reason.
+    unread
+        For the reasons in `UNREAD`, the paths of the first such files.
+    matching_paths
+        Paths of the files with a match.
+    """
 
     reader: CellReader
-    target: Target
-    snapshot: OpenedCommit
-    kinds: frozenset[str]
+    corpus: Corpus
+    group: OpenedTargets
+    member: int
+    prepared: PreparedQuery
+    options: SearchOptions
+    cancellation: Cancellation
+    skipped: Counter[str] = field(default_factory=Counter)
+    unread: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    matching_paths: set[str] = field(default_factory=set)
 
-    def files_to_read(self, files: Sequence[int], possible: PossibleMatch, cancellation: Cancellation) -> Iterator[int]:
+    @property
+    def target(self) -> Target:
+        """The target."""
+        return self.group.targets[self.member]
+
+    @property
+    def snapshot(self) -> OpenedCommit:
+        """The commit of the target."""
+        return self.group.snapshots[self.member]
+
+    def parts(self, files: Sequence[int], possible: PossibleMatch) -> Iterator[SearchPart]:
+        """Yield the matches in some files of the view; the last part says that the repository is done."""
+        batch: list[FileCells] = []
+        size = 0
+        for file in self._files_to_read(files, possible):
+            cells = self._read(file)
+            if cells is not None:
+                batch.append(cells)
+                size += sum(len(text.text) for text in cells.texts)
+
+            if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+                yield self._match(batch)
+                batch = []
+                size = 0
+
+        last_part = self._match(batch)
+        pairs = _count_pairs(self.matching_paths)
+        if pairs:
+            self.skipped[PAIRED] = pairs
+
+        name = self.target.repository.name
+        yield replace(
+            last_part,
+            repositories_done=(name,),
+            skipped={name: dict(self.skipped)} if self.skipped else {},
+            unread_cells={name: self.unread} if self.unread else {},
+        )
+
+    def _files_to_read(self, files: Sequence[int], possible: PossibleMatch) -> Iterator[int]:
         """Yield the files that may have a matching cell; raises `ScanStopped`."""
         for start in range(0, len(files), _BATCH_FILES):
             batch = files[start : start + _BATCH_FILES]
-            texts: dict[int, bytes] = {}
-            is_tested = possible.is_useful()
-            for file in batch if is_tested else ():
-                check_stopped(lambda: cancellation.stopped)
-                text = self.reader.quick_text(self.target, self.snapshot, file, self.kinds)
-                if text is not None:
-                    texts[file] = text
+            impossible: set[int] = set()
+            if possible.is_useful():
+                impossible = self._impossible_files(batch, possible)
 
-            may_hold = possible.files(list(texts.values()), lambda: cancellation.stopped)
-            impossible = {file for file, holds in zip(texts, may_hold, strict=True) if not holds}
             for file in batch:
-                check_stopped(lambda: cancellation.stopped)
+                check_stopped(self._is_stopped)
                 if file not in impossible:
                     yield file
 
+    def _impossible_files(self, files: Sequence[int], possible: PossibleMatch) -> set[int]:
+        """Return the files whose text, read without its cells, shows that none of these can match."""
+        texts: dict[int, bytes] = {}
+        for file in files:
+            check_stopped(self._is_stopped)
+            text = self.reader.quick_text(self.target, self.snapshot, file, self.prepared.query.cells)
+            if text is not None:
+                texts[file] = text
 
-def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bool]) -> np.ndarray[Any, Any]:
+        may_match = possible.files(list(texts.values()), self._is_stopped)
+        return {file for file, may_hold in zip(texts, may_match, strict=True) if not may_hold}
+
+    def _read(self, file: int) -> FileCells | None:
+        """Return the texts of a file that the query looks at, or None without any."""
+        query = self.prepared.query
+        cells = self.reader.read(self.target, self.snapshot, file, with_outputs=OUTPUT in query.cells)
+        if isinstance(cells, str):
+            self._skip(file, cells)
+            return None
+        if cells.malformed:
+            self._skip(file, MALFORMED)
+
+        texts = _select_texts(cells, query, language_of(self.snapshot.view.path(file)))
+        return FileCells(file, texts, cells.language) if texts else None
+
+    def _skip(self, file: int, reason: str) -> None:
+        self.skipped[reason] += 1
+        paths = self.unread.get(reason, ())
+        if reason in UNREAD and len(paths) < MAX_NAMED_MISSING:
+            self.unread[reason] = (*paths, self.snapshot.view.path(file))
+
+    def _match(self, batch: Sequence[FileCells]) -> SearchPart:
+        """Return the matches in some files, and note their paths."""
+        all_matches = list(matching_cells(batch, self.prepared, self._is_stopped))
+        view_files = np.array([matches.file for matches in all_matches], np.int64)
+        columns = file_values(self.corpus, FileNumbers(view_files + self.corpus.file_base[self.member]))
+
+        matching_files: list[tuple[FileOfRows, CellMatches]] = []
+        for index, matches in enumerate(all_matches):
+            path = self.snapshot.view.path(matches.file)
+            self.matching_paths.add(path)
+            values = {name: values_of_files[codes[index]] for name, (values_of_files, codes) in columns.items()}
+            # A notebook's language is its cells' language.
+            values["language"] = matches.language or language_of(path) or None
+            file = FileOfRows(self.target, self.group.commits[self.member], path, values)
+            matching_files.append((file, matches))
+
+        rows = record_batch(matching_files, self.options)
+        return SearchPart(
+            batches=() if rows is None else (rows,),
+            matches=sum(matches.matches for matches in all_matches),
+            files=len(matching_files),
+        )
+
+    def _is_stopped(self) -> bool:
+        return self.cancellation.stopped
+
+
+def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Stopped) -> Int64Array:
     """Return the files, ascending, that pass the filters by path and have cells: notebooks, and files with markers."""
-    cell_filter = FileFilter(compile_pattern(CELL_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
-    selection = CorpusSearch(corpus, prepare(TextQuery(None, (*query.files, cell_filter))), stopped).selection
+    notebooks = TextQuery(None, (*query.files, _path_filter(CELL_PATHS)))
+    selection = CorpusSearch(corpus, prepare(notebooks), stopped).selection
 
     # Also those without content: a notebook above the size limit of the index is read from the repository.
     files = [selection.files, selection.name_only]
     for paths, line in MARKERS.items():
-        path_filter = FileFilter(compile_pattern(paths, kind="regexp", case_sensitive=True, whole_text=True))
         marker = FileTerm(compile_pattern(line, kind="regexp", case_sensitive=True), path=False)
-        search = CorpusSearch(corpus, prepare(TextQuery(marker, (*query.files, path_filter))), stopped)
+        with_marker = TextQuery(marker, (*query.files, _path_filter(paths)))
+        search = CorpusSearch(corpus, prepare(with_marker), stopped)
         files += [matches.content_files for matches in search.file_matches(BatchSizer())]
 
     return np.unique(np.concatenate(files))
 
 
+def _path_filter(paths: str) -> FileFilter:
+    return FileFilter(compile_pattern(paths, kind="regexp", case_sensitive=True, whole_text=True))
+
+
 def _count_pairs(paths: Collection[str]) -> int:
     """Count the Jupyter notebooks that have a text notebook of the same name beside them, as jupytext pairs them."""
-    stems = Counter(path.rpartition(".")[0] for path in paths)
-    return sum(is_jupyter(path) and stems[path[:-6]] > 1 for path in paths)
+    files_of_stem = Counter(_stem(path) for path in paths)
+    return sum(is_jupyter(path) and files_of_stem[_stem(path)] > 1 for path in paths)
+
+
+def _stem(path: str) -> str:
+    """Return a path without the ending of its name."""
+    return path.rpartition(".")[0]
 
 
 def _select_texts(cells: CellDocument, query: TextQuery, file_language: str) -> list[CellText]:
     """Return the texts of the kinds and languages that a query looks at."""
-    return [
-        text
-        for text in cells.texts
-        if text.kind in query.cells and all(_passes(test, text.language, file_language) for test in query.languages)
-    ]
+    texts = []
+    for text in cells.texts:
+        languages = (text.language, file_language)
+        if text.kind in query.cells and all(_passes(test, languages) for test in query.languages):
+            texts.append(text)
+    return texts
 
 
-def _passes(test: LanguageTest, *languages: str) -> bool:
+def _passes(test: LanguageTest, languages: Collection[str]) -> bool:
     """Return whether the language of a text, or of its file by the path, passes a filter."""
     if not isinstance(test, LanguageFilter):
         return any(language in test.names for language in languages)
-    return (test.name.casefold() in {language.casefold() for language in languages}) != test.negated
+    name = test.name.casefold()
+    return any(language.casefold() == name for language in languages) != test.negated

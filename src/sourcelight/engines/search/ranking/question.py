@@ -42,7 +42,7 @@ _NAME = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|::|->|#)[A-Za-z_]\w*)*")
 """A name of code, with the names before it: `send`, `Session.send`, `std::move`, `ptr->next`, `Array#map`."""
 
 _SEPARATOR = re.compile(r"\.|::|->|#")
-"""What separates the parts of such a name."""
+"""Separators of the parts of such a name."""
 
 _WORD = re.compile(r"[^\W_][\w]*(?:['\u2019]\w+)?")
 """A word: `retry`, `doesn't`."""
