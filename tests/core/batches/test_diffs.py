@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sourcelight.core.batches.diff_text import (
     DiffLine,
+    FileHeader,
     read_diff,
     strip_fence,
     write_diff,
@@ -28,7 +29,7 @@ LINES = st.lists(
 
 @given(LINES)
 def test_lines_of_files_of_any_name_are_read_back(rows: list[tuple[str, str, int, str]]) -> None:
-    lines = [DiffLine(path, side, number, text, 1) for path, side, number, text in rows]
+    lines = [DiffLine(path, side, number, text) for path, side, number, text in rows]
     content, positions = write_diff(lines)
     result = read_diff(strip_fence(content), set(positions))
     assert [result[position] for position in positions] == lines
@@ -36,16 +37,21 @@ def test_lines_of_files_of_any_name_are_read_back(rows: list[tuple[str, str, int
 
 @pytest.mark.parametrize("name", ["-dash", "+plus", "-x -y", "+ +", "@@ -1 +1 @@", "new\nline", '"quoted"', "a b", "-"])
 def test_a_line_goes_to_its_file_and_not_to_the_one_before(name: str) -> None:
-    lines = [DiffLine(path, "removed", 1, "needle", 1) for path in ("a", name, "z")]
+    lines = [DiffLine(path, "removed", 1, "needle") for path in ("a", name, "z")]
     content, positions = write_diff(lines)
     assert [item.path for item in read_diff(strip_fence(content), set(positions)).values()] == ["a", name, "z"]
+
+
+def lines_in(diff: dict[int, DiffLine | FileHeader]) -> list[tuple[str, str, int, str]]:
+    lines = [item for item in diff.values() if isinstance(item, DiffLine)]
+    return [(line.path, line.side, line.number, line.text) for line in lines]
 
 
 def test_names_that_other_services_do_not_quote_are_told_by_the_counts_of_hunks() -> None:
     lines = ["```diff", "a a", "@@ -1,1 +1,1 @@", "-x", "+-dash -dash", "-dash -dash", "@@ -1,1 +1,2 @@", "-x"]
     lines += ["+-dash -dash", "+@@ -1,1 +1,1 @@", "+plus +plus", "@@ -3,0 +4,1 @@ section", "+x"]
     result = read_diff(lines, range(20))
-    assert [(item.path, item.side, item.number, item.text) for item in result.values() if item.side] == [
+    assert lines_in(result) == [
         ("a", "removed", 1, "x"),
         ("a", "added", 1, "-dash -dash"),
         ("-dash", "removed", 1, "x"),
@@ -58,7 +64,7 @@ def test_names_that_other_services_do_not_quote_are_told_by_the_counts_of_hunks(
 def test_previews_without_counts_are_read_as_before() -> None:
     lines = ["```diff", "a a", "@@ -5 +5 @@", "+one two", "+three four", "@@ -9 +9 @@", "-five six"]
     result = read_diff(lines, range(20))
-    assert [(item.path, item.side, item.number, item.text) for item in result.values() if item.side] == [
+    assert lines_in(result) == [
         ("a", "added", 5, "one two"),
         ("a", "added", 6, "three four"),
         ("a", "removed", 9, "five six"),

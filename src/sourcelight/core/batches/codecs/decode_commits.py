@@ -130,16 +130,21 @@ def _highlighted_rows(record: WireRecord, lines: list[str]) -> list[_CommitRow]:
         if line is None:
             continue
 
-        # The header of a file: its path matched.
-        if not line.side:
+        # The path matched.
+        if isinstance(line, diff_text.FileHeader):
             rows.append(_CommitRow(line.path, match_count=len(spans)))
             continue
 
-        # Spans of the wire count the sign or header before the text.
-        shifted = [(max(0, start - line.shift), max(0, end - line.shift)) for start, end in spans]
-        rows.append(_CommitRow(line.path, line.number, line.text, shifted, len(spans), line.side))
+        text_spans = _without_sign(spans)
+        rows.append(_CommitRow(line.path, line.number, line.text, text_spans, len(spans), line.side))
 
     return rows
+
+
+def _without_sign(spans: Sequence[_Span]) -> list[_Span]:
+    """Return spans of the text of a diff's line: those of the wire count the sign before it."""
+    width = diff_text.SIGN_WIDTH
+    return [(max(0, start - width), max(0, end - width)) for start, end in spans]
 
 
 def _preview_rows(lines: list[str]) -> list[_CommitRow]:
@@ -149,7 +154,7 @@ def _preview_rows(lines: list[str]) -> list[_CommitRow]:
     for position, text in enumerate(lines[1:], start=1):
         line = diff_lines.get(position)
         count = 0 if rows else 1
-        if line is not None and line.side and text:
+        if isinstance(line, diff_text.DiffLine) and text:
             rows.append(_CommitRow(line.path, line.number, line.text, (), count, line.side))
 
         # A form that can't be read: its lines, side unknown.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -340,39 +340,36 @@ def _diff_cells(rows: MatchRows) -> dict[str, Json]:
     return dict(entries)
 
 
-_Triple: TypeAlias = tuple[int, int, int]
-
-
 class _CommitContent(NamedTuple):
     """The text of a commit's match, and its ranges: line of the text, first character, length."""
 
     text: str
-    ranges: tuple[_Triple, ...]
+    ranges: tuple[diff_text.WireRange, ...]
 
 
 def _message_content(rows: MatchRows, message: str) -> _CommitContent:
-    ranges: list[_Triple] = []
+    ranges: list[diff_text.WireRange] = []
     for row, number in enumerate(rows.numbers("line_number").tolist()):
-        ranges += diff_text.triples(number, _spans(rows, row), 0)
+        ranges += diff_text.wire_ranges(number, _spans(rows, row), 0)
     return _CommitContent(diff_text.write_message(message), tuple(ranges))
 
 
 def _diff_content(rows: MatchRows) -> _CommitContent:
     preview = rows.first("preview") if "preview" in rows else ""
-    ranges: list[_Triple] = []
+    ranges: list[diff_text.WireRange] = []
     if preview:
         for row, position in enumerate(rows.column("preview_line").to_pylist()):
             if position is not None:
-                ranges += diff_text.triples(position, _spans(rows, row), 1)
+                ranges += diff_text.wire_ranges(position, _spans(rows, row), diff_text.SIGN_WIDTH)
         return _CommitContent(diff_text.fence_diff(preview), tuple(sorted(ranges)))
 
     numbers = rows.numbers("line_number").tolist()
     side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [
-        diff_text.DiffLine(rows.text("path", row), rows.text("side", row), numbers[row], rows.text("line", row), 1)
+        diff_text.DiffLine(rows.text("path", row), rows.text("side", row), numbers[row], rows.text("line", row))
         for row in side_rows
     ]
     content, positions = diff_text.write_diff(lines)
     for row, position in zip(side_rows, positions, strict=True):
-        ranges += diff_text.triples(position, _spans(rows, row), 1)
+        ranges += diff_text.wire_ranges(position, _spans(rows, row), diff_text.SIGN_WIDTH)
     return _CommitContent(content, tuple(ranges))
