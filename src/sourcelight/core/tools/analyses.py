@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
+from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.blame import DIRECTORY, Depth, FileKinds, JoinAddresses, Mailmap
 from sourcelight.core.tools.commits import (
@@ -182,7 +183,7 @@ _Revisions: TypeAlias = Annotated[
     Meta(
         description="Branches, tags or commits; commits that any of them reaches count, but not those that one with ^ "
         "before it reaches. None: the default branch.",
-        extra={"own": True},
+        extra={CLIENTS_ONLY: True},
     ),
 ]
 _After: TypeAlias = Annotated[str | None, describe("Only commits after this committer date.")]

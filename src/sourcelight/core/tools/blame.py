@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
+from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.query.file_kinds import FILE_KINDS
 from sourcelight.core.tools.commits import (
@@ -99,17 +100,19 @@ Depth: TypeAlias = Annotated[
 ]
 FileKinds: TypeAlias = Annotated[
     tuple[Annotated[str, choice(*FILE_KINDS)], ...] | None,
-    Meta(description="Kinds of files that count; none: all.", extra={"own": True}),
+    Meta(description="Kinds of files that count; none: all.", extra={CLIENTS_ONLY: True}),
 ]
 Mailmap: TypeAlias = Annotated[
     str | None,
-    Meta(description="Lines of a mailmap that join identities, beside the repository's own.", extra={"own": True}),
+    Meta(
+        description="Lines of a mailmap that join identities, beside the repository's own.", extra={CLIENTS_ONLY: True}
+    ),
 ]
 JoinAddresses: TypeAlias = Annotated[
     bool | None,
     Meta(
         description="Take identities with the same address, whatever its case, for one person; default true.",
-        extra={"own": True},
+        extra={CLIENTS_ONLY: True},
     ),
 ]
 _Below: TypeAlias = Annotated[str | None, Meta(description="File or directory; none: everything.")]

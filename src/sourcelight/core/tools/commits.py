@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
+from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.tools.merge import Merge, commits, contributor_repositories, diff_lines
 from sourcelight.core.tools.tool import (
@@ -221,7 +222,7 @@ class DiffSearchArguments(Arguments, frozen=True):
         Meta(
             description="lines: a matching line was added or removed (default). count: the number of matches in "
             "the file went up or down, so that moved lines do not count.",
-            extra={"own": True},
+            extra={CLIENTS_ONLY: True},
         ),
     ] = None
 
@@ -317,7 +318,7 @@ GET_CONTRIBUTOR_REPOS = Tool(
         "Find where someone contributes",
         "List repositories with commits of a person: how many, first and last date. Parts of a name or address, in "
         "any case. Use it for what a person knows; commit_search lists the commits. Example: author ada.",
-        required=("author",),
+        advertised_as_required=("author",),
     ),
     merge=Merge(contributor_repositories),
     mcp_maximum={"limit": 100, "authors": 5},

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
+from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool, describe
 
@@ -49,11 +50,11 @@ SCOPE = frozenset({"repos", "revision"})
 
 _Repos: TypeAlias = Annotated[
     tuple[Text, ...] | None,
-    Meta(description="Names of the repositories to look into; without it: all.", extra={"own": True}),
+    Meta(description="Names of the repositories to look into; without it: all.", extra={CLIENTS_ONLY: True}),
 ]
 _Revision: TypeAlias = Annotated[
     Text | None,
-    Meta(description="Branch, tag or commit of them; without it: their default branches.", extra={"own": True}),
+    Meta(description="Branch, tag or commit of them; without it: their default branches.", extra={CLIENTS_ONLY: True}),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
+from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
 from sourcelight.core.tools.tool import (
@@ -107,14 +108,16 @@ class ExplainArguments(Arguments, frozen=True):
 
     query: Annotated[Text, describe("Query as for keyword_search.")]
     pattern_type: Annotated[
-        str | None, Meta(description="Meaning of its patterns; default: keyword.", extra={"own": True})
+        str | None, Meta(description="Meaning of its patterns; default: keyword.", extra={CLIENTS_ONLY: True})
     ] = None
     default_count: Annotated[
         Number | None,
-        Meta(description="Matches after which a search stops where the query has no count:.", extra={"own": True}),
+        Meta(
+            description="Matches after which a search stops where the query has no count:.", extra={CLIENTS_ONLY: True}
+        ),
     ] = None
     timeout_s: Annotated[
-        Seconds | None, Meta(description="Time limit of the search, in seconds.", extra={"own": True})
+        Seconds | None, Meta(description="Time limit of the search, in seconds.", extra={CLIENTS_ONLY: True})
     ] = None
 
 
