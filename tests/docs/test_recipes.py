@@ -263,7 +263,7 @@ assert in_cells == [2], in_cells
 LANGUAGE: Edits = {
     "engines/navigation/languages/ruby.py": """
 from sourcelight.engines.navigation.language import Language, Ref, Usage
-from sourcelight.engines.navigation.model import ParsedFile
+from sourcelight.engines.navigation.parsed_file import ParsedFile
 from sourcelight.engines.symbols import parse_tree
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sourcelight.engines.navigation import Navigator
-from sourcelight.engines.navigation.model import Document, is_time_spent, time_limit
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.parsed_file import is_time_spent, time_limit
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import make_repo

@@ -8,7 +8,7 @@ import pytest
 
 from engines.navigation.marked import Marked
 from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.model import How
+from sourcelight.engines.navigation.model import ResolutionRule
 
 FILES = {
     "a.py": "def §f(): ...\ndef f(): ...\n",
@@ -26,9 +26,11 @@ def marked_text(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     return Marked(tmp_path_factory.mktemp("same"), {"r": {path: text.replace("§", "") for path, text in FILES.items()}})
 
 
-@pytest.mark.parametrize("method", get_args(How))
+@pytest.mark.parametrize("method", get_args(ResolutionRule))
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go", "a.h"])
-def test_what_is_one_with_a_definition_was_found_as_it_was(marked_text: Marked, path: str, method: How) -> None:
+def test_what_is_one_with_a_definition_was_found_as_it_was(
+    marked_text: Marked, path: str, method: ResolutionRule
+) -> None:
     answer = marked_text.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].resolve_by(
         method, "why"
     )

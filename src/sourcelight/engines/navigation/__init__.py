@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.language import Language
-    from sourcelight.engines.navigation.model import Document, How, Occurrence, Project, ResolvedDefinition
+    from sourcelight.engines.navigation.model import Document, Occurrence, Project, ResolutionRule, ResolvedDefinition
     from sourcelight.engines.navigation.navigator import Navigator
     from sourcelight.engines.navigation.workspace import TimeBudget, Workspace
 
 __all__ = [
     "Document",
-    "How",
     "Language",
     "Navigator",
     "Occurrence",
     "Project",
+    "ResolutionRule",
     "ResolvedDefinition",
     "TimeBudget",
     "Workspace",
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(language, name)
 
-    if name in {"Document", "How", "Occurrence", "Project", "ResolvedDefinition"}:
+    if name in {"Document", "ResolutionRule", "Occurrence", "Project", "ResolvedDefinition"}:
         from sourcelight.engines.navigation import model
 
         return getattr(model, name)

@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import file_line, file_spans, line_of, offset_of
-from sourcelight.engines.navigation.model import (
-    Document,
-    Occurrence,
-    ResolvedDefinition,
-    SymbolQuery,
-    TimeSpent,
-    check_time,
-    time_limit,
-)
+from sourcelight.engines.navigation.model import Document, Occurrence, ResolvedDefinition, SymbolQuery
 from sourcelight.engines.navigation.named import files_with, outline_of, plain_occurrences
+from sourcelight.engines.navigation.parsed_file import TimeSpent, check_time, time_limit
 from sourcelight.engines.navigation.ranking import rank_definitions
 from sourcelight.engines.navigation.scip import precise_definitions
 from sourcelight.engines.symbols import LANGUAGES

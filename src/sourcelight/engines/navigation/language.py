@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sourcelight.engines.navigation.model import DeclarationKey, Document, How, ParsedFile, Role
+from sourcelight.engines.navigation.model import DeclarationKey, Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import text_of
+from sourcelight.engines.navigation.parsed_file import ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,7 +50,7 @@ class Ref:
     start: int
     end: int
     kind: str
-    rule: How
+    rule: ResolutionRule
     reason: str = ""
     missing_module: str | None = None
 

@@ -1,14 +1,15 @@
-"""Projects, documents, occurrences, resolved definitions and parsed files."""
+"""The values that navigation takes and returns: files of a repository, names in them, definitions and references.
+
+A `Project` is a repository at one commit, and a `Document` is one of its files. A `SymbolQuery` says which name is
+meant. Navigation answers with `ResolvedDefinition` and `Reference`.
+"""
 
 from __future__ import annotations
 
-import re
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sourcelight.core.caching import LruCache
 from sourcelight.core.query.languages import language_of
@@ -16,14 +17,12 @@ from sourcelight.engines.symbols.grammars import CELL_FORMATS
 from sourcelight.repos import ObjectReader
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
-
     from sourcelight.engines.search import Target
     from sourcelight.engines.search.scan.opened_commit import OpenedCommit
     from sourcelight.engines.symbols.file_definitions import NotebookCode, ProgramDefinitions
 
 
-How = Literal["scip", "scope", "import", "type", "name", "text"]
+ResolutionRule = Literal["scip", "scope", "import", "type", "name", "text"]
 """The rule that found an answer: an index file of a compiler (precise), the scopes of the file, imports, the type of
 the receiver, a ranking of equal names, or the text alone."""
 
@@ -33,34 +32,35 @@ DeclarationKey = tuple[tuple[str, str, bytes], int]
 Role = Literal["name", "attribute", "keyword", "import"]
 """The use of a name: plain, after a dot, as an argument or key name, or inside an import."""
 
-SCORES: dict[How, float] = {"scip": 1.0, "scope": 0.99, "import": 0.97, "type": 0.9, "name": 0.5, "text": 0.2}
+SCORES: dict[ResolutionRule, float] = {
+    "scip": 1.0,
+    "scope": 0.99,
+    "import": 0.97,
+    "type": 0.9,
+    "name": 0.5,
+    "text": 0.2,
+}
 """Share of first answers that were right, measured per rule on held-out repositories and rounded."""
 
-# Parsing a one-line file of 1.4 MB takes 0.8 s, and it blocks all threads: it holds the interpreter lock.
-MAX_PARSED_BYTES = 1024 * 1024
-"""Maximum bytes of a file to parse; larger ones are only searched as text."""
-
-_MAX_TEXT_BYTES = 16 << 20
+_MAX_TEXT_BYTES = 16 * 1024 * 1024
+"""Maximum bytes of a file that is read from git; a larger one counts as empty."""
 
 _CODE_CACHE_BYTES = 4 * 1024 * 1024
-"""Bytes of code of notebooks that a project keeps, with about as many for the places of its lines."""
+"""Bytes of code of notebooks that a project keeps. The positions of its lines take about as many again."""
 
-NO_SHARD = (1 << 16) - 1
-"""Shard number of a file whose content is in no shard."""
+_NO_SHARD = (1 << 16) - 1
+"""Shard number of a file whose content is in no shard, as in `index.view`, which loads numpy."""
 
 _T = TypeVar("_T")
-_STEPS = 256
-
-# Reading the CPU clock is a system call of about 10 µs, as long as the work for a few words: check every 16 words only.
-_WORDS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file of a project; two are equal when they are the same file of the same commit.
 
-    `number` is its index among the paths of the project. The text of a notebook is the code of its cells, in the
-    language of its kernel; `locations` maps it to the file's `content`.
+    `number` is its index among the paths of the project. `content` is the file itself, and `text` is what is parsed.
+    They are equal except for a notebook, whose `text` is the code of its cells in the language of its kernel;
+    `locations` maps offsets in `text` to lines of `content`.
     """
 
     project: Project
@@ -98,28 +98,36 @@ class Document:
     @property
     def code(self) -> ProgramDefinitions | None:
         """The code of a notebook and its definitions; None for other files, and for one without code to parse."""
-        return self.project.notebook(self.number, self.path_language).code if self.has_cells else None
+        if not self.has_cells:
+            return None
+        return self.project.notebook(self.number, self.path_language).code
 
     @property
     def unread_reason(self) -> str:
         """The reason if a notebook's cells are unknown: ``too-large`` or ``unreadable``; empty for any other file."""
         if not self.has_cells:
             return ""
-        if self.project.readable(self.number) == "too-large":
+        if self.project.unread_reason(self.number) == "too-large":
             return "too-large"
-        return "" if self.project.notebook(self.number, self.path_language).is_readable else "unreadable"
+        if not self.project.notebook(self.number, self.path_language).is_readable:
+            return "unreadable"
+        return ""
 
     @property
     def language(self) -> str:
         """Display name of the language: by the path, for a notebook the language of most of its code."""
         code = self.code
-        return self.path_language if code is None else code.program.language
+        if code is None:
+            return self.path_language
+        return code.program.language
 
     @property
     def text(self) -> bytes:
-        """The parsed source; empty for a file that is binary, too large or missing (see `Project.readable`)."""
+        """The parsed source; empty for a file that is binary, too large or missing (see `Project.unread_reason`)."""
         code = self.code
-        return self.content if code is None else code.program.text
+        if code is None:
+            return self.content
+        return code.program.text
 
     @property
     def content(self) -> bytes:
@@ -165,18 +173,21 @@ class ResolvedDefinition:
     start: int
     end: int
     kind: str
-    rule: How
+    rule: ResolutionRule
     score: float
     reason: str
 
     @property
     def key(self) -> DeclarationKey:
         """Identity of a definition: the file and the offset, -1 for the file as a module."""
-        return self.document.key, self.start if self.end else -1
+        is_module = self.end == 0
+        return self.document.key, -1 if is_module else self.start
 
-    def resolve_by(self, rule: How, reason: str, score: float | None = None) -> ResolvedDefinition:
-        """Return the same definition with another rule, reason and score."""
-        return replace(self, rule=rule, reason=reason, score=SCORES[rule] if score is None else score)
+    def resolve_by(self, rule: ResolutionRule, reason: str, score: float | None = None) -> ResolvedDefinition:
+        """Return the same definition with another rule and reason. Without a score, it has that of the rule."""
+        if score is None:
+            score = SCORES[rule]
+        return replace(self, rule=rule, reason=reason, score=score)
 
 
 @dataclass(slots=True, eq=False)
@@ -190,13 +201,15 @@ class Project:
     paths
         Path of every regular file, sorted bytewise.
     snapshot
-        The text index of the commit; None when it can't be had, and files are then read one by one from git.
+        The text index of the commit. Without one, files are read one by one from git.
+    blob_ids
+        The id of the content of each file, 20 bytes each, in the order of `paths`.
     """
 
     target: Target
     paths: Sequence[bytes]
     snapshot: OpenedCommit | None
-    _blob_ids: bytes
+    blob_ids: bytes
     _numbers: dict[bytes, int] = field(init=False)
     _cache: dict[Hashable, Any] = field(default_factory=dict, init=False)
     _documents: dict[int, Document] = field(default_factory=dict, init=False)
@@ -229,7 +242,9 @@ class Project:
     def document(self, path: bytes) -> Document | None:
         """Return the file at a path, or None for a path without a file."""
         number = self._numbers.get(path)
-        return None if number is None else self.document_at(number)
+        if number is None:
+            return None
+        return self.document_at(number)
 
     def document_at(self, number: int) -> Document:
         """Return a file by its index among the paths."""
@@ -241,11 +256,16 @@ class Project:
 
     def first(self, paths: Sequence[bytes]) -> Document | None:
         """Return the file of the first path that exists."""
-        return next((self.document_at(self._numbers[path]) for path in paths if path in self._numbers), None)
+        for path in paths:
+            if path in self._numbers:
+                return self.document_at(self._numbers[path])
+        return None
 
     def documents(self, endings: tuple[bytes, ...]) -> Iterator[Document]:
-        """Return the files whose paths have one of the endings, in order of paths."""
-        return (self.document_at(number) for number, path in enumerate(self.paths) if path.endswith(endings))
+        """Yield the files whose paths have one of the endings, in order of paths."""
+        for number, path in enumerate(self.paths):
+            if path.endswith(endings):
+                yield self.document_at(number)
 
     def documents_in(self, path: bytes) -> list[Document]:
         """Return the files directly in a directory (no trailing slash; empty: the root), in order of paths."""
@@ -262,12 +282,13 @@ class Project:
 
     def blob_id(self, number: int) -> bytes:
         """Return the 20 bytes that name a file's content."""
-        return self._blob_ids[20 * number : 20 * number + 20]
+        return self.blob_ids[20 * number : 20 * number + 20]
 
-    def readable(self, number: int) -> str:
-        """Return why a file has no text here (``binary``, ``too-large``, ``missing``); empty when it has."""
+    def unread_reason(self, number: int) -> str:
+        """Return the reason if the text index omits a file: ``binary``, ``too-large`` or ``missing``; else empty."""
         if self.snapshot is None:
             return ""
+        # Imported late: it loads numpy.
         from sourcelight.engines.search.index.view import REASONS
 
         return REASONS[int(self.snapshot.view.reason[number])]
@@ -276,7 +297,7 @@ class Project:
         """Return a file's content; empty for a binary, oversized or missing file."""
         if self.snapshot is not None:
             shard = int(self.snapshot.view.shard[number])
-            if shard == NO_SHARD:
+            if shard == _NO_SHARD:
                 return b""
             return self.snapshot.shards[shard].text(int(self.snapshot.view.document[number]))
 
@@ -310,82 +331,6 @@ def grammar_language(path: bytes) -> str:
     return language_of(path.decode(errors="replace"))
 
 
-class TimeSpent(Exception):
-    """The CPU time for resolving names is used up."""
-
-
-class _TimeLimit(threading.local):
-    cpu_deadline: float | None = None
-
-
-_limit = _TimeLimit()
-
-
-@contextmanager
-def time_limit(cpu_s: float) -> Iterator[None]:
-    """Make `check_time` raise `TimeSpent` inside this block after `cpu_s` CPU seconds of this thread."""
-    before, deadline = _limit.cpu_deadline, time.thread_time() + cpu_s
-    # A limit inside another one can only shorten it.
-    _limit.cpu_deadline = deadline if before is None else min(before, deadline)
-    try:
-        yield
-    finally:
-        _limit.cpu_deadline = before
-
-
-def check_time() -> None:
-    """Raise `TimeSpent` when the time of the surrounding `time_limit` is used up.
-
-    Call it in loops whose length a file decides. Assign what they cache at the end, so that it is complete.
-    """
-    if is_time_spent():
-        raise TimeSpent
-
-
-def is_time_spent() -> bool:
-    """Return whether `check_time` would raise."""
-    return _limit.cpu_deadline is not None and time.thread_time() > _limit.cpu_deadline
-
-
-class ParsedFile:
-    """A parsed file.
-
-    Attributes
-    ----------
-    letters
-        Characters of words, for the brackets of a regular expression over bytes; letters beyond ASCII too.
-    """
-
-    letters: ClassVar[bytes] = rb"\w\x80-\xff"
-
-    def __init__(self, text: bytes, tree: Tree) -> None:
-        self.text = text
-        self.tree = tree
-        self.root = tree.root_node
-
-    def words(self, name: bytes) -> Iterator[int]:
-        """Return the offsets of a name as a whole word."""
-        pattern = b"(?<![%b])%b(?![%b])" % (self.letters, re.escape(name), self.letters)
-        for number, match in enumerate(re.finditer(pattern, self.text)):
-            if number % _WORDS == 0:
-                check_time()
-            yield match.start()
-
-    def path_to(self, offset: int) -> list[Node]:
-        """Return the nodes from the root down to the smallest that covers the byte at `offset`."""
-        cursor = self.root.walk()
-        path = [self.root]
-        while cursor.goto_first_child_for_byte(offset) is not None:
-            node = cursor.node
-            if node is None or node.start_byte > offset:
-                break
-            path.append(node)
-            if len(path) % _STEPS == 0:
-                check_time()
-
-        return path
-
-
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
     """A symbol query: a name in a file, maybe on a 1-based line and at a column in code points."""
@@ -402,7 +347,7 @@ class Reference:
 
     document: Document
     occurrence: Occurrence
-    rule: How
+    rule: ResolutionRule
     score: float
     reason: str
     is_definition: bool = False

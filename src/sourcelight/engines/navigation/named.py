@@ -17,7 +17,8 @@ from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns.compiled import compile_pattern
-from sourcelight.engines.navigation.model import DeclarationKey, Document, Occurrence, is_time_spent
+from sourcelight.engines.navigation.model import DeclarationKey, Document, Occurrence
+from sourcelight.engines.navigation.parsed_file import is_time_spent
 from sourcelight.engines.search.model import FileTerm, TextQuery, prepare
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.evaluate import CorpusSearch

@@ -15,7 +15,8 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells.magics import mask_script
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.markup.counts import count_of
-from sourcelight.engines.navigation.model import MAX_PARSED_BYTES, Document, ParsedFile, Project, SymbolQuery
+from sourcelight.engines.navigation.model import Document, Project, SymbolQuery
+from sourcelight.engines.navigation.parsed_file import MAX_PARSED_BYTES, ParsedFile
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.search.definition_lookup import count_missing_definitions
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
@@ -236,7 +237,7 @@ class ProjectCache:
         except SearchIndexError:
             with ObjectReader(target.repository) as reader:
                 tree = reader.tree(target.commit)
-            return Project(target=target, paths=tree.paths, snapshot=None, _blob_ids=tree.blob_ids)
+            return Project(target=target, paths=tree.paths, snapshot=None, blob_ids=tree.blob_ids)
 
         view = snapshot.view
         # Copied: a mapped view would be unusable once the index is replaced, while a project lives as long as its cache

@@ -19,9 +19,9 @@ from sourcelight.engines.navigation.locations import file_spans, line_of
 from sourcelight.engines.navigation.model import (
     DeclarationKey,
     Document,
-    How,
     Occurrence,
     Reference,
+    ResolutionRule,
     ResolvedDefinition,
     Role,
     SymbolQuery,
@@ -59,7 +59,7 @@ class CallSite:
     document: Document
     occurrence: Occurrence
     callee: NamedDefinition | ResolvedDefinition
-    rule: How
+    rule: ResolutionRule
     score: float
 
 
@@ -167,7 +167,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     _note_left_out(left_out, workspace)
 
 
-def _is_guess(rule: How, document: Document) -> bool:
+def _is_guess(rule: ResolutionRule, document: Document) -> bool:
     """Return whether a call was found by its name alone in a language whose rules find nearly all others.
 
     Only 3 % of such calls were right in Go, and 3 % in TypeScript: their receivers come from the standard library or

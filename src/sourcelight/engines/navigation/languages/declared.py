@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from sourcelight.engines.navigation.model import DeclarationKey, Document, How, ParsedFile, Role
+from sourcelight.engines.navigation.model import DeclarationKey, Document, ResolutionRule, Role
+from sourcelight.engines.navigation.parsed_file import ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -76,7 +77,7 @@ class DeclarationRef:
 
     document: Document
     declaration: Declaration
-    rule: How
+    rule: ResolutionRule
     reason: str
 
     @property

@@ -7,14 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Session, exports_of
-from sourcelight.engines.navigation.model import (
-    SCORES,
-    Document,
-    How,
-    Occurrence,
-    ParsedFile,
-    ResolvedDefinition,
-)
+from sourcelight.engines.navigation.model import SCORES, Document, Occurrence, ResolutionRule, ResolvedDefinition
+from sourcelight.engines.navigation.parsed_file import ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,7 +22,7 @@ MAX_PARSE_S = 1.4
 MISSING_SCORE = 0.6
 """Score of an import that leads to no visible repository: right, but not the definition."""
 
-_REASONS: Mapping[How, str] = {
+_REASONS: Mapping[ResolutionRule, str] = {
     "scope": "in scope",
     "import": "followed the import",
     "type": "type of the receiver",

@@ -25,7 +25,7 @@ from sourcelight.engines.navigation.languages.go.scopes import (
     make_declaration,
 )
 from sourcelight.engines.navigation.languages.go.type_syntax import GoType
-from sourcelight.engines.navigation.model import Document, How, Role
+from sourcelight.engines.navigation.model import Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import field_text, is_field
 from sourcelight.engines.symbols import parse_tree
 
@@ -275,11 +275,11 @@ class GoLookup:
         return go_type
 
 
-def _module(document: Document, rule: How) -> Ref:
+def _module(document: Document, rule: ResolutionRule) -> Ref:
     return Ref(document=document, start=0, end=0, kind="module", rule=rule)
 
 
-def _to_ref(ref: GoRef, rule: How) -> Ref:
+def _to_ref(ref: GoRef, rule: ResolutionRule) -> Ref:
     declaration = ref.declaration
     return Ref(ref.document, declaration.start, declaration.end, _kind(declaration), rule)
 

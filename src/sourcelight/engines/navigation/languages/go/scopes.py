@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sourcelight.engines.navigation.model import ParsedFile
 from sourcelight.engines.navigation.nodes import children_of, field_text, text_of
+from sourcelight.engines.navigation.parsed_file import ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree

@@ -15,7 +15,7 @@ from sourcelight.engines.navigation.languages.python.scopes import (
     PythonScope,
     parse_from_module,
 )
-from sourcelight.engines.navigation.model import Document, How, Role
+from sourcelight.engines.navigation.model import Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import field_text, is_field, nearest_index
 from sourcelight.engines.symbols import parse_tree
 
@@ -150,7 +150,7 @@ class PythonLookup:
         self.name = cursor.name
         self.parent = cursor.parent
 
-    def refs(self) -> tuple[list[PythonRef], How]:
+    def refs(self) -> tuple[list[PythonRef], ResolutionRule]:
         """Return the declarations that the name refers to, with the rule that led there."""
         kind = self.parent.type
         if kind == "attribute" and is_field(self.parent, "attribute", self.leaf):
@@ -169,7 +169,7 @@ class PythonLookup:
         """The scope in which the name is evaluated or bound."""
         return self.model.scope_along(self.path)
 
-    def _plain_name(self) -> tuple[list[PythonRef], How]:
+    def _plain_name(self) -> tuple[list[PythonRef], ResolutionRule]:
         scope = self.scope
         bindings_here = [
             binding for binding in scope.bindings.get(self.name, []) if binding.start == self.leaf.start_byte
@@ -203,13 +203,13 @@ class PythonLookup:
 
         return self._follow_imports(refs, "scope")
 
-    def _follow_imports(self, refs: list[PythonRef], rule: How) -> tuple[list[PythonRef], How]:
+    def _follow_imports(self, refs: list[PythonRef], rule: ResolutionRule) -> tuple[list[PythonRef], ResolutionRule]:
         """Follow imports; the rule is ``import`` if there were any."""
         imports = bool(refs) and refs[0].binding is not None and refs[0].binding.kind in {"import", "from"}
         is_elsewhere = bool(refs) and refs[0].document != self.document
         return self.inference.follow(refs), "import" if imports or is_elsewhere else rule
 
-    def _attribute(self) -> tuple[list[PythonRef], How]:
+    def _attribute(self) -> tuple[list[PythonRef], ResolutionRule]:
         holder = self.parent.child_by_field_name("object")
         scope = self.scope
         assigned = self._own_attribute(scope)
@@ -217,7 +217,7 @@ class PythonLookup:
             return [assigned], "type"
 
         refs: list[PythonRef] = []
-        rule: How = "type"
+        rule: ResolutionRule = "type"
         outside = 0
         values = self.inference.infer(self.document, scope, holder)
         for value in values:
@@ -294,7 +294,7 @@ class PythonLookup:
         return []
 
 
-def _to_ref(ref: PythonRef, rule: How) -> Ref:
+def _to_ref(ref: PythonRef, rule: ResolutionRule) -> Ref:
     binding = ref.binding
     if binding is None:
         return Ref(document=ref.document, start=0, end=0, kind="module", rule=rule)

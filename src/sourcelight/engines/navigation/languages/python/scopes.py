@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sourcelight.engines.navigation.languages.python.targets import captures_in, names_in
-from sourcelight.engines.navigation.model import ParsedFile
 from sourcelight.engines.navigation.nodes import (
     child_of_type,
     children_of,
@@ -21,6 +20,7 @@ from sourcelight.engines.navigation.nodes import (
     last_child,
     text_of,
 )
+from sourcelight.engines.navigation.parsed_file import ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree

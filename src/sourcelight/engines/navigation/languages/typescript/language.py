@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     pattern_names,
     unquote,
 )
-from sourcelight.engines.navigation.model import Document, How, Role
+from sourcelight.engines.navigation.model import Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import field_of, nearest
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class TsLookup:
         self.name = cursor.name
         self.parent = cursor.parent
 
-    def refs(self) -> tuple[list[TsRef], How]:  # noqa: PLR0911 - a case a return
+    def refs(self) -> tuple[list[TsRef], ResolutionRule]:  # noqa: PLR0911 - a case a return
         """Return the declarations that the name refers to, with the rule that led there."""
         kind = self.parent.type
         if kind in {"member_expression", "nested_type_identifier", "nested_identifier"} and _is_last(
@@ -260,7 +260,7 @@ class TsLookup:
         )
         return [TsRef(self.document, binding)]
 
-    def _named_refs(self) -> tuple[list[TsRef], How]:
+    def _named_refs(self) -> tuple[list[TsRef], ResolutionRule]:
         if self.parent.type in _TAGS and is_intrinsic(self.leaf):
             return self.inference.intrinsic(self.document, self.name), "type"
 
@@ -272,7 +272,7 @@ class TsLookup:
         refs = declared_here + [ref for ref in refs if ref not in declared_here]
         return self._follow_imports(refs, "scope")
 
-    def _follow_imports(self, refs: list[TsRef], rule: How) -> tuple[list[TsRef], How]:
+    def _follow_imports(self, refs: list[TsRef], rule: ResolutionRule) -> tuple[list[TsRef], ResolutionRule]:
         followed = self.inference.follow([self._through_require(ref) for ref in refs])
         is_elsewhere = any(ref.document != self.document or ref.binding is None for ref in followed)
         imports = any(ref.binding is not None and ref.binding.kind == "import" for ref in refs)
@@ -297,14 +297,14 @@ class TsLookup:
         exported = self.inference.find_exports(values[0].document, binding.steps[0].key)
         return exported[0] if exported else ref
 
-    def _attribute(self) -> tuple[list[TsRef], How]:
+    def _attribute(self) -> tuple[list[TsRef], ResolutionRule]:
         holder = self.parent.child_by_field_name("object") or self.parent.child_by_field_name("module")
         values = self.inference.infer(self.document, holder)
         refs = self.inference.members_of_all(values, self.name)
-        rule: How = "import" if values and values[0].kind == "module" else "type"
+        rule: ResolutionRule = "import" if values and values[0].kind == "module" else "type"
         return self.inference.follow(refs), rule
 
-    def _specifier(self) -> tuple[list[TsRef], How]:
+    def _specifier(self) -> tuple[list[TsRef], ResolutionRule]:
         statement = nearest(self.path, {"import_statement", "export_statement"})
         source = field_of(statement, "source")
         name = self.parent.child_by_field_name("name")
@@ -390,7 +390,7 @@ class TsLookup:
         return self._declare_here("member")
 
 
-def _to_ref(ref: TsRef, rule: How) -> Ref:
+def _to_ref(ref: TsRef, rule: ResolutionRule) -> Ref:
     reason = _TYPE_REASON if rule == "type" else ""
     binding = ref.binding
     if binding is None:
