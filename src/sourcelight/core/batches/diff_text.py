@@ -276,7 +276,7 @@ def wire_ranges(position: int, spans: Iterable[tuple[int, int]], offset: int) ->
 
 
 def escape_name(name: str) -> str:
-    """Return the name of a file as it stands in the header of the file."""
+    """Return the name of a file in the form of a header."""
     if _AMBIGUOUS.match(name) or _CONTROL.search(name):
         raw = name.encode("utf-8", "replace")
         # git doesn't escape spaces within quotes; here they separate the two names.

@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.blame import DIRECTORY, Depth, FileKinds, JoinAddresses, Mailmap
 from sourcelight.core.tools.commits import (
@@ -45,6 +44,7 @@ from sourcelight.core.tools.tool import (
     Tool,
     UseRegex,
     choice,
+    client_only,
     describe,
 )
 
@@ -180,10 +180,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 _Repos: TypeAlias = Annotated[tuple[str, ...] | None, describe("Exact names of repositories; none: all.")]
 _Revisions: TypeAlias = Annotated[
     tuple[str, ...] | None,
-    Meta(
-        description="Branches, tags or commits; commits that any of them reaches count, but not those that one with ^ "
-        "before it reaches. None: the default branch.",
-        extra={CLIENTS_ONLY: True},
+    client_only(
+        "Branches, tags or commits; commits that any of them reaches count, but not those that one with ^ "
+        "before it reaches. None: the default branch."
     ),
 ]
 _After: TypeAlias = Annotated[str | None, describe("Only commits after this committer date.")]

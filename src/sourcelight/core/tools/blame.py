@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.query.file_kinds import FILE_KINDS
 from sourcelight.core.tools.commits import (
@@ -20,7 +19,7 @@ from sourcelight.core.tools.commits import (
     UNSAID,
     RepoName,
 )
-from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice, describe
+from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice, client_only, describe
 
 DIRECTORY = (
     "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*`: the "
@@ -100,20 +99,15 @@ Depth: TypeAlias = Annotated[
 ]
 FileKinds: TypeAlias = Annotated[
     tuple[Annotated[str, choice(*FILE_KINDS)], ...] | None,
-    Meta(description="Kinds of files that count; none: all.", extra={CLIENTS_ONLY: True}),
+    client_only("Kinds of files that count; none: all."),
 ]
 Mailmap: TypeAlias = Annotated[
     str | None,
-    Meta(
-        description="Lines of a mailmap that join identities, beside the repository's own.", extra={CLIENTS_ONLY: True}
-    ),
+    client_only("Lines of a mailmap that join identities, beside the repository's own."),
 ]
 JoinAddresses: TypeAlias = Annotated[
     bool | None,
-    Meta(
-        description="Take identities with the same address, whatever its case, for one person; default true.",
-        extra={CLIENTS_ONLY: True},
-    ),
+    client_only("Take identities with the same address, whatever its case, for one person; default true."),
 ]
 _Below: TypeAlias = Annotated[str | None, Meta(description="File or directory; none: everything.")]
 _Revision: TypeAlias = Annotated[str | None, describe("Branch, tag or commit; none: the default branch.")]

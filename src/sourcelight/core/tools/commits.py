@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
-from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.tools.merge import Merge, commits, contributor_repositories, diff_lines
 from sourcelight.core.tools.tool import (
@@ -21,6 +20,7 @@ from sourcelight.core.tools.tool import (
     Tool,
     UseRegex,
     choice,
+    client_only,
     describe,
 )
 
@@ -219,10 +219,9 @@ class DiffSearchArguments(Arguments, frozen=True):
     revisions: _Revisions = None
     changes: Annotated[
         Annotated[str, choice("lines", "count")] | None,
-        Meta(
-            description="lines: a matching line was added or removed (default). count: the number of matches in "
-            "the file went up or down, so that moved lines do not count.",
-            extra={CLIENTS_ONLY: True},
+        client_only(
+            "lines: a matching line was added or removed (default). count: the number of matches in "
+            "the file went up or down, so that moved lines do not count."
         ),
     ] = None
 

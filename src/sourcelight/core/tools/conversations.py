@@ -7,9 +7,8 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
-from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import Column
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool, describe
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool, client_only, describe
 
 _UNSAID = "not provided by the service"
 _OTHER = "another type of source"
@@ -50,11 +49,11 @@ SCOPE = frozenset({"repos", "revision"})
 
 _Repos: TypeAlias = Annotated[
     tuple[Text, ...] | None,
-    Meta(description="Names of the repositories to look into; without it: all.", extra={CLIENTS_ONLY: True}),
+    client_only("Names of the repositories to look into; without it: all."),
 ]
 _Revision: TypeAlias = Annotated[
     Text | None,
-    Meta(description="Branch, tag or commit of them; without it: their default branches.", extra={CLIENTS_ONLY: True}),
+    client_only("Branch, tag or commit of them; without it: their default branches."),
 ]
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
 from sourcelight.core.tools.tool import (
@@ -22,6 +21,7 @@ from sourcelight.core.tools.tool import (
     Tool,
     UseRegex,
     choice,
+    client_only,
     describe,
 )
 
@@ -107,18 +107,12 @@ class ExplainArguments(Arguments, frozen=True):
     """Arguments of `explain`."""
 
     query: Annotated[Text, describe("Query as for keyword_search.")]
-    pattern_type: Annotated[
-        str | None, Meta(description="Meaning of its patterns; default: keyword.", extra={CLIENTS_ONLY: True})
-    ] = None
+    pattern_type: Annotated[str | None, client_only("Meaning of its patterns; default: keyword.")] = None
     default_count: Annotated[
         Number | None,
-        Meta(
-            description="Matches after which a search stops where the query has no count:.", extra={CLIENTS_ONLY: True}
-        ),
+        client_only("Matches after which a search stops where the query has no count:."),
     ] = None
-    timeout_s: Annotated[
-        Seconds | None, Meta(description="Time limit of the search, in seconds.", extra={CLIENTS_ONLY: True})
-    ] = None
+    timeout_s: Annotated[Seconds | None, client_only("Time limit of the search, in seconds.")] = None
 
 
 class ListRefsArguments(Arguments, frozen=True):

@@ -7,10 +7,21 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
-from sourcelight.core.argument_schema import CLIENTS_ONLY
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.merge import SEPARATE_SERVICES, Merge, dependencies
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool, describe
+from sourcelight.core.tools.tool import (
+    Arguments,
+    Limit,
+    McpText,
+    Number,
+    Repo,
+    Revision,
+    Scope,
+    Text,
+    Tool,
+    client_only,
+    describe,
+)
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
@@ -157,7 +168,7 @@ _Symbol: TypeAlias = Annotated[Text, describe("Name of the symbol, without the c
 _Line: TypeAlias = Annotated[Number | None, describe("Line of the symbol, counted from 1.")]
 _ColumnOf: TypeAlias = Annotated[
     Annotated[int, Meta(ge=0)] | None,
-    Meta(description="Characters before the symbol on that line; only together with line.", extra={CLIENTS_ONLY: True}),
+    client_only("Characters before the symbol on that line; only together with line."),
 ]
 _File: TypeAlias = Annotated[Text, describe("Path of the file.")]
 _Below: TypeAlias = Annotated[

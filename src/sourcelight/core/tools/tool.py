@@ -85,6 +85,11 @@ def describe(description: str) -> Meta:
     return Meta(description=description, extra={REFERENCE_ONLY: True})
 
 
+def client_only(description: str) -> Meta:
+    """Describe an argument that only clients of this package send. The schemas for MCP clients omit it."""
+    return Meta(description=description, extra={CLIENTS_ONLY: True})
+
+
 Repo: TypeAlias = Annotated[Text, describe("Name of the repository, such as github.com/owner/name.")]
 Revision: TypeAlias = Annotated[
     str | None,

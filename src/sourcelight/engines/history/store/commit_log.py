@@ -1,99 +1,54 @@
-"""Read commits (ids, parents, people, times, messages) with one ``git log`` over the new ones, and open histories."""
+"""Read new commits with one ``git log``: ids, parents, people, times and messages, as columns of a segment.
+
+A record of its output, which a NUL byte ends::
+
+    c0ffee4c…                               id of the commit
+    7ree0001…                               id of its tree
+    fa7he301… 507he301…                     ids of its parents, two for a merge
+    Ada Byron                               author: name, address, time
+    ada@example.org
+    1700000000 +0100
+    Bob                                     committer: name, address, time
+    bob@example.org
+    1700000300 +0000
+    Retry twice                             subject
+    Retry twice                             message, of as many lines as it has
+
+    The second try waits longer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import GitFailed, RepositoryError
+from sourcelight.core.errors import RepositoryError
 from sourcelight.engines.history.git import git_chunks
-from sourcelight.engines.history.history import History, Identities
-from sourcelight.engines.history.segment import Segment, open_segment
-from sourcelight.engines.history.store.folder import HistoryManifest
-from sourcelight.engines.storage.sections import SectionFile
+from sourcelight.engines.history.store.identities import Identity
 from sourcelight.repos.objects import store_size
-from sourcelight.repos.objects.commits import as_text, parse_instant, split_identity
+from sourcelight.repos.objects.commits import as_text, parse_instant
 
+# The message comes last: it is the only field with newlines, and takes the rest of the record.
 _FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
-_UNKNOWN_PARENT = -1
+"""Fields of a record, as `git log --format` calls them."""
 
-MAX_COMMIT_BYTES = 8 << 20
+_UNKNOWN_PARENT = -1
+"""Number of a parent that the history doesn't have, as beyond the end of a shallow clone."""
+
+MAX_COMMIT_BYTES = 8 * 1024 * 1024
 """Maximum bytes of a commit; a history with a larger one is refused."""
 
-FREE_COMMIT_BYTES = 64 << 20
+# Messages are kept in memory while they are read, and a hostile one can grow a thousand times when it is inflated. git
+# compresses text to a half or a fourth, so a real history stays far below the sum of both limits.
+FREE_COMMIT_BYTES = 64 * 1024 * 1024
+"""Bytes of commits that any history may have, however small its repository is."""
 
 COMMIT_BYTES_PER_BYTE = 8
-"""Maximum bytes of all commits: `FREE_COMMIT_BYTES`, plus this many for each byte that the repository stores."""
-
-
-def open_history(
-    folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
-) -> History:
-    """Open the files of a manifest, reusing open segments. Raises `IndexDamaged`, FileNotFoundError."""
-    # Segments never change, so the previous snapshot's segments are reused by name: their mapped pages and caches
-    # stay.
-    open_segments = {segment.file.path.name: segment for segment in reusable}
-    segments = tuple(open_segments.get(entry.name) or open_segment(folder / entry.name) for entry in manifest.segments)
-    people, numbers = merge_people(segments)
-    mapped = people_texts(people)
-    if manifest.people:
-        raw = SectionFile(folder / manifest.people, "history").bytes_of("people")
-        # The file has one mapped person a line, in the order of `people`, as it was written for exactly these segments.
-        mapped = bytes(raw).split(b"\n")[:-1]
-
-    return History(
-        repository=manifest.repository,
-        tips=dict(manifest.tips),
-        segments=segments,
-        identities=make_identities(people, mapped),
-        identity_numbers=numbers,
-        mailmap=manifest.mailmap,
-        shallow=shallow,
-    )
-
-
-def merge_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]], list[AnyArray]]:
-    """Return the distinct identities of all segments, and for each segment the numbers of its identities."""
-    person_numbers: dict[tuple[bytes, bytes], int] = {}
-    numbers = [
-        np.array([person_numbers.setdefault(person, len(person_numbers)) for person in segment.identities], np.int32)
-        for segment in segments
-    ]
-    return list(person_numbers), numbers
-
-
-def people_texts(people: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
-    """Return people as git writes them: ``Name <address>``."""
-    return [b"%b <%b>" % person if person[0] else b"<%b>" % person[1] for person in people]
-
-
-def make_identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[bytes]) -> Identities:
-    """Return the identities of `people`, whose mapped texts are `mapped`."""
-    split = [_split(text) for text in mapped]
-    numbers: dict[tuple[str, str], int] = {}
-
-    # Equal mapped pairs get one number, in the order of first use. That is the person; names and addresses stay
-    # identities.
-    person = np.array([numbers.setdefault(pair, len(numbers)) for pair in split], np.int32)
-    return Identities(
-        names=[as_text(name) for name, _ in people],
-        emails=[as_text(email) for _, email in people],
-        mapped_names=[name for name, _ in split],
-        mapped_emails=[email for _, email in split],
-        person=person,
-        person_names=[name for name, _ in numbers],
-        person_emails=[email for _, email in numbers],
-    )
-
-
-def _split(text: bytes) -> tuple[str, str]:
-    name, email = split_identity(text)
-    return as_text(name), as_text(email)
+"""Bytes of commits that a history may have beyond these, for each byte that the repository stores."""
 
 
 @dataclass(slots=True)
@@ -140,16 +95,22 @@ def read_commits(
         "--topo-order",
         "--reverse",
         "--date=raw",
+        # The user's configuration may ask for each of these, and they would change the format.
         "--no-show-signature",
+        "--no-notes",
+        "--encoding=UTF-8",
+        "--no-color",
+        f"--format={'%n'.join(_FIELDS)}",
     ]
-    arguments += ["--no-notes", "--encoding=UTF-8", "--no-color", f"--format={'%n'.join(_FIELDS)}"]
     chunks = git_chunks(git_dir, arguments, stdin=revisions.encode(), cancellation=cancellation)
     return _parse_records(_split_records(_limit_bytes(chunks, git_dir)), position, first)
 
 
 def _limit_bytes(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
     """Pass on chunks; raise `RepositoryError` far above the size of the store, as messages are kept in memory."""
-    size, max_bytes, is_measured = 0, FREE_COMMIT_BYTES, False
+    size = 0
+    max_bytes = FREE_COMMIT_BYTES
+    is_measured = False
     for chunk in chunks:
         size += len(chunk)
         # Measuring the store lists its files, so it waits until a history exceeds the free bytes.
@@ -177,8 +138,10 @@ def _split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
         size += len(first)
         if further:
             yield b"".join(pending)
-            yield from further[:-1]
-            pending, size = further[-1:], len(further[-1])
+            *complete, last = further
+            yield from complete
+            pending = [last]
+            size = len(last)
 
         if size > MAX_COMMIT_BYTES:
             oid = b"".join(pending)[:40].decode("ascii", "replace")
@@ -191,7 +154,6 @@ def _split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def _parse_records(records: Iterable[bytes], position: Callable[[str], int | None], first: int) -> NewCommits:
     columns = _CommitColumns(position, first)
     for record in records:
-        # %B is last: it is the only field with newlines, and takes the rest of the record.
         fields = record.split(b"\n", len(_FIELDS) - 1)
         # git lists a stored commit again after it forgot others. A first read has nothing stored, and saves the look-up
         # of each commit.
@@ -210,7 +172,7 @@ class _CommitColumns:
         self._position = position
         self._first = first
         self._numbers: dict[bytes, int] = {}
-        self._people: dict[tuple[bytes, bytes], int] = {}
+        self._people: dict[Identity, int] = {}
         self._authors: list[int] = []
         self._committers: list[int] = []
         self._times: list[tuple[int, int, int, int]] = []
@@ -222,8 +184,8 @@ class _CommitColumns:
 
     def add(self, fields: Sequence[bytes]) -> None:
         """Add a commit; `fields` are in the order of `_FIELDS`."""
-        oid, tree, parents, author, author_email, author_date, *remaining = fields
-        committer, committer_email, commit_date, subject, message = remaining
+        oid, tree, parents, *people, subject, message = fields
+        author, author_email, author_date, committer, committer_email, commit_date = people
         number = len(self.oids)
         self.oids.append(oid)
         self._numbers[oid] = self._first + number
@@ -251,7 +213,9 @@ class _CommitColumns:
         # Not among the new commits: stored before, or missing in a shallow clone.
         if number is None:
             number = self._position(oid.decode())
-        return _UNKNOWN_PARENT if number is None else number
+        if number is None:
+            return _UNKNOWN_PARENT
+        return number
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return the sections of a segment that describe commits."""
@@ -286,44 +250,6 @@ def _text_sections(name: str, items: Sequence[bytes]) -> dict[str, AnyArray]:
 
 def _valid_utf8(raw: bytes) -> bytes:
     """Return valid UTF-8, so that searches see the text that is shown."""
-    return raw if raw.isascii() else as_text(raw).encode()
-
-
-def map_identities(
-    git_dir: str, mailmap: str, people: Sequence[tuple[bytes, bytes]], cancellation: Cancellation | None = None
-) -> list[bytes]:
-    """Map people by the blob `mailmap` (empty: none) with git; return ``Name <address>`` for each.
-
-    A person that git doesn't take for a contact stays as written.
-    """
-    texts = people_texts(people)
-    if not mailmap:
-        return texts
-
-    mapped: list[bytes] = []
-    while len(mapped) < len(texts):
-        # With an explicit mailmap, git reads none from a work tree.
-        text = b"".join(item + b"\n" for item in texts[len(mapped) :])
-        output = b""
-        try:
-            for chunk in git_chunks(
-                git_dir,
-                ["-c", f"mailmap.blob={mailmap}", "check-mailmap", "--stdin"],
-                stdin=text,
-                cancellation=cancellation,
-            ):
-                output += chunk
-        except GitFailed:
-            # git ends at the first line that it doesn't take for a contact. What it wrote so far counts, that contact
-            # stays as written, and git starts again behind it.
-            lines = output.split(b"\n")[:-1]
-            mapped += lines
-            mapped += texts[len(mapped) : len(mapped) + 1]
-            continue
-
-        lines = output.split(b"\n")[:-1]
-        mapped += lines
-        if not lines:
-            break
-
-    return mapped + texts[len(mapped) :]
+    if raw.isascii():
+        return raw
+    return as_text(raw).encode()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.engines.history.history import UNKNOWN, History
 from sourcelight.engines.history.segment import LINE, REMOVED, Segment, oid_keys
-from sourcelight.engines.history.store.patch_parser import byte_section, number_texts
+from sourcelight.engines.history.store.distinct_texts import byte_section, number_texts
 
 Part: TypeAlias = Mapping[str, AnyArray]
 """Arrays of some changes and their lines, as `parse_patches` returns them."""
@@ -112,18 +112,19 @@ def _lines(parts: Sequence[Part]) -> tuple[dict[str, AnyArray], NDArray[np.uint3
         return {"lines": np.zeros(0, np.uint8), "line_starts": np.zeros(1, np.uint32)}, np.zeros(0, np.uint32)
 
     groups = [(part["lines"], part["line_starts"].astype(np.int64)) for part in parts]
-    codes, blob, starts = number_texts(groups)
+    distinct = number_texts(groups)
     rows = np.empty(sum(len(part["rows"]) for part in parts), np.uint32)
     position = 0
-    for part, code in zip(parts, codes, strict=True):
+    for part, numbers in zip(parts, distinct.numbers, strict=True):
         part_rows = part["rows"]
-        rows[position : position + len(part_rows)] = code.astype(np.uint32)[part_rows & LINE] | (part_rows & REMOVED)
+        rows[position : position + len(part_rows)] = numbers.astype(np.uint32)[part_rows & LINE] | (part_rows & REMOVED)
         position += len(part_rows)
 
     # Offsets take four bytes each as long as the lines fit in 4 GiB.
+    starts: AnyArray = distinct.starts
     if int(starts[-1]) < 1 << 32:
         starts = starts.astype(np.uint32)
-    return {"lines": blob, "line_starts": starts}, rows
+    return {"lines": distinct.texts, "line_starts": starts}, rows
 
 
 def _concatenate(arrays: Sequence[AnyArray], dtype: object) -> AnyArray:

@@ -1,14 +1,18 @@
-"""The folder of one repository's history: what its manifest holds, and which files it needs."""
+"""The folder of one repository's history: its manifest, which files it needs, and how they are opened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sourcelight.core.errors import IndexDamaged
+from sourcelight.engines.history.history import History
+from sourcelight.engines.history.segment import Segment, open_segment
+from sourcelight.engines.history.store.identities import identity_texts, make_identities, merge_identities
 from sourcelight.engines.storage.folder import MANIFEST, IndexFolder, Stamp
+from sourcelight.engines.storage.sections import SectionFile
 
 FORMAT = 3
 """Raised by one whenever older files can't be read by this code, or would be filled otherwise."""
@@ -118,3 +122,53 @@ def _parse(path: Path, content: Any) -> HistoryManifest:
         return replace(HistoryManifest(**content), segments=segments)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise IndexDamaged(str(path), f"the manifest can't be read ({error})") from error
+
+
+def open_history(
+    folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
+) -> History:
+    """Open the files of a manifest.
+
+    Parameters
+    ----------
+    folder, manifest
+        The folder and its manifest.
+    shallow
+        Why the repository has no older commits; empty if it has all.
+    reusable
+        Segments that are open already. Those that the manifest lists are not opened again.
+
+    Raises
+    ------
+    IndexDamaged
+        A file can't be read.
+    FileNotFoundError
+        The manifest has been replaced, and its files are deleted.
+    """
+    open_segments = {segment.file.path.name: segment for segment in reusable}
+    segments = []
+    for entry in manifest.segments:
+        # Segments never change, so an open one is reused by its name: its mapped pages and caches stay.
+        segment = open_segments.get(entry.name)
+        if segment is None:
+            segment = open_segment(folder / entry.name)
+        segments.append(segment)
+
+    identities, numbers = merge_identities(segments)
+    if manifest.people:
+        raw = SectionFile(folder / manifest.people, "history").bytes_of("people")
+        # The file has one mapped identity a line, in the order of `identities`: it was written for exactly these
+        # segments.
+        mapped = bytes(raw).split(b"\n")[:-1]
+    else:
+        mapped = identity_texts(identities)
+
+    return History(
+        repository=manifest.repository,
+        tips=dict(manifest.tips),
+        segments=tuple(segments),
+        identities=make_identities(identities, mapped),
+        identity_numbers=numbers,
+        mailmap=manifest.mailmap,
+        shallow=shallow,
+    )

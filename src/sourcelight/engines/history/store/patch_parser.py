@@ -1,37 +1,60 @@
 r"""Parse git's patch streams with array operations: changes, blocks and distinct lines of a run of commits.
 
-The stream comes from ``git diff-tree --stdin --raw -p -U1`` with a line of ``\x01`` and the commit id before each
-commit. The first byte of a line is its kind, except for the two lines of file names before a file's first hunk, which
-look like changed lines.
+The stream comes from ``git diff-tree --stdin --raw -p -U1``. Here, ids of 40 digits are shortened to three::
+
+    \x01c0f…                                        a commit: the byte 1 and its id
+    :100644 100644 1f4… 9e2… M\told.py               a record for each changed file of the commit
+    diff --git a/old.py b/old.py                    a patch for each record
+    index 1f4…..9e2… 100644
+    --- a/old.py
+    +++ b/old.py
+    @@ -7,3 +7,3 @@ def retry():                    a hunk
+     delay = 1
+    -sleep(delay)                                   a block: removed lines, then added ones, without a line between
+    +sleep(2 * delay)
+     return
+
+The first byte of a line is its kind, except for the two lines of file names before a file's first hunk, which look like
+changed lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.batches.git_names import unquote_name
+from sourcelight.engines.history.store.distinct_texts import byte_section, number_texts
 
 COMMIT_MARK = b"\x01"
 
-MAX_PYTHON_TEXTS = 20_000
-"""Texts that are numbered without Arrow."""
+# A record is `:mode mode id id status`, as git-diff describes its raw format. Its offsets are fixed because --no-abbrev
+# prints all 40 digits of an id.
+_OLD_MODE = slice(1, 7)
+_NEW_MODE = slice(8, 14)
+_OLD_ID = slice(15, 55)
+_NEW_ID = slice(56, 96)
+_STATUS = 97
+_RECORD_HEAD_BYTES = 98
+"""Bytes of a record up to its status letter. A score may follow, then a tab and one or two names."""
 
-# A raw record is `:mode mode oid oid status`, as git-diff describes its raw format: modes at 1 and 8, ids at 15
-# and 56, the status letter at 97. Offsets are fixed because --no-abbrev prints all 40 digits of an id.
-_RAW_HEAD = 98
+_SCORE_DIGITS = 3
+"""Digits behind R and C: the similarity in percent."""
+
 _TYPE_CHANGE = ord("T")
 _PAIRED = frozenset(b"RC")
+"""Letters of renames and copies, whose records have two names."""
+
 _HEX = np.full(256, 0, np.uint8)
 _HEX[list(b"0123456789abcdef")] = np.arange(16, dtype=np.uint8)
+"""Value of each hexadecimal digit, by its byte."""
 
 _Ints = Int64Array
+"""Numbers of lines of the stream, unless said otherwise."""
 
 
 class MisalignedPatch(Exception):
@@ -43,8 +66,8 @@ class MisalignedPatch(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctLines:
-    """Lines of a stream: start, end (newline excluded) and first byte of each."""
+class PatchLines:
+    """The lines of a stream: start, end (newline excluded) and first byte of each."""
 
     raw: bytes
     data: UInt8Array
@@ -59,16 +82,6 @@ class DistinctLines:
     def text(self, line: int) -> bytes:
         """Return one line."""
         return self.raw[int(self.starts[line]) : int(self.ends[line])]
-
-
-def read_lines(raw: bytes) -> DistinctLines:
-    """Cut a stream, which ends with a newline, into lines."""
-    data = np.frombuffer(raw, np.uint8)
-    ends = np.flatnonzero(data == 10)
-    starts = np.empty_like(ends)
-    starts[:1] = 0
-    starts[1:] = ends[:-1] + 1
-    return DistinctLines(raw, data, starts, ends, data[starts])
 
 
 def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool = False) -> dict[str, AnyArray]:
@@ -93,30 +106,39 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     MisalignedPatch
         For commits whose patches can't be distinguished.
     """
-    lines = read_lines(raw)
+    lines = _read_lines(raw)
+    # All of these are numbers of lines in the order of the stream. So `searchsorted` finds the commit of a record, and
+    # the patch and the hunk of a changed line, for all of them at once.
     commits = lines.starting_with(COMMIT_MARK)
     records = lines.starting_with(b":")
     patches = _patch_heads(lines)
-    heads = _raw_heads(lines, records)
-    status = heads[:, 97]
+    hunks = lines.starting_with(b"@")
+    record_heads = _record_heads(lines, records)
+    status = record_heads[:, _STATUS]
     commit_of_record = np.searchsorted(commits, records) - 1
 
-    # git prints a type change (a file that becomes a link) as a deletion and a creation: two patches for one record.
-    weights = np.zeros(len(status), np.int64) if names_only else 1 + (status == _TYPE_CHANGE)
-    _check_aligned(lines, commits, commit_of_record, weights, patches)
-    hunks = lines.starting_with(b"@")
-    rows, block = _rows_and_blocks(lines, hunks, patches)
-    patch_starts = np.concatenate(([0], np.cumsum(weights)))
-    patch_bounds = np.append(patches, len(lines.first))
-    removed = lines.first[rows] == ord("-")
+    if names_only:
+        patch_counts = np.zeros(len(records), np.int64)
+    else:
+        # git prints a type change (a file that becomes a link) as a deletion and a creation: two patches for one
+        # record.
+        patch_counts = 1 + (status == _TYPE_CHANGE)
+    _check_aligned(lines, commits, commit_of_record, patch_counts, patches)
 
-    # `patch_starts` leads from a record to its first patch, so a type change gets the rows of both of its patches.
-    row_starts = np.searchsorted(rows, patch_bounds)[patch_starts]
-    binary = np.diff(np.searchsorted(lines.starting_with(b"B"), patch_bounds)[patch_starts]) > 0
-    additions, deletions = _line_counts(removed, row_starts, binary)
+    rows, blocks = _rows_and_blocks(lines, hunks, patches)
+    removed = lines.first[rows] == ord("-")
+    # `record_patches` leads from a record to its first patch, so a type change gets the rows of both of its patches.
+    record_patches = np.concatenate(([0], np.cumsum(patch_counts)))
+    patch_bounds = np.append(patches, len(lines.first))
+    row_starts = np.searchsorted(rows, patch_bounds)[record_patches]
+    # `Binary files a/x and b/x differ`
+    binary_starts = np.searchsorted(lines.starting_with(b"B"), patch_bounds)[record_patches]
+    is_binary = np.diff(binary_starts) > 0
+    additions, deletions = _line_counts(removed, row_starts, is_binary)
+
     paths, path, old_path = _paths(lines, records, status)
     commit_ordinals = np.array([ordinals[lines.text(line)[1:]] for line in commits.tolist()], np.uint32)
-    part = {
+    changes = {
         "commit": commit_ordinals[commit_of_record],
         "path": path,
         "old_path": old_path,
@@ -124,20 +146,28 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
         "score": _scores(lines, records, status),
         "additions": additions.astype(np.int32),
         "deletions": deletions.astype(np.int32),
-        "binary": binary.astype(np.uint8),
-        "old_mode": _octal_modes(heads[:, 1:7]),
-        "new_mode": _octal_modes(heads[:, 8:14]),
-        "old_blob": _oids(heads[:, 15:55]),
-        "new_blob": _oids(heads[:, 56:96]),
+        "binary": is_binary.astype(np.uint8),
+        "old_mode": _octal_modes(record_heads[:, _OLD_MODE]),
+        "new_mode": _octal_modes(record_heads[:, _NEW_MODE]),
+        "old_blob": _blob_ids(record_heads[:, _OLD_ID]),
+        "new_blob": _blob_ids(record_heads[:, _NEW_ID]),
         "row_starts": row_starts.astype(np.uint32),
-        "block_starts": np.searchsorted(block["block_row"], row_starts).astype(np.uint32),
-        **block,
-        **byte_section("paths", paths),
+        "block_starts": np.searchsorted(blocks["block_row"], row_starts).astype(np.uint32),
     }
-    return part | _distinct_sections(lines, rows, removed)
+    return changes | blocks | byte_section("paths", paths) | _line_sections(lines, rows, removed)
 
 
-def _patch_heads(lines: DistinctLines) -> _Ints:
+def _read_lines(raw: bytes) -> PatchLines:
+    """Cut a stream, which ends with a newline, into lines."""
+    data = np.frombuffer(raw, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    starts = np.empty_like(ends)
+    starts[:1] = 0
+    starts[1:] = ends[:-1] + 1
+    return PatchLines(raw, data, starts, ends, data[starts])
+
+
+def _patch_heads(lines: PatchLines) -> _Ints:
     """Return the numbers of the lines ``diff --git …``."""
     heads = lines.starting_with(b"d")
     # `deleted file mode` begins with d too; `dissimilarity index` comes with -B alone, which isn't used.
@@ -146,25 +176,24 @@ def _patch_heads(lines: DistinctLines) -> _Ints:
     return patch_heads
 
 
-def byte_section(name: str, items: Sequence[bytes]) -> dict[str, AnyArray]:
-    """Return a section of byte strings and the section of their starts."""
-    starts = np.zeros(len(items) + 1, np.uint32)
-    np.cumsum([len(item) for item in items], out=starts[1:])
-    return {name: np.frombuffer(b"".join(items), np.uint8), f"{name[:-1]}_starts": starts}
+def _check_aligned(
+    lines: PatchLines, commits: _Ints, commit_of_record: _Ints, patch_counts: _Ints, patches: _Ints
+) -> None:
+    """Raise `MisalignedPatch` unless each commit has the patches that its records announce.
 
-
-def _check_aligned(lines: DistinctLines, commits: _Ints, of_commit: _Ints, weights: Any, patches: _Ints) -> None:
-    # A mismatch would shift the lines of every later file to the wrong change, so it is checked per commit.
-    expected = np.bincount(of_commit, weights, len(commits)).astype(np.int64)
+    A mismatch would give the lines of every later file to the wrong change.
+    """
+    expected = np.bincount(commit_of_record, patch_counts, len(commits)).astype(np.int64)
     actual = np.bincount(np.searchsorted(commits, patches) - 1, minlength=len(commits))
     misaligned = np.flatnonzero(expected != actual)
     if len(misaligned):
         raise MisalignedPatch([lines.text(int(commits[commit_index]))[1:] for commit_index in misaligned])
 
 
-def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tuple[_Ints, dict[str, AnyArray]]:
+def _rows_and_blocks(lines: PatchLines, hunks: _Ints, patches: _Ints) -> tuple[_Ints, dict[str, AnyArray]]:
     """Return the numbers of the changed lines, and the blocks that they form."""
-    plus, minus = lines.first == ord("+"), lines.first == ord("-")
+    plus = lines.first == ord("+")
+    minus = lines.first == ord("-")
     patch_of_hunk = np.searchsorted(patches, hunks)
 
     # The number of patches before a hunk rises at the first hunk of each file. Binary files, pure renames and changes
@@ -204,7 +233,7 @@ def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tupl
     }
 
 
-def _hunk_starts(lines: DistinctLines, hunks: _Ints) -> tuple[_Ints, _Ints]:
+def _hunk_starts(lines: PatchLines, hunks: _Ints) -> tuple[_Ints, _Ints]:
     """Return numbers of the old and new line that each hunk begins at (``@@ -a,b +c,d @@``)."""
     offsets = lines.starts[hunks] + 4
     old, offsets = _read_decimals(lines.data, offsets)
@@ -231,25 +260,26 @@ def _read_decimals(data: UInt8Array, offsets: _Ints) -> tuple[_Ints, _Ints]:
     while len(active):
         digit = data[offsets[active]].astype(np.int64) - ord("0")
         is_digit = (digit >= 0) & (digit <= 9)
-        active, digit = active[is_digit], digit[is_digit]
-        value[active] = value[active] * 10 + digit
+        active = active[is_digit]
+        value[active] = value[active] * 10 + digit[is_digit]
         offsets[active] += 1
 
     return value, offsets
 
 
-def _line_counts(removed: BoolArray, row_starts: _Ints, binary: BoolArray) -> tuple[_Ints, _Ints]:
+def _line_counts(removed: BoolArray, row_starts: _Ints, is_binary: BoolArray) -> tuple[_Ints, _Ints]:
     """Return the additions and the deletions of each change."""
     # One running sum over all rows replaces a loop over changes: a difference of two of its items counts removals.
     removed_before = np.concatenate(([0], np.cumsum(removed)))
     deletions: _Ints = np.diff(removed_before[row_starts])
     additions = np.diff(row_starts) - deletions
     # A file that becomes a link is two patches and one pair of numbers: none where git takes either side for binary.
-    additions[binary] = deletions[binary] = 0
+    additions[is_binary] = 0
+    deletions[is_binary] = 0
     return additions, deletions
 
 
-def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) -> dict[str, AnyArray]:
+def _line_sections(lines: PatchLines, rows: _Ints, removed: BoolArray) -> dict[str, AnyArray]:
     """Return the distinct texts of the changed lines, and the number of the text of each line."""
     lengths = (lines.ends + 1) - lines.starts
     changed = np.zeros(len(lines.first), np.bool_)
@@ -261,108 +291,60 @@ def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) ->
     texts = lines.data[: len(is_text)][is_text]
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(lengths[rows] - 1, out=offsets[1:])
-    codes, blob, starts = number_texts([(texts, offsets)])
+    distinct = number_texts([(texts, offsets)])
+    (text_numbers,) = distinct.numbers
 
     # The sign takes the highest bit, which leaves 2**31 distinct lines for a segment.
-    signed = codes[0].astype(np.uint32) | (removed.astype(np.uint32) << 31)
-    return {"rows": signed, "lines": blob, "line_starts": starts}
+    signed_numbers = text_numbers.astype(np.uint32) | (removed.astype(np.uint32) << 31)
+    return {"rows": signed_numbers, "lines": distinct.texts, "line_starts": distinct.starts}
 
 
-def number_texts(
-    groups: Sequence[tuple[UInt8Array, _Ints]],
-) -> tuple[list[NDArray[np.int32]], UInt8Array, _Ints]:
-    """Assign numbers to the distinct texts of groups of texts, in order of first occurrence.
-
-    Each group is bytes and the offsets of its texts. Returns the numbers for each group, then bytes and offsets of the
-    distinct texts.
-    """
-    if sum(len(offsets) - 1 for _, offsets in groups) <= MAX_PYTHON_TEXTS:
-        return _number_in_python(groups)
-
-    import pyarrow as pa
-
-    # Offsets of 64 bits: the texts of all parts together may exceed the 2 GiB of Arrow's plain binary type.
-    arrays = [
-        pa.LargeBinaryArray.from_buffers(
-            pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(texts)]
-        )
-        for texts, offsets in groups
-    ]
-    encoded = pa.chunked_array(arrays, pa.large_binary()).dictionary_encode()
-    codes = [_codes(chunk.indices) for chunk in encoded.chunks]
-
-    # Arrow may return other chunks than it was given; their concatenation is the same.
-    if len(codes) != len(groups):
-        flat = np.concatenate(codes)
-        codes = np.split(flat, np.cumsum([len(offsets) - 1 for _, offsets in groups])[:-1])
-
-    # dictionary_encode() gives all chunks one dictionary, in the order of first occurrence.
-    dictionary = encoded.chunks[-1].dictionary
-    _, offsets_buffer, data = dictionary.buffers()
-    starts = np.frombuffer(offsets_buffer, np.int64, len(dictionary) + 1, 8 * dictionary.offset)
-    blob = np.frombuffer(data, np.uint8, int(starts[-1])) if data is not None else np.zeros(0, np.uint8)
-    return codes, blob, starts
-
-
-def _codes(indices: Any) -> NDArray[np.int32]:
-    """Return Arrow's numbers as an array, without the conversion of Arrow that imports pandas."""
-    return np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
-
-
-def _number_in_python(
-    groups: Sequence[tuple[UInt8Array, _Ints]],
-) -> tuple[list[NDArray[np.int32]], UInt8Array, _Ints]:
-    """Assign numbers to few texts: importing Arrow would take longer."""
-    text_numbers: dict[bytes, int] = {}
-    codes = []
-    for texts, offsets in groups:
-        raw = texts.tobytes()
-        items = (raw[start:end] for start, end in pairwise(offsets.tolist()))
-        codes.append(np.array([text_numbers.setdefault(item, len(text_numbers)) for item in items], np.int32))
-
-    starts = np.cumsum([0, *map(len, text_numbers)], dtype=np.int64)
-    return codes, np.frombuffer(b"".join(text_numbers), np.uint8), starts
-
-
-def _raw_heads(lines: DistinctLines, records: _Ints) -> UInt8Array:
-    heads: UInt8Array = lines.data[lines.starts[records][:, None] + np.arange(_RAW_HEAD)]
+def _record_heads(lines: PatchLines, records: _Ints) -> UInt8Array:
+    """Return the bytes of each record up to its status letter, one record a row."""
+    heads: UInt8Array = lines.data[lines.starts[records][:, None] + np.arange(_RECORD_HEAD_BYTES)]
     return heads
 
 
-def _oids(digits: UInt8Array) -> UInt8Array:
+def _blob_ids(digits: UInt8Array) -> UInt8Array:
     # n x 40 digits become n x 20 bytes, flattened as sections of a file are.
     values: UInt8Array = _HEX[digits]
     return (values[:, 0::2] * 16 + values[:, 1::2]).astype(np.uint8).reshape(-1)
 
 
 def _octal_modes(digits: UInt8Array) -> NDArray[np.int32]:
-    return ((digits.astype(np.int32) - ord("0")) @ (8 ** np.arange(5, -1, -1, dtype=np.int32))).astype(np.int32)
+    """Return the modes that six octal digits each say."""
+    place_values = 8 ** np.arange(5, -1, -1, dtype=np.int32)
+    values = digits.astype(np.int32) - ord("0")
+    return (values @ place_values).astype(np.int32)
 
 
-def _scores(lines: DistinctLines, records: _Ints, status: UInt8Array) -> UInt8Array:
+def _scores(lines: PatchLines, records: _Ints, status: UInt8Array) -> UInt8Array:
     """Return the similarity in percent: three digits behind the letters R and C."""
     score: UInt8Array = np.zeros(len(records), np.uint8)
     paired = np.flatnonzero(np.isin(status, list(_PAIRED)))
-    values, _ = _read_decimals(lines.data, lines.starts[records[paired]] + _RAW_HEAD)
+    values, _ = _read_decimals(lines.data, lines.starts[records[paired]] + _RECORD_HEAD_BYTES)
     score[paired] = values.astype(np.uint8)
     return score
 
 
-def _paths(lines: DistinctLines, records: _Ints, status: UInt8Array) -> tuple[list[bytes], AnyArray, AnyArray]:
+def _paths(lines: PatchLines, records: _Ints, status: UInt8Array) -> tuple[list[bytes], AnyArray, AnyArray]:
+    """Return the distinct paths, and for each record the number of its path and of its old path."""
     path_numbers: dict[bytes, int] = {}
     new: list[int] = []
     old: list[int] = []
-    starts, ends = lines.starts[records].tolist(), lines.ends[records].tolist()
+    starts = lines.starts[records].tolist()
+    ends = lines.ends[records].tolist()
     raw = lines.raw
     for start, end, letter in zip(starts, ends, status.tolist(), strict=True):
+        # Behind the status letter, a tab and the name; git quotes a name with a tab.
+        name_start = start + _RECORD_HEAD_BYTES + 1
         if letter in _PAIRED:
-            # Behind the letter: a similarity of three digits, a tab, the old name, a tab, the new name. A tab in a name
-            # is quoted by git.
-            old_name, _, name = raw[start + _RAW_HEAD + 4 : end].partition(b"\t")
+            # Behind the letter, the score, a tab, the old name, a tab and the new name.
+            old_name, _, name = raw[name_start + _SCORE_DIGITS : end].partition(b"\t")
             old.append(path_numbers.setdefault(unquote_name(old_name), len(path_numbers)))
             new.append(path_numbers.setdefault(unquote_name(name), len(path_numbers)))
         else:
-            number = path_numbers.setdefault(unquote_name(raw[start + _RAW_HEAD + 1 : end]), len(path_numbers))
+            number = path_numbers.setdefault(unquote_name(raw[name_start:end]), len(path_numbers))
             old.append(number)
             new.append(number)
 

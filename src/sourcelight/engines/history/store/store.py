@@ -12,8 +12,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
-from sourcelight.engines.history.store.commit_log import open_history
-from sourcelight.engines.history.store.folder import HistoryFolder
+from sourcelight.engines.history.store.folder import HistoryFolder, open_history
 from sourcelight.engines.history.store.unbuilt import CommitReader, read_unbuilt
 from sourcelight.engines.history.store.update import HistoryUpdate, shallow_borders
 from sourcelight.engines.storage import worker_pool

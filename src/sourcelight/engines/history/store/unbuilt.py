@@ -19,13 +19,8 @@ from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.segment import Segment
 from sourcelight.engines.history.store.allowance import AllowanceUse, allowance_of
 from sourcelight.engines.history.store.change_reader import ChangeReader, segment_arrays, segment_counts
-from sourcelight.engines.history.store.commit_log import (
-    NewCommits,
-    make_identities,
-    map_identities,
-    merge_people,
-    read_commits,
-)
+from sourcelight.engines.history.store.commit_log import NewCommits, read_commits
+from sourcelight.engines.history.store.identities import make_identities, map_identities, merge_identities
 from sourcelight.engines.storage.sections import MemorySections, SectionFile
 from sourcelight.repos import Repository
 from sourcelight.repos.handles import mailmap_blob
@@ -140,7 +135,7 @@ def read_unbuilt(repository: Repository, tips: Sequence[str], workers: int, canc
     mailmap = mailmap_blob(git_dir)
 
     # As for a built history, so that people are the same persons before and after the build.
-    people, numbers = merge_people([segment])
+    people, numbers = merge_identities([segment])
     history = History(
         repository=repository.name,
         tips={tip: tip for tip in tips},

@@ -25,14 +25,10 @@ from sourcelight.engines.history.segment import open_segment
 from sourcelight.engines.history.store import compaction
 from sourcelight.engines.history.store.allowance import AllowanceUse, Cost, allowance_of
 from sourcelight.engines.history.store.change_reader import ChangeReader, segment_arrays, segment_counts
-from sourcelight.engines.history.store.commit_log import (
-    map_identities,
-    merge_people,
-    open_history,
-    read_commits,
-)
+from sourcelight.engines.history.store.commit_log import read_commits
 from sourcelight.engines.history.store.extraction import PATCHES
-from sourcelight.engines.history.store.folder import HistoryFolder, HistoryManifest, SegmentEntry
+from sourcelight.engines.history.store.folder import HistoryFolder, HistoryManifest, SegmentEntry, open_history
+from sourcelight.engines.history.store.identities import map_identities, merge_identities
 from sourcelight.engines.storage.folder import temporary_path
 from sourcelight.engines.storage.sections import write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
@@ -219,11 +215,12 @@ class HistoryUpdate:
             return manifest
 
         # Numbers of people depend on the order of segments, so a change of segments rewrites the file.
-        people, _ = merge_people([open_segment(self.folder.path / entry.name) for entry in manifest.segments])
+        segments = [open_segment(self.folder.path / entry.name) for entry in manifest.segments]
+        identities, _ = merge_identities(segments)
         if not mailmap:
             return replace(manifest, people="", mailmap="")
 
-        mapped = map_identities(self.repository.git_dir, mailmap, people, self.cancellation)
+        mapped = map_identities(self.repository.git_dir, mailmap, identities, self.cancellation)
         # A new name for each version: a reader may have the old file mapped.
         name = f"people-{os.urandom(12).hex()}"
         raw = np.frombuffer(b"".join(item + b"\n" for item in mapped), np.uint8)
