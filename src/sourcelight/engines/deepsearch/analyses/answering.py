@@ -25,6 +25,62 @@ from sourcelight.engines.deepsearch.question.lookups.analyses import AnalysisQue
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
+_FINDERS: Mapping[str, Callable[[AnalysisRequest], Fact | None]] = {
+    "complexity": rank_functions,
+    "length": rank_functions,
+    "parameters": rank_functions,
+    "bus_factor": find_bus_factor,
+    "inactive": list_inactive,
+    "hotspots": rank_hotspots,
+    "most_changed": rank_changed_files,
+    "coupling": rank_coupling,
+    "tests": list_tests,
+    "people_by_year": count_people_by_year,
+    "oldest_lines": find_oldest_lines,
+    "cycles": find_cycle,
+    "interface": compare_interfaces,
+}
+"""The analysis of each topic of a question; ``experts`` has another signature, see `_find`."""
+
+_UNMEASURED = (
+    f"Complexity, length and parameters are measured in {', '.join(MEASURED_LANGUAGES)}: no searched file is in one of "
+    "these languages."
+)
+
+_WITHOUT_RESULT: Mapping[str, str] = {
+    "complexity": _UNMEASURED,
+    "length": _UNMEASURED,
+    "parameters": _UNMEASURED,
+    "cycles": (
+        "Circular imports can't be found here: as far as imports are resolved, none of a searched file names another "
+        "file of its repository."
+    ),
+}
+"""Refusals of analyses that have no files to read."""
+
+_REFUSALS: Mapping[str, str] = {
+    "unused": (
+        "Unused code can't be found here: a name may be called from other repositories, or made at run time. "
+        "`code.find_references` lists the uses of one name."
+    ),
+    "most_called": (
+        "Calls of all functions aren't counted here: a call is resolved for one name at a time. "
+        "`code.find_references` lists the uses of one name, and `code.repo_map` ranks definitions by what refers to "
+        "them."
+    ),
+    "coverage": (
+        "Test coverage can't be measured here, because nothing is executed. `code.related_tests` lists the tests that "
+        "import a file, use its definitions or change together with it."
+    ),
+    "duplicates": (
+        "Duplicated code can't be found here. A search for a line of it lists every file that has the line."
+    ),
+}
+"""Questions that no analysis answers, and what to do instead."""
+
+_OF_ONE_FILE = frozenset({"tests", "coupling"})
+"""Topics whose path is that of a file, never of a directory."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnalysisAnswer:
@@ -67,20 +123,28 @@ def find_analysis(inquiry: ResearchRequest, emit: Emit) -> AnalysisAnswer | None
         return None
 
     if fact is None:
-        refusal = _WITHOUT_RESULT.get(question.topic, "")
+        refusal = _WITHOUT_RESULT.get(question.topic)
         return AnalysisAnswer(request, refusal=refusal) if refusal else None
 
     fact.notes += paths.notes
-    sentence = fact.subject if fact.number is None else f"**{fact.number:,}** {fact.subject}"
-    return AnalysisAnswer(request, fact) if claim_of(sentence, ("count",)) is not None else None
+    sentence = fact.subject
+    if fact.number is not None:
+        sentence = f"**{fact.number:,}** {fact.subject}"
+    is_claim = claim_of(sentence, ("count",)) is not None
+    return AnalysisAnswer(request, fact) if is_claim else None
 
 
 def _read_paths(question: AnalysisQuestion, paths: PathNames) -> FactRequest | None:
     """Return a request with the path of a question; None if no searched commit has that path."""
     if question.path in {"", "@"}:
-        return None if question.topic == "tests" else FactRequest("analysis", is_list=True)
+        if question.topic == "tests":
+            return None
+        return FactRequest("analysis", is_list=True)
+
     scope: PathScope | None = paths.find(question.path)
-    if scope is None or (question.topic in {"tests", "coupling"} and not scope.is_file):
+    if scope is None:
+        return None
+    if question.topic in _OF_ONE_FILE and not scope.is_file:
         return None
     return FactRequest("analysis", is_list=True, paths=(scope,))
 
@@ -93,59 +157,11 @@ def _find(question: AnalysisQuestion, work: Work, paths: PathNames) -> Fact | No
     if work.request.paths:
         locations = tuple(location for location in concrete_paths(work, paths) if location[0] in git_names)
         # Several files of one name would be one answer about different things.
-        if question.topic in {"tests", "coupling"} and len(locations) != 1:
+        if question.topic in _OF_ONE_FILE and len(locations) != 1:
             return None
     else:
         locations = tuple((name, "") for name in sorted(git_names))
 
-    return _FINDERS[question.topic](AnalysisRequest(work, question, locations)) if locations else None
-
-
-_FINDERS: Mapping[str, Callable[[AnalysisRequest], Fact | None]] = {
-    "complexity": rank_functions,
-    "length": rank_functions,
-    "parameters": rank_functions,
-    "bus_factor": find_bus_factor,
-    "inactive": list_inactive,
-    "hotspots": rank_hotspots,
-    "most_changed": rank_changed_files,
-    "coupling": rank_coupling,
-    "tests": list_tests,
-    "people_by_year": count_people_by_year,
-    "oldest_lines": find_oldest_lines,
-    "cycles": find_cycle,
-    "interface": compare_interfaces,
-}
-_UNMEASURED = (
-    f"Complexity, length and parameters are measured in {', '.join(MEASURED_LANGUAGES)}: no searched file is in one of "
-    "these languages."
-)
-_WITHOUT_RESULT: Mapping[str, str] = {
-    "complexity": _UNMEASURED,
-    "length": _UNMEASURED,
-    "parameters": _UNMEASURED,
-    "cycles": (
-        "Circular imports can't be found here: as far as imports are resolved, none of a searched file names another "
-        "file of its repository."
-    ),
-}
-"""Refusals of analyses that have no files to read."""
-_REFUSALS: Mapping[str, str] = {
-    "unused": (
-        "Unused code can't be found here: a name may be called from other repositories, or made at run time. "
-        "`code.find_references` lists the uses of one name."
-    ),
-    "most_called": (
-        "Calls of all functions aren't counted here: a call is resolved for one name at a time. "
-        "`code.find_references` lists the uses of one name, and `code.repo_map` ranks definitions by what refers to "
-        "them."
-    ),
-    "coverage": (
-        "Test coverage can't be measured here, because nothing is executed. `code.related_tests` lists the tests that "
-        "import a file, use its definitions or change together with it."
-    ),
-    "duplicates": (
-        "Duplicated code can't be found here. A search for a line of it lists every file that has the line."
-    ),
-}
-"""Questions that no analysis answers, and what to do instead."""
+    if not locations:
+        return None
+    return _FINDERS[question.topic](AnalysisRequest(work, question, locations))

@@ -43,8 +43,11 @@ from sourcelight.repos import CommitTree, ObjectReader
 MAX_PAIRED_FILES = 30
 """Default for the files of a commit that counts for pairs: a larger one reformats or moves files, and pairs all."""
 
-_MIN_COMMITS, _MIN_DEGREE = 5, 0.3
-"""Defaults for the commits that change both files of a pair, and for their degree."""
+MIN_PAIR_COMMITS = 5
+"""Default for the commits that change both files of a pair: fewer may be chance."""
+
+MIN_PAIR_DEGREE = 0.3
+"""Default for the degree of a pair, from 0 (no commit in common) to 1 (no other commits)."""
 
 _NARROWING = ("files", "revisions", "fileKinds", "maxFiles")
 """Arguments that select commits: those behind a row are selected by the same."""
@@ -358,8 +361,8 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
 
 def _thresholds(arguments: CouplingArguments) -> tuple[int, float]:
     """Return the fewest commits together and the least degree of a pair."""
-    min_degree = _MIN_DEGREE if arguments.min_degree is None else arguments.min_degree
-    return arguments.min_commits or _MIN_COMMITS, min_degree
+    min_degree = MIN_PAIR_DEGREE if arguments.min_degree is None else arguments.min_degree
+    return arguments.min_commits or MIN_PAIR_COMMITS, min_degree
 
 
 def _drill(tool: str, arguments: Arguments, part: PartialResult) -> dict[str, Any]:
