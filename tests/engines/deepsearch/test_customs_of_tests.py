@@ -122,6 +122,15 @@ def test_without_any_test_file_no_absence_is_stated(tmp_path: Path) -> None:
     assert "No searched test file" not in lead_of(engine, "Which test covers Wheel?")
 
 
+def test_a_member_of_a_variable_is_no_test(tmp_path: Path) -> None:
+    lines = [
+        "it('turns', function (done) {", "  test.write('a')", "  test.expect(200, done)", "test.only('stops', f)",
+        "test.each([1, 2])('lifts %d', f)", "test.describe('mill', f)", "it.skip.each(rows)('drops', f)",
+    ]  # fmt: skip
+    engine = engine_of(tmp_path, {"test/mill.js": "\n".join(lines)})
+    assert lead_of(engine, "How many tests are in test/mill.js?").startswith("**4** tests are defined")
+
+
 @pytest.mark.parametrize(
     "part", ["@a ", "@[a ", "@a(", '@["', "#[", "#[a]", "[a,", "[a.", '["', "[aTest", "[<a(", " ", "a/T"]
 )

@@ -89,7 +89,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?:local\s+)?(?:\w+[.:])*{name}\s*=\s*(?P<kind>function)\b",
         r"\s*(?P<kind>local)\s+{name}\s*(?:<\w+>\s*)?=",
     ),
-    "Perl": (r"\s*(?P<kind>sub)\s+{name}\b", r"\s*(?P<kind>package)\s+(?:\w+::)*{name}\s*[;{{]"),
+    "Perl": (
+        r"\s*(?P<kind>sub)\s+{name}\b",
+        r"\s*(?P<kind>package)\s+(?:\w+::)*{name}\s*[;{{]",
+        # Of the package, or of the file; other variables are those of a function.
+        r"(?:\s*our|my|Readonly(?:::\w+)?(?:\s+my|\s+our)?)\s+[$@%]{name}\s*(?P<kind>=)(?![=~])",
+        r"\s*use\s+constant\s+{name}\s*(?P<kind>=)>",
+    ),
     "R": (r"\s*[`\"]?{name}[`\"]?\s*(?:<-|=)\s*(?P<kind>function)\b",),
     "Julia": (
         r"\s*(?P<kind>function|struct|mutable struct|macro|module|const|abstract type)\s+(?:\w+\.)*{name}\b",

@@ -135,33 +135,26 @@ def _find_configured(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
 
 def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     queries: list[str] = []
-    find = _OF_DEFINITION.get(lookup.kind)
+    if lookup.name.startswith("$") and not find_definitions(work, lookup.name, [], [], unparsed=True):
+        # A sign of Perl or PHP isn't a part of the name.
+        lookup = replace(lookup, name=lookup.name.lstrip("$"))
+
     definitions = find_definitions(work, lookup.name, notes, queries, symbol_kind=lookup.symbol_kind, unparsed=True)
-    if lookup.kind == "value" and lookup.owner:
+    if lookup.owner and lookup.kind in {"value", "definition"}:
+        # Another definition of the name isn't the one that is asked about.
         definitions = [
             location
             for location in definitions
             if is_in_scope(location.path, location.definition.container, lookup.owner)
         ]
-        if not definitions:
-            # Another definition of the name isn't the one that is asked about.
-            assigned = find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
-            return assigned or find_key(work, lookup.name, lookup.owner, notes)
-
-    if not definitions and lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
-        assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
-        if assigned_value is not None:
-            return assigned_value
 
     if not definitions:
-        # A missing word of prose proves nothing: "where is authentication implemented?"
-        if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
-            return None
-        absence = find_absence(work, lookup.name, notes, noun=lookup.symbol_kind if find is None else "")
-        # A question about a definition is left to the ranking if the name occurs without one.
-        is_left = find is not None and absence is not None and bool(absence.headline.evidence)
-        return None if is_left and absence is not None and WITHIN_NAMES not in absence.headline.text else absence
+        return _find_undefined(lookup, work, queries, notes)
+    if lookup.kind == "value" and _PLAIN_WORD.fullmatch(lookup.name):
+        # "What is timeout set to": a function of a plain word is no value.
+        return find_value(work, definitions, lookup.name, queries, notes)
 
+    find = _OF_DEFINITION.get(lookup.kind)
     if find is not None:
         finding = find(work, definitions, lookup.name, queries, notes)
         return finding if lookup.kind != "callers" or are_calls_in_scope(finding, definitions, lookup.owner) else None
@@ -171,6 +164,30 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         finding.headline = Statement(f"Yes: {finding.headline.text}", finding.headline.evidence)
 
     return finding
+
+
+def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
+    """Return the value of a name that nothing defines where the question asks for it, or that it occurs nowhere."""
+    if lookup.owner and lookup.kind == "definition":
+        return None
+    if lookup.owner and lookup.kind == "value":
+        assigned = find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
+        return assigned or find_key(work, lookup.name, lookup.owner, notes)
+
+    if lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
+        assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
+        if assigned_value is not None:
+            return assigned_value
+
+    # A missing word of prose proves nothing: "where is authentication implemented?"
+    if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
+        return None
+
+    find = _OF_DEFINITION.get(lookup.kind)
+    absence = find_absence(work, lookup.name, notes, noun=lookup.symbol_kind if find is None else "")
+    # A question about a definition is left to the ranking if the name occurs without one.
+    is_left = find is not None and absence is not None and bool(absence.headline.evidence)
+    return None if is_left and absence is not None and WITHIN_NAMES not in absence.headline.text else absence
 
 
 def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:  # noqa: PLR0911 - one for each kind

@@ -216,11 +216,22 @@ def find_assigned_value(work: Work, name: str, owner: str, queries: list[str], n
 
 def is_in_scope(path: str, container: str, scope: str) -> bool:
     """Return whether the path and the class of a definition have all words of a scope, such as "the queue handler"."""
-    if "/" in scope or re.search(r"\.\w+$", scope) is not None:
+    if "/" in scope or _FILE_ENDING.search(scope) is not None:
         return path == scope or path.endswith(f"/{scope}")
-    present = {word for part in (*path.split("/"), container) for word in normal_words(part)}
+
+    names = (*path.split("/"), container)
+    present = {word for name in names for word in normal_words(name)}
     words = normal_words(scope)
+    if re.search(r"\.|::", scope) is not None:
+        # In the name of a module, as "Mill.Config", no word is a filler.
+        present |= {part.lower() for name in names for part in parts_of(name)}
+        words += [part.lower() for part in parts_of(scope)]
+
     return bool(words) and present.issuperset(words)
+
+
+_FILE_ENDING = re.compile(r"\.(?:[a-z]\w*|R|Rmd|PL)$")
+"""The end of a file's name; a capital letter begins a part of a module's name."""
 
 
 def are_calls_in_scope(finding: Finding | None, definitions: Sequence[DefinitionLocation], scope: str) -> bool:

@@ -85,7 +85,12 @@ _SCALA_TEST = (
 _KOTEST = r"^[ \t]*[fx]?(?:test|it|should|expect|scenario)\(\""
 _NIM_TEST = r"^[ \t]*(?:test|[a-z]+Test)[ \t]+\""
 _RUBY_TEST = r"^[ \t]*(?:it|specify|test)[ \t]+[\"']|^[ \t]*def[ \t]+test_"
-_ECMASCRIPT_TEST = r"^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^()\n]*\))?\("
+# Another member, as in `test.write(…)`, is one of a variable that is called so.
+_ECMASCRIPT_MEMBER = (
+    r"\.(?:only|skip|todo|each|for|fails|failing|concurrent|sequential|serial|parallel"
+    r"|shuffle|if|skipIf|runIf|todoIf|prop|cb)\b"
+)
+_ECMASCRIPT_TEST = rf"^[ \t]*(?:it|test)(?:{_ECMASCRIPT_MEMBER})*(?:\([^()\n]*\))?\("
 
 _ON_LINE = "type:file case:yes"
 _PYTHON_FILES = r"file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$"

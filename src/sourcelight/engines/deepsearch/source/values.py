@@ -19,6 +19,7 @@ MAX_VALUE_LINES = 12
 _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)(\(?)")
 # An equals sign that assigns, and isn't part of `==`, `<=`, `+=`, `=>` or `=~`.
 _ASSIGNED = re.compile(r"(?::=|\\\\|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
+_PERL_ASSIGNED = re.compile(r"(?<![=!<>+\-*/%&|^~:.])=(?:>|(?![=>~]))")
 _NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
 _UNFINISHED = ("{", "(", "[", "+", "|", "&&")
 _HEAD_BEFORE_LIST = re.compile(
@@ -143,8 +144,10 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
             return None
         return _to_value(read_expression(lines, line - 1, define.end(), path, ends_with_line=True), line)
 
-    match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
-    assigned = None if match is None else _ASSIGNED.search(text, match.end())
+    is_perl = path.endswith((".pl", ".pm", ".t"))
+    # The sign of a variable of Perl isn't a part of its name.
+    match = re.search(rf"(?<![\w{'' if is_perl else '$'}]){re.escape(name)}(?![\w$])", text)
+    assigned = None if match is None else (_PERL_ASSIGNED if is_perl else _ASSIGNED).search(text, match.end())
     if match is None or assigned is None or not _is_type(text[match.end() : assigned.start()]):
         return None
 

@@ -36,6 +36,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     PLUGIN,
     Requirement,
     has_part,
+    has_word,
     is_same,
     lists_by_reference,
     normalize,
@@ -368,7 +369,7 @@ def _no_dependency(
 
     tail = question.name.rpartition("/")[2]
     searches = make_queries(work, f"case:no type:file /{escape_regexp(tail)}/")
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in run_searches(work, searches, notes) if has_word(row["line"] or "", tail)]
     if notes:
         return None
 

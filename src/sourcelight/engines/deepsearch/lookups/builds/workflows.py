@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
@@ -32,42 +33,71 @@ class _MatrixValue:
     line: int
 
 
-_USES = r"\s*(?:-\s+)?uses\s*:\s*[\"']?{name}@(?P<version>[\w./-]{{1,80}})[\"']?\s*(?:#.*)?$"
+_USES = r"\s*(?:-\s+)?uses\s*:\s*[\"']?(?P<name>{name})@(?P<version>[\w./-]{{1,80}})[\"']?\s*(?:#.*)?$"
 ACTION = re.compile(r"[\w.-]{1,100}/[\w./-]{1,200}")
 """The name of an action: an owner, a repository, and perhaps a directory."""
+_BARE_ACTION = re.compile(r"[\w.-]{1,100}-action|action-[\w.-]{1,100}", re.IGNORECASE)
+"""The name of an action without its owner, where it says what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ActionUse:
+    """A line of a workflow that uses an action: the name and version as written, and the statement that cites it."""
+
+    path: str
+    version: str
+    statement: Statement
+
+    @property
+    def workflow(self) -> str:
+        """The name of the workflow's file, without its ending."""
+        return self.path.rpartition("/")[2].partition(".")[0].lower()
 
 
 def find_action(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return the versions of an action that workflows use; None for another name, or one that no workflow uses."""
-    if ACTION.fullmatch(name) is None:
+    """Return the versions of an action that workflows use; None for another name, or one that no workflow uses.
+
+    Without its owner, only a name that says that it is an action counts, such as `upload-release-action`.
+    """
+    if ACTION.fullmatch(name) is None and _BARE_ACTION.fullmatch(name) is None:
         return None
 
-    texts = FileTexts(work.context)
     queries = make_queries(work, f"type:path file:{quote_value(_WORKFLOWS)}")
-    use = re.compile(_USES.format(name=re.escape(name)))
-    statements = []
-    versions = set()
-    for row in run_searches(work, queries, notes)[:_MAX_FILES]:
+    uses = _uses_of_action(work, name, run_searches(work, queries, notes)[:_MAX_FILES])
+    if not uses:
+        return None
+
+    # A workflow that the question names decides, as in "the release workflow".
+    words = set(re.findall(r"[\w-]+", work.inquiry.question.lower()))
+    of_asked = [use for use in uses if use.workflow in words] or uses
+    first = of_asked[0].statement
+    if len({use.version for use in of_asked}) > 1:
+        first = Statement(f"{first.text}; other lines list it differently", first.evidence)
+
+    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lists")
+    finding.details = [use.statement for use in uses if use is not of_asked[0]][: MAX_DETAILS - 1]
+    return finding
+
+
+def _uses_of_action(work: Work, name: str, rows: Sequence[Mapping[str, Any]]) -> list[_ActionUse]:
+    """Return the lines of some workflows that use an action."""
+    texts = FileTexts(work.context)
+    owner = "" if "/" in name else r"[\w.-]{1,100}/"
+    use = re.compile(_USES.format(name=f"{owner}{re.escape(name)}"), re.IGNORECASE)
+    uses = []
+    for row in rows:
         target = work.inquiry.pins.of(row["repository"])
         lines = texts.lines(target, row["path"])[:_MAX_LINES] if target is not None and row["path"] else []
         for number, line in enumerate(lines, 1):
             match = use.match(line[:_MAX_LINE])
             if match is None or target is None:
                 continue
-            versions.add(match["version"])
+
             evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
-            text = f"{code(row['path'])} lists {code(name)} {code(match['version'])}"
-            statements.append(Statement(text, (evidence,)))
+            text = f"{code(row['path'])} lists {code(match['name'])} {code(match['version'])}"
+            uses.append(_ActionUse(row["path"], match["version"], Statement(text, (evidence,))))
 
-    if not statements:
-        return None
-
-    first = statements[0]
-    if len(versions) > 1:
-        first = Statement(f"{first.text}; other lines list it differently", first.evidence)
-    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lists")
-    finding.details = statements[1:MAX_DETAILS]
-    return finding
+    return uses
 
 
 def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | None:

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.partial_formats import BY_
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
     Requirement,
     has_part,
+    has_word,
     is_same,
     normalize,
     without_comments,
@@ -42,6 +43,7 @@ __all__ = [
     "Requirement",
     "can_require",
     "has_part",
+    "has_word",
     "is_same",
     "lists_by_reference",
     "normalize",

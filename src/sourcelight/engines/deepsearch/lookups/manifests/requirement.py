@@ -150,3 +150,12 @@ def keys_around(path: str, lines: Sequence[str], number: int) -> list[str]:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def has_word(line: str, word: str) -> bool:
+    """Return whether a line has a word in any case, also as a part of a name: no "ecto" in a ``NodeSelector``."""
+    matches = re.finditer(re.escape(word), line, re.IGNORECASE)
+    return any(
+        (not line[: match.start()][-1:].isalpha() or (match[0][:1].isupper() and line[match.start() - 1].islower()))
+        for match in matches
+    )

@@ -78,6 +78,7 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "powershell": ((r"\.psd1$", r"""(?i)^\s*PowerShellVersion\s*=\s*["'](.+?)["']"""),),
     "emacs": ((r"\.el$", r"""^;;+\s*Package-Requires\s*:.*?\(emacs\s+"([^"]+)"\s*\)"""),),
     "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
+    "elm": ((r"elm\.json$", r"""^\s*"elm-version"\s*:\s*"(.+?)\""""),),
 }
 
 RUNTIME_CLAIMS: Mapping[str, str] = {
@@ -89,6 +90,7 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "ocaml": "requires OCaml", "julia": "requires Julia", "crystal": "requires Crystal", "nim": "requires Nim",
     "erlang": "requires Erlang/OTP", "scala": "sets the Scala version to", "kotlin": "sets the Kotlin version to",
     "c++": "sets the C++ standard to", "powershell": "requires PowerShell", "emacs": "requires Emacs",
+    "elm": "requires Elm",
 }  # fmt: skip
 """The claim that a manifest makes of the version of each language."""
 

@@ -19,7 +19,8 @@ from sourcelight.engines.deepsearch.question.lookups.build_grammar import (
 )
 
 _NO_PACKAGE_TEXT = """
-it this that there they them we you i the a an any anything which what who one its our your these those code program
+it is are was were this that there they them we you i the a an any anything which what who one its our your these
+those code program
 version versions package packages library libraries crate crates gem gems module modules project dependency
 dependencies deps chart plugin plugins repo repository app tool build test tests ci docs dev development production
 runtime file files function class method itself python external direct optional peer other others third-party

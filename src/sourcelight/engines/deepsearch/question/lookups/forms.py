@@ -31,7 +31,7 @@ _PARAMETER = (
 _OWNER_KIND = r"(?: (?:function|method|class|constructor|struct|command|call|type|macro|module))?"
 _RUNTIME = (
     r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r|cmake"
-    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+|powershell|emacs)"
+    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+|powershell|emacs|elm)"
     r"(?=s?(?: |$)))"
 )
 _RUNTIME_NOUN = r"(?: (?:sdk|tools?|toolchain|language|framework|runtime|core|standard))?"
@@ -118,11 +118,12 @@ _EXISTENCE = _patterns(
     ),
     rf"(?:does|do) (?:it )?(?:have|contain|define|declare|provide|export) {_DET}(?P<name>{_NAME}) (?P<kind>{KINDS})",
 )
-# "Where is the class Session defined?", "Which file implements parse_url?".
+# "Where is the class Session defined?", "Where is get defined in api.py?", "Which file implements parse_url?".
 _DEFINITION = _patterns(
     (
         rf"where (?:is|are|was|were) {_DET}(?:(?P<kind>{KINDS}) )?(?:called |named )?(?P<name>{_NAME})"
-        rf"(?: (?P<after>{KINDS}))? {_DEFINED}"
+        rf"(?: (?P<after>{KINDS}))? {_DEFINED}(?: (?:in|inside|within) {_DET}(?P<owner>`[^`\n]+`|[\w./:-]+)"
+        "(?: (?:class|file|module|package|directory|folder))?)?"
     ),
     rf"where (?:does|do) (?:it )?(?:define|declare|implement) {_NOUN_AND_NAME}",
     (
@@ -159,11 +160,12 @@ _CALLERS = _patterns(
 _VALUE = _patterns(
     rf"{_WHAT} {_THE}(?:current )?value of {_NOUN_OR_NAME}",
     rf"what (?:is|are|was) {_DET}(?P<name>{_NAME}){_AFTER_KIND} (?:set|equal|defined|initiali[sz]ed) (?:to|as)",
+    rf"what (?:is|are|was) {_DET}(?P<name>{_NAME}){_AFTER_KIND} initially",
     rf"{_WHAT} (?P<name>{_NAME})",
 )
 _OF = r"(?:of|for|in|to|on)"
 _OF_OWNER = rf"(?: {_OF} {_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?"
-_MARKED_SETTING = r"(?:`[^`\n]+`|--[a-z][\w-]*|(?-i:[A-Za-z]\w*_\w+|[A-Z][A-Z\d]{2,}|[a-z]+[A-Z]\w*))"
+_MARKED_SETTING = r"(?:`[^`\n]+`|--[a-z][\w-]*|\$\w+|(?-i:[A-Za-z]\w*_\w+|[A-Z][A-Z\d]{2,}|[a-z]+[A-Z]\w*))"
 """A setting that can't be a word of prose: with an underscore, in capitals, or with capitals inside."""
 _UNGIVEN = (
     "(?:what happens|what is used|(?:what|which) (?:value )?(?:is used|does it use)|what does it default to) "

@@ -21,6 +21,7 @@ _RUNTIMES = {
     "perl": "perl", "cmake": "cmake", "terraform": "terraform", "flutter": "flutter", "ocaml": "ocaml",
     "julia": "julia", "crystal": "crystal", "nim": "nim", "erlang": "erlang", "otp": "erlang", "scala": "scala",
     "kotlin": "kotlin", "c++": "c++", "powershell": "powershell", "emacs": "emacs",
+    "elm": "elm",
 }  # fmt: skip
 
 
@@ -108,10 +109,20 @@ _FILE_OF = re.compile(
     re.IGNORECASE,
 )
 """A question for the file of a definition: "which file is the class ReadBuffer in"."""
+_ATTRIBUTE = re.compile(r"(?<![\w`'\"@./$])@(?P<name>[a-z_]\w{1,80})(?![\w`/@:-]|\.\w)")
+"""A name with the sign of Elixir's attributes and Ruby's variables: "what is @defaults set to"."""
+_OF_WORKFLOW = re.compile(
+    r"\b(?:does|do) (?:the |its |our )?(?:[\w.-]{1,40} ){0,2}(?:workflows?|pipelines?|ci)(?: files?)? "
+    r"(?:use|run|need)\b",
+    re.IGNORECASE,
+)
+"""A workflow as the subject of an action: "which version of actions/checkout does the release workflow use"."""
 _MAX_CHARACTERS = 300
 """Nested repetitions take time on long texts, and a question that one line answers is short."""
 _MIN_CHARACTERS = 3
 """Characters of a plain word that can be the name of a function; "who calls it?" asks for none."""
+_OF_VALUE = re.compile(r"value|\bset to$|\binitiali[sz]ed\b|\binitially$", re.IGNORECASE)
+"""Words that ask for a value, so that a plain word is a name as well."""
 _CODE_ALONE = frozenset({"value", "configured", "purpose"})
 """Kinds that a plain word without a mark of code doesn't ask for."""
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
@@ -138,6 +149,8 @@ def read_lookup(text: str) -> Lookup | None:
         words,
     )
     words = _AT_LEAST.sub("", words)
+    words = _ATTRIBUTE.sub(r"`\g<name>`", words)
+    words = _OF_WORKFLOW.sub("does it use", words)
     if (match := _DEFINED_WITH_NOUN.match(words)) is not None:
         words = f"{match['start']} {match['name']} {words[match.end() :]}"
 
@@ -247,7 +260,7 @@ def _make_named(kind: str, name: str, owner: str, groups: Mapping[str, str], que
     is_plain_word = groups["name"] == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
 
     # "What is authentication?" is prose; so is "who calls back?".
-    is_prose = is_plain_word and not groups.get("kind") and "value" not in question.lower()
+    is_prose = is_plain_word and not groups.get("kind") and _OF_VALUE.search(question) is None
     if is_prose and (kind in _CODE_ALONE or (kind == "callers" and len(name) < _MIN_CHARACTERS)):
         return None
 
