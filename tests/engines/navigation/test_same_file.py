@@ -77,3 +77,63 @@ def test_references_leave_out_what_another_scope_means(tmp_path: Path) -> None:
         (9, "definition", "scope"),
         (11, "name", "scope"),
     ]
+
+
+USES = {
+    "a.rb": """# mill is a comment
+def mill; @mill; end
+attr_reader :mill
+puts "a mill of #{mill}"
+send("mill")
+mill! # mill
+x = <<~END
+  mill #{mill}
+END
+""",
+    "a.php": """<p>mill</p>
+<?php
+// mill
+/** @see mill */
+function mill() { return "mill {$this->mill()}"; }
+call_user_func('mill', 'Wind\\mill', 'a mill');
+""",
+    "a.kt": """/* mill
+   mill */
+fun mill() = "mill ${mill()}"
+fun `a mill`() = `mill`()
+""",
+    "a.scala": """// mill
+object A { def mill = s"mill $mill"; val x = "mill of " }
+""",
+    "a.sh": """# mill
+mill() { echo mill-stone; }
+trap 'mill; exit' EXIT
+echo "$(mill)"
+""",
+}
+"""A name in code, comments and texts."""
+
+
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        ("a.rb", [2, 3, 4, 5, 8]),
+        ("a.php", [5, 5, 6, 6]),
+        ("a.kt", [3, 3, 4]),
+        ("a.scala", [2, 2]),
+        ("a.sh", [2, 3, 4]),
+    ],
+)
+def test_words_of_comments_and_texts_are_no_references(tmp_path: Path, path: str, lines: list[int]) -> None:
+    """A text that is the name alone, or that Shell runs, is one."""
+    make_repo(tmp_path / "code" / "mill", {path: USES[path]})
+    engine = open_engine(tmp_path)
+    result = rows(call(engine, "find_references", repo="mill", path=path, symbol="mill"))
+    assert [row["line_number"] for row in result] == lines
+
+
+def test_a_file_that_the_grammar_gives_up_is_searched_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sourcelight.engines.navigation.workspace.MAX_PARSE_S", -60.0)
+    make_repo(tmp_path / "code" / "mill", {"a.kt": USES["a.kt"]})
+    answer = call(open_engine(tmp_path), "find_references", repo="mill", path="a.kt", symbol="mill")
+    assert [row["line_number"] for row in rows(answer)] == [1, 2, 3, 3, 3, 4, 4]

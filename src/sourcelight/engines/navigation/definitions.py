@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import file_line, file_spans, line_of, offset_of
 from sourcelight.engines.navigation.model import Document, Occurrence, ResolvedDefinition, SymbolQuery
-from sourcelight.engines.navigation.named import files_with, outline_of, plain_occurrences
+from sourcelight.engines.navigation.named import code_occurrences, files_with, outline_of, plain_occurrences
 from sourcelight.engines.navigation.parsed_file import TimeSpent, check_time, time_limit
 from sourcelight.engines.navigation.ranking import rank_definitions
 from sourcelight.engines.navigation.scip import precise_definitions
@@ -130,6 +130,10 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
     model = workspace.parsed_file(document) if resolver is not None else None
     if resolver is not None and model is not None:
         return resolver.occurrences(model, name)
+
+    syntax = workspace.syntax_of(document)
+    if syntax is not None:
+        return list(code_occurrences(syntax, document.language, name))
     return list(plain_occurrences(document.text, name))
 
 

@@ -18,13 +18,16 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.engines.navigation.model import DeclarationKey, Document, Occurrence
-from sourcelight.engines.navigation.parsed_file import is_time_spent
+from sourcelight.engines.navigation.nodes import text_of
+from sourcelight.engines.navigation.parsed_file import ParsedFile, is_time_spent
 from sourcelight.engines.search.model import FileTerm, TextQuery, prepare
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.symbols import CELL_FORMATS, KINDS, Definition, Import, SymbolTable, definitions, imports
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -79,6 +82,35 @@ def plain_occurrences(text: bytes, name: bytes) -> Iterator[Occurrence]:
         is_member = head.endswith((b".", b"->", b"::"))
         is_called = text[end : end + 1] == b"("
         yield Occurrence(start, end, "attribute" if is_member else "name", is_called=is_called)
+
+
+def code_occurrences(parsed: ParsedFile, language: str, name: bytes) -> Iterator[Occurrence]:
+    """Yield the uses of a name in a file that only a grammar reads: words of comments and texts are none.
+
+    A text that is the name alone is one, as PHP and Ruby call functions by such texts.
+    """
+    for occurrence in plain_occurrences(parsed.text, name):
+        node = parsed.root.descendant_for_byte_range(occurrence.start, occurrence.end - 1)
+        if node is not None and _is_code(node, language, name):
+            yield occurrence
+
+
+def _is_code(node: Node, language: str, name: bytes) -> bool:
+    """Return whether the smallest node around a word uses it as a name."""
+    if "comment" in node.type:
+        return False
+
+    # `trap 'clean_up; exit' EXIT` runs a text.
+    is_text = "string" in node.type or "heredoc" in node.type
+    if is_text and language == "Shell":
+        return True
+
+    # Where the grammar lost its way, a word may be code.
+    if node.child_count:
+        return not is_text
+
+    # Ruby writes `:name`, Kotlin `` `name` ``, PHP 'Package\name'. In Ruby, `@name` isn't the method `name`.
+    return text_of(node).rpartition(b"\\")[2].strip(b":`") == name
 
 
 @dataclass(frozen=True, slots=True)

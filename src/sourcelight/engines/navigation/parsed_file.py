@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_PARSED_BYTES = 1024 * 1024
 """Maximum bytes of a file to parse; larger ones are only searched as text."""
 
+MAX_PARSE_S = 1.4
+"""Seconds after which parsing a file is given up."""
+
 # Reading the CPU clock is a system call of about 10 µs, as long as the work for a few words or some hundred nodes.
 _WORDS_PER_CHECK = 16
 _NODES_PER_CHECK = 256

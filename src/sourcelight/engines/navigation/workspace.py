@@ -16,9 +16,11 @@ from sourcelight.core.cells.magics import mask_script
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.navigation.model import Document, Project, SymbolQuery
-from sourcelight.engines.navigation.parsed_file import MAX_PARSED_BYTES, ParsedFile
+from sourcelight.engines.navigation.parsed_file import MAX_PARSE_S, MAX_PARSED_BYTES, ParsedFile
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.search.definition_lookup import count_missing_definitions
+from sourcelight.engines.symbols import LANGUAGES as GRAMMAR_LANGUAGES
+from sourcelight.engines.symbols import parse_tree
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 REFERENCE_CACHE_BYTES = 16 * 1024 * 1024
@@ -147,6 +149,18 @@ class FileParser(Protocol):
     def parse(self, language: str, text: bytes) -> ParsedFile | None:
         """Parse a file; return None when it takes too long."""
         ...
+
+
+class _GrammarParser:
+    """Parses the files of languages that have a grammar but no resolver."""
+
+    def parse(self, language: str, text: bytes) -> ParsedFile | None:
+        """Parse a file; return None when it takes too long."""
+        tree = parse_tree(language, text, time.monotonic() + MAX_PARSE_S)
+        return None if tree is None else ParsedFile(text, tree)
+
+
+_GRAMMARS = _GrammarParser()
 
 
 class ProjectCache:
@@ -365,9 +379,17 @@ class Workspace:
         """Return the parsed file, or None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
         self.note_unreadable(document)
         parser = self.navigator.parser_of(document.language)
-        if parser is None:
+        return None if parser is None else self._parsed_by(parser, document)
+
+    def syntax_of(self, document: Document) -> ParsedFile | None:
+        """Return a file whose language has a grammar but no resolver; None if another one, or if it can't be parsed."""
+        has_resolver = self.navigator.parser_of(document.language) is not None
+        if has_resolver or document.language not in GRAMMAR_LANGUAGES:
             return None
 
+        return self._parsed_by(_GRAMMARS, document)
+
+    def _parsed_by(self, parser: FileParser, document: Document) -> ParsedFile | None:
         key = document.blob_id, document.language
         entry = self.navigator.parsed_files.get(key)
         if entry is None:

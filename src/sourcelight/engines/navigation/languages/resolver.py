@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Session, exports_of
 from sourcelight.engines.navigation.model import SCORES, Document, Occurrence, ResolutionRule, ResolvedDefinition
-from sourcelight.engines.navigation.parsed_file import ParsedFile
+from sourcelight.engines.navigation.parsed_file import MAX_PARSE_S, ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
-
-MAX_PARSE_S = 1.4
-"""Seconds after which parsing a file is given up."""
 
 MISSING_SCORE = 0.6
 """Score of an import that leads to no visible repository: right, but not the definition."""
