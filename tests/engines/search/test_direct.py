@@ -46,7 +46,10 @@ class Both:
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
-    """Three repositories with an index and without, the latter read in pieces of some files."""
+    """Three repositories with an index and without, the latter read in pieces of some files.
+
+    The first is read from its work tree, the second from git, because its files are gone, and the third from both.
+    """
     folder, rng = tmp_path_factory.mktemp("direct"), random.Random(SEED)  # noqa: S311 - the same texts each time
     for number in range(REPOSITORIES):
         builder = RepositoryBuilder(folder / "src" / f"r{number}")
@@ -68,6 +71,11 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
         builder.commit(files | {b"lost.py": lost_text}, "start")
         blob = builder.git("rev-parse", "HEAD:lost.py").strip()
         (builder.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+        if number:
+            for name in list(files)[::number]:
+                # Other content of the same size, or none.
+                text = files[name] if number > 1 else b""
+                builder.write({name: text.swapcase() or None})
     catalog = Catalog.open([folder / "src"])
     targets = tuple(Target(repository, "", repository.info.commit) for repository in catalog.repositories)
     indexed = IndexStore(str(folder / "index"), max_file_size=MAX_FILE_SIZE)

@@ -25,6 +25,11 @@ _CPU_S = 60
 _entries = re.compile(rb"([0-7]{6}) [a-z]+ ([0-9a-f]{40}) +(\d+|-|BAD)\t([^\0]+)\0").findall
 
 
+LACKED = -1
+"""Size of a content that the repository doesn't have. libgit2 isn't asked: before it says so, it lists the packs once
+more, which takes 0.17 to 0.3 CPU seconds in a repository with a million objects."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileList:
     """The regular files of a commit, sorted bytewise by path, as `CommitTree` lists them.
@@ -36,7 +41,7 @@ class FileList:
     blob_ids
         20 bytes for each file.
     sizes
-        Size of each content in bytes; None if the repository lacks it.
+        Size of each content in bytes; `LACKED` if the repository lacks it, None if that isn't known yet.
     """
 
     paths: list[bytes]
@@ -78,7 +83,7 @@ def list_files(repository: Repository, commit: CommitId) -> FileList | None:
     return FileList(
         [path for path, _, _ in rows],
         [bytes.fromhex(name.decode()) for _, name, _ in rows],
-        [int(size) if size.isdigit() else None for _, _, size in rows],
+        [int(size) if size.isdigit() else LACKED for _, _, size in rows],
     )
 
 

@@ -18,11 +18,10 @@ from sourcelight.engines.search.index.view import NO_SHARD, REASONS, LooseView, 
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.repos import ObjectReader, Repository, packed_objects
-from sourcelight.repos.processes.file_list import FileList, list_files
+from sourcelight.repos.processes.file_list import LACKED, FileList, list_files
 
 _MIN_BUDGET_BYTES, _MAX_BUDGET_BYTES = 128 << 20, 2 << 30
 _MEMORY_FRACTION = 8
-_MISSING_SIZE = -1
 
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
 
@@ -87,7 +86,7 @@ class RangeTexts:
 
 @dataclass(slots=True)
 class FileRange:
-    """Files of a commit, ``first:end`` in path order, and the size of each (-1: the repository lacks it).
+    """Files of a commit, ``first:end`` in path order, and the size of each (`LACKED`: the repository lacks it).
 
     `snapshot` are all of these files with their texts, once they were read.
     """
@@ -133,7 +132,7 @@ class UnindexedCommit:
         files = _list_files(target.repository, commit, limits.min_git_objects)
         self._paths, self._ids = files.paths, files.blob_ids
         self._sizes = files.sizes
-        self.text_bytes = sum(size for size in files.sizes if size is not None and size <= self.limit)
+        self.text_bytes = sum(size for size in files.sizes if size is not None and LACKED < size <= self.limit)
         """Bytes of all files that can be searched, if git listed them; else 0."""
         self._language, self._languages = languages_of_paths(self._paths)
         self._file_ranges: list[FileRange] = []
@@ -166,6 +165,11 @@ class UnindexedCommit:
             if 0 <= size <= limit and (mask is None or mask[index])
         }
 
+    def files(self, file_range: FileRange) -> Iterator[tuple[bytes, bytes]]:
+        """Return path and blob id of each file of a file range, in path order."""
+        files = slice(file_range.first, file_range.end)
+        return zip(self._paths[files], self._ids[files], strict=True)
+
     def open(self, file_range: FileRange, texts: RangeTexts | None = None) -> OpenedCommit:
         """Return a file range with these texts; files whose contents aren't there must not be searched."""
         return self._open(file_range, RangeTexts({}) if texts is None else texts)
@@ -181,7 +185,7 @@ class UnindexedCommit:
             size = reader.size(blob_id)
             content = reader.read(blob_id, self.limit)
 
-        file_range = FileRange(number, number + 1, [_MISSING_SIZE if size is None else size])
+        file_range = FileRange(number, number + 1, [LACKED if size is None else size])
         texts = RangeTexts(self.sizes(file_range, None))
         if blob_id in texts.sizes:
             texts.add(blob_id, content)
@@ -198,8 +202,8 @@ class UnindexedCommit:
         files = slice(first, first + self.limits.max_files)
         for blob_id, listed_size in zip(self._ids[files], self._sizes[files], strict=True):
             size = read_size(blob_id) if listed_size is None else listed_size
-            sizes.append(_MISSING_SIZE if size is None else size)
-            if size is not None and size <= self.limit:
+            sizes.append(LACKED if size is None else size)
+            if size is not None and LACKED < size <= self.limit:
                 remaining -= size
                 if remaining <= 0:
                     break

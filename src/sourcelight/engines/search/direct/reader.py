@@ -13,6 +13,7 @@ from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.storage import worker_pool
 from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.processes.blob_process import BlobProcess
+from sourcelight.repos.worktree_files import WorktreeFiles
 
 # Elsewhere the memory of a process can't be limited, and an object may expand to any size.
 _HAS_LIMITS = sys.platform == "linux"
@@ -54,10 +55,15 @@ class FileRangeReader:
 
     def _read(self, commit: UnindexedCommit, file_range: FileRange, mask: BoolArray | None) -> OpenedCommit:
         texts = RangeTexts(commit.sizes(file_range, mask))
-        # The first range of a large commit is small, but those behind it need the process too.
-        size = max(sum(texts.sizes.values()), commit.text_bytes if mask is None else 0)
+        self._read_files(commit, file_range, texts)
+        remaining = {name: size for name, size in texts.sizes.items() if name not in texts.numbers}
+        size = sum(remaining.values())
+        if mask is None and len(remaining) == len(texts.sizes):
+            # The first range of a large commit is small, but those behind it need the process too.
+            size = max(size, commit.text_bytes)
+
         if _HAS_LIMITS and commit.repository.kind == "git" and size >= commit.limits.min_git_bytes:
-            self._read_with_git(commit.repository, texts)
+            self._read_with_git(commit.repository, remaining, texts)
 
         self._read_in_process(commit, texts)
         snapshot = commit.open(file_range, texts)
@@ -66,7 +72,18 @@ class FileRangeReader:
 
         return snapshot
 
-    def _read_with_git(self, repository: Repository, texts: RangeTexts) -> None:
+    def _read_files(self, commit: UnindexedCommit, file_range: FileRange, texts: RangeTexts) -> None:
+        """Add what the files of the work tree have."""
+        with WorktreeFiles(commit.repository) as files:
+            if files:
+                for path, name in commit.files(file_range):
+                    if name in texts.sizes and name not in texts.numbers:
+                        self._check()
+                        content = files.read(path, name, texts.sizes[name])
+                        if content is not None:
+                            texts.add(name, content)
+
+    def _read_with_git(self, repository: Repository, sizes: dict[bytes, int], texts: RangeTexts) -> None:
         """Add what git can read; after a failure, libgit2 reads the rest, and reports the reason for each object."""
         try:
             process = self._take(repository)
@@ -76,7 +93,7 @@ class FileRangeReader:
         is_complete = True
         # Not kept after a failure: the rest of its pipe would be taken for the next answer.
         try:
-            for name, content in process.views(texts.sizes):
+            for name, content in process.views(sizes):
                 if content is not None:
                     texts.add(name, content)
             is_complete = False
