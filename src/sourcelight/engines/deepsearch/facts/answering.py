@@ -14,12 +14,14 @@ from sourcelight.core.markup import code
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
+from sourcelight.engines.deepsearch.facts.declared.counting import count_declarations
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import is_readable, noun_for
 from sourcelight.engines.deepsearch.question.reading import read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
+from sourcelight.engines.deepsearch.question.vocabulary import is_path
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
 _FILES = frozenset({"languages", "paths", "tests"})
@@ -80,6 +82,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
         # "Which tests cover a.go?" asks for those of its code, and not for those in it.
         return None
 
+    request = _within_file_of_name(request, inquiry, paths)
     work = Work(request, inquiry, emit)
     try:
         fact = _count(work, paths)
@@ -97,6 +100,23 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     return work.request, fact
 
 
+_OF_FILES = frozenset({"declared", "definitions", "lines", "tests"})
+"""Things that one file has, so that a name of a file and of the repository means the file."""
+
+
+def _within_file_of_name(request: FactRequest, inquiry: ResearchRequest, paths: PathNames) -> FactRequest:
+    """Restrict a count to the file that is called as the only searched repository, such as ``inspect.lua``."""
+    if request.kind not in _OF_FILES or request.paths or len(inquiry.pins) != 1:
+        return request
+
+    for part in inquiry.scope.parts:
+        scope = paths.find(part.source_text) if is_path(part.source_text, strict=True) else None
+        if part.kind == "repository" and scope is not None and scope.is_file:
+            return replace(request, paths=(scope,))
+
+    return request
+
+
 def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each kind
     request = work.request
     if request.kind in {"who", "when"}:
@@ -112,9 +132,16 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
 
     # "How many functions handle refunds?" describes functions in words that no index knows; with one unknown word, as
     # in "public functions of a.py", the number is still useful.
-    vague = request.kind in {"definitions", "lines", "occurrences", "files", "tests", "repositories"}
+    vague = request.kind in {"definitions", "declared", "lines", "occurrences", "files", "tests", "repositories"}
     narrow = request.paths or request.languages or request.is_of_history or work.inquiry.scope.parts
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
+        return None
+
+    declarations = count_declarations(work) if request.kind in {"declared", "definitions"} else None
+    if declarations is not None:
+        declarations.unapplied += unapplied_fields(request, _FILES)
+        return declarations
+    if request.kind == "declared":
         return None
 
     counter = _find_counter(request)

@@ -38,7 +38,12 @@ _OF_MEMBERS = {
 _WITH_FIELDS = frozenset({"Go", "Rust", "C", "C++", "Java", "C#", "Objective-C", "Zig", "Dart"})
 _WITH_LET = frozenset({"F#", "OCaml"})
 _WITH_SIGNATURES = frozenset({"Elm", "Haskell", "PureScript"})
-_MACROS = re.compile(r"^\s*(?:#\s*define\b|macro_rules!|\(?defmacrop?\b|macro\s)")
+_MACROS = re.compile(r"^\s*(?:#\s*define\b|macro_rules!|\(?defmacrop?\b|macro(?:\s|\s*\())")
+_ROUTINES = {
+    "template": "template", "macro": "macro", "iterator": "iterator", "converter": "converter", "mixin": "mixin",
+    "procedure": "procedure", "proc": "procedure", "trigger": "trigger", "aggregate": "aggregate", "rpc": "",
+}  # fmt: skip
+"""Keywords of what runs like a function, and isn't called one."""
 _WORD = re.compile(r"[@#]?\w+!?")
 _CAPITALS = re.compile(r"[A-Z][A-Z\d_]+")
 _BRACKETED = re.compile(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'")
@@ -48,6 +53,7 @@ _ALL_FUNCTIONS = frozenset(
 )
 """Languages that call members of a class or a module functions, too."""
 _ALL_METHODS = frozenset({"Ruby", "Java", "C#"})
+_WITH_ROUTINES = frozenset({"CSS", "D", "Less", "Nim", "Protocol Buffer", "SCSS", "SQL"})
 _CLOJURE_FUNCTION = re.compile(r"\((?:\w+/)?(?:defn-?|defmacro|defmulti|defmethod|fn)\s")
 _HEAD_LINES = 8
 KEYWORDS = frozenset(
@@ -155,6 +161,10 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
 ) -> str:
     if re.search(r"\b(?:get|set)\s+$", before) and language in {"JavaScript", "TypeScript", "TSX", "Dart"}:
         return "property"
+
+    keyword = next((word.lower() for word in re.findall(r"\w+", before)[::-1] if word.lower() in _ROUTINES), "")
+    if language in _WITH_ROUTINES and keyword:
+        return _ROUTINES[keyword]
 
     above = "\n".join(lines[max(0, definition.begin_line - 1) : definition.line])
     if language == "Python" and re.search(r"@(?:\w+\.)*(?:cached_)?property\b|@\w+\.setter\b", above):

@@ -18,6 +18,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.source.definition_forms import NAMED_FORMS, NO_TYPE
 from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, WITHOUT_LONG_TEXTS, lines_of_code
 from sourcelight.engines.search import Target
@@ -44,13 +45,8 @@ _RUST_WORDS = r"(?:(?:pub(?:\([^)]*\))?|const|async|unsafe|extern(?:\s+\"[^\"]*\
 # Forms are templates of `str.format`, which reads a doubled brace as one.
 _METADATA = LISP_METADATA.replace("{", "{{").replace("}", "}}")
 _CRYSTAL_WORDS = r"(?:(?:private|protected|abstract)\s+)*"
-# A modifier before the name of a class begins a constructor.
-_NO_TYPE = (
-    r"(?:return|await|new|factory|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch"
-    r"|public|private|protected|internal|static|const|abstract|external)"
-)
 _FIELD_WITH_VALUE = (
-    rf"\s*{_JAVA_WORDS}(?:const\s+)?(?!{_NO_TYPE}\b)[A-Za-z][\w.]*(?:<[^=;()]*>)?"
+    rf"\s*{_JAVA_WORDS}(?:const\s+)?(?!{NO_TYPE}\b)[A-Za-z][\w.]*(?:<[^=;()]*>)?"
     r"(?:\[\])?\s+{name}\s*(?P<kind>=)(?!=)"
 )
 # `{name}` is replaced by the name, and the group `kind` is the keyword that `_KINDS` translates.
@@ -77,8 +73,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "Dart": (
         rf"\s*{_DART_WORDS}(?P<kind>class|enum|mixin|extension|typedef)\s+(?:type\s+)?{{name}}\b",
-        rf"\s*{_DART_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?:(?P<kind>get)\s+|set\s+)?{{name}}\s*(?:<[^()]*>)?\([^;]*$",
-        rf"\s*{_DART_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?P<kind>get)\s+{{name}}\b",
+        rf"\s*{_DART_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?:(?P<kind>get)\s+|set\s+)?{{name}}\s*(?:<[^()]*>)?\([^;]*$",
+        rf"\s*{_DART_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?P<kind>get)\s+{{name}}\b",
         r"\s*(?P<kind>static const|const)\s+(?:[\w.<>?,\s]+\s)?{name}\s*=(?!=)",
     ),
     "Zig": (
@@ -103,18 +99,6 @@ _FORMS: Mapping[str, Sequence[str]] = {
             r"\s*(?:\w+\.)*(?P<kind>{name})\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:::\s*[\w{{}},.]+\s*)?"
             r"(?:where\s[\w{{}},<: ]+)?=(?![=>])"
         ),
-    ),
-    "OCaml": (
-        r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+)?{name}\b",
-        r"\s*(?P<kind>let|and)\s+(?:rec\s+)?\(\s*{name}\s*\)",
-        r"\s*(?P<kind>type|module)\s+(?:.*\s)?{name}\s*=",
-        r"\s*(?P<kind>exception)\s+{name}\b",
-        r"\s*(?P<kind>\|)\s*{name}\s+of\b",
-        r"\s*(?P<kind>val|external)\s+{name}\s*:",
-    ),
-    "F#": (
-        r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+|mutable\s+|private\s+|internal\s+)*{name}\b",
-        r"\s*(?P<kind>type|module)\s+(?:private\s+|internal\s+)?(?:\w+\.)*{name}\b",
     ),
     "Clojure": (
         (
@@ -142,18 +126,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Groovy": (
         rf"\s*{_GROOVY_WORDS}(?P<kind>class|interface|enum|trait|def)\s+{{name}}\b",
         # A method or a constructor opens its body on the line; a call with a closure has no type before its name.
-        rf"\s*{_GROOVY_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+(?P<kind>{{name}})\s*\([^;]*\{{{{\s*$",
-        rf"\s*{_GROOVY_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+{{name}}\s*(?P<kind>=)(?![=~])",
-    ),
-    "Objective-C": (
-        r"\s*[-+]\s*\([^)]*\)\s*(?P<kind>{name})\b",
-        # With a semicolon or a comma behind the name, it declares what another line defines; a category adds to it.
-        r"\s*@(?P<kind>interface|implementation|protocol)\s+{name}\b(?!\s*[;,(])",
-        r"\s*(?:(?:static|extern|const|FOUNDATION_EXPORT)\s+)*(?!return\b)[A-Z]\w*\s*\*?\s*(?P<kind>const)\s+{name}\s*=(?!=)",
-        r"\s*(?:(?:static|extern)\s+)*(?P<kind>const)\s+\w+\s*\*?\s*{name}\s*=(?!=)",
-        r"\s*#\s*(?P<kind>define)\s+{name}\b",
-        r"\s*(?P<kind>typedef)\s[^;()]*\(\^\s*{name}\)",
-        r"\s*typedef\s+(?P<kind>NS_ENUM|NS_OPTIONS)\(\s*\w+\s*,\s*{name}\s*\)",
+        rf"\s*{_GROOVY_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+(?P<kind>{{name}})\s*\([^;]*\{{{{\s*$",
+        rf"\s*{_GROOVY_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+{{name}}\s*(?P<kind>=)(?![=~])",
     ),
     "Elm": (
         r"(?P<kind>type)\s+(?:alias\s+)?{name}(?![\w.])",
@@ -177,11 +151,6 @@ _FORMS: Mapping[str, Sequence[str]] = {
         # A macro of the project's own defines it, at the top of a file.
         r"\((?P<kind>def(?!ault|er\b|ine-|group\b)[\w-]*)\s+{name}(?=[\s)]|$)",
     ),
-    "HCL": (
-        r"\s*(?P<kind>variable|output|module|provider)\s+\"{name}\"\s*\{{",
-        r"\s*(?P<kind>resource|data)\s+\"[\w-]+\"\s+\"{name}\"\s*\{{",
-    ),
-    "CMake": (r"\s*(?i:(?P<kind>function|macro))\s*\(\s*{name}\b",),
     "Python": (r"\s*(?:async\s+)?(?P<kind>def|class)\s+{name}\b", r"{name}\s*(?::[^=]+)?=(?!=)"),
     "Ruby": (r"\s*(?P<kind>def|class|module)\s+(?:self\.|\w+::)*{name}(?![\w?!])",),
     "JavaScript": (
@@ -197,8 +166,12 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Rust": (rf"\s*{_RUST_WORDS}(?P<kind>fn|struct|enum|trait|const|static)\s+{{name}}\b",),
     "Scala": (rf"\s*{_JAVA_WORDS}(?P<kind>class|object|trait|enum|def|val|var)\s+{{name}}\b",),
     "PHP": (r"\s*(?:\w+\s+)*(?P<kind>function|class|interface|trait|enum)\s+{name}\b",),
+    **NAMED_FORMS,
 }
-_SAME_FORMS = {"Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Terraform": "HCL", "TypeScript": "JavaScript"}
+_SAME_FORMS = {
+    "Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Terraform": "HCL",
+    "TypeScript": "JavaScript", "SCSS": "CSS", "Less": "CSS", "PLpgSQL": "SQL",
+}  # fmt: skip
 _KINDS = {
     "class": "class", "actor": "class", "struct": "struct", "mutable struct": "struct", "defrecord": "class",
     "deftype": "class", "enum": "enum", "protocol": "interface", "interface": "interface", "trait": "interface",
@@ -213,7 +186,10 @@ _KINDS = {
     "associatedtype": "type", "typedef": "type", "get": "property", "getter": "property", "setter": "property",
     "property": "property", "annotation": "class", "alias": "type", "lib": "module",
     "|": "constant", "=": "constant", "exception": "type", "abstract type": "type", "NS_ENUM": "enum",
-    "NS_OPTIONS": "enum",
+    "NS_OPTIONS": "enum", "union": "class", "message": "class", "service": "class", "table": "type", "view": "type",
+    "index": "type", "domain": "type", "schema": "module", "sequence": "type", "library": "module",
+    "executable": "module", "custom_target": "module", "@keyframes": "type", "rpc": "method",
+    "ARG": "variable", "ENV": "variable", ":": "variable",
 }  # fmt: skip
 """Kinds of definitions by their keywords; any other keyword defines a function."""
 UNPARSED_LANGUAGES = {
@@ -251,7 +227,8 @@ _NO_CODE_FILES = re.compile(
 
 def language_at(texts: FileTexts, target: Target, path: str) -> str:
     """Return the language of a file: by its path, else by the program that its first line names; empty for none."""
-    language = language_of(path)
+    # A template of a file is in the language of what is made from it.
+    language = language_of(path.removesuffix(".in")) if path.endswith(".sql.in") else language_of(path)
     if path.endswith(".h") and _is_of_objective_c(texts.lines(target, path)):
         return "Objective-C"
     if language or "." in path.rpartition("/")[2].lstrip("."):
@@ -425,6 +402,7 @@ def find_unparsed(
     rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)
     is_parsed_by_path: dict[tuple[str, str], bool] = {}
     seen: set[tuple[str, str, str]] = set()
+    code_numbers: dict[tuple[str, str], set[int]] = {}
     for row in [row for row in rows if row["type"] == "content"][:_MAX_ROWS]:
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"])
         if target is None or len(row["line"] or "") > 500:
@@ -441,6 +419,11 @@ def find_unparsed(
         kind = None if define is None else define(row["line"])
         lines = texts.lines(target, row["path"])
         if kind is None or (*key, kind) in seen or _is_in_text(lines, row["line_number"], language):
+            continue
+
+        if key not in code_numbers:
+            code_numbers[key] = {number for number, _ in lines_of_code(lines, language)}
+        if row["line_number"] not in code_numbers[key]:
             continue
 
         before = "\n".join(lines[: row["line_number"] - 1])
@@ -474,6 +457,8 @@ _ASSIGNED = frozenset({"C#", "Groovy", "Java", "Nim"})
 """Languages in which a sign of equality behind a name and a type makes it a variable, or a constant."""
 
 
+_WITHOUT_KEYWORDS = frozenset({"CSS", "SCSS", "Less", "Makefile"})
+
 _ELISP_FUNCTION = re.compile(
     r"(?:cl-)?def(?:un|macro|subst|generic|method)\*?|def(?:alias|advice|ine-(?:inline|minor-mode|derived-mode"
     r"|globalized-minor-mode))"
@@ -481,7 +466,7 @@ _ELISP_FUNCTION = re.compile(
 """Keywords of Emacs Lisp that define a function or a command."""
 
 
-def _kind_of(  # noqa: PLR0911 - one for each language of its own
+def _kind_of(  # noqa: PLR0911, PLR0912 - one for each language of its own
     language: str, keyword: str, line: str
 ) -> str:
     """Return the kind of a definition by its keyword, which some languages use in their own way."""
@@ -501,6 +486,12 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
         return "variable"
     if language == "Groovy" and keyword == "def" and re.search(r"\bdef\s+\w+\s*(?:=|$)", line) is not None:
         return "variable"
+    if language in _WITHOUT_KEYWORDS and not keyword:
+        return "type"  # a target, or a class of a style sheet, which no keyword of its line names
+    if language == "D" and keyword == "=":
+        return "constant"
+    if language in {"HCL", "Terraform"} and keyword == "data":
+        return "module"
     if language in {"OCaml", "F#"} and keyword in {"let", "and"}:
         return "function"
     if language == "Kotlin" and re.search(r"\benum\s+class\b", line):
@@ -511,7 +502,8 @@ def _kind_of(  # noqa: PLR0911 - one for each language of its own
         types = ("struct", "enum")
         return next((kind for kind in types if re.search(rf"=\s*(?:\w+\s+)?{kind}\b", line)), "constant")
 
-    return _KINDS.get(keyword, "function")
+    # SQL is written in small letters or in capitals.
+    return _KINDS.get(keyword) or _KINDS.get(keyword.lower(), "function")
 
 
 def _is_in_text(lines: Sequence[str], number: int, language: str) -> bool:

@@ -89,6 +89,9 @@ _OVERLOADS = re.compile(
 )
 
 
+_CREATED = re.compile(r"\b(?:is|are|do|does)?\s*(?:created?|creates)\b", re.IGNORECASE)
+
+
 class CountReader:
     """Reads a question for a number or a list."""
 
@@ -141,11 +144,15 @@ class CountReader:
             is_no_count = is_mass or _BY_DEFAULT.search(marked_text.text) is not None
             return None if is_no_count else {"kind": "unknown"}
         has_no_noun = kind == "occurrences" and not self.noun and not self.often
-        if kind is None or (self.fields["is_list"] and kind in {"occurrences", "other"} and "group" not in self.fields):
+        if kind is None or (
+            self.fields["is_list"] and kind in {"occurrences", "other", "declared"} and "group" not in self.fields
+        ):
             return None
         if kind == "other":
             return {**self.fields, "kind": "unsupported", "subject": self.noun}
 
+        if kind == "declared":
+            self.fields["subject"] = self.noun
         self._set_kind(kind)
         self._relate()
 
@@ -309,6 +316,9 @@ class CountReader:
             self._graph()
         elif kind == "tests":
             self._read_name() or self.marked_text.remove(DEFINE)
+        elif kind == "declared":
+            self._read_name() or self.marked_text.remove(DEFINE)
+            self.marked_text.remove(_CREATED)
         elif kind in {"files", "repositories", "folders", "languages"}:
             self._files()
         elif kind in {"branches", "tags"}:

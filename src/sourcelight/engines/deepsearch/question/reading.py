@@ -195,7 +195,7 @@ def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionP
     return FactRequest(**fields, ignored=ignored_words(marked_text))
 
 
-_IN_CLASS = frozenset({"tests", "lines", "definitions"})
+_IN_CLASS = frozenset({"tests", "lines", "definitions", "declared"})
 """Things that a class has, so that the file called as it tells where to count them."""
 _OF_CLASS = re.compile(
     r"\b(?:in|of|within|inside|does|do)\s+(?:the\s+)?(?:(?:test\s+)?(?:class|suite|module|file|spec|type|object)\s+)?"

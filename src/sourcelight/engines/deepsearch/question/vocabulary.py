@@ -7,6 +7,13 @@ import re
 from sourcelight.core.query.languages import find_language
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 
+_DECLARED_NOUNS = (
+    r"(?:case|data|sealed)[ -]class(?:es)?|case objects?|data sources?|type ?class(?:es)?|rpc methods?|rpcs?"
+    r"|messages?|services?|outputs?|resources?|providers?|tables?|views?|ind(?:ex|exes|ices)|triggers?|procedures?"
+    r"|procs?|templates?|iterators?|macros?|mixins?|keyframes?|targets?|(?:build )?stages?|options?|traits?|objects?"
+    r"|records?|annotations?|protocols?|extensions?|actors?|unions?"
+)
+"""Nouns of questions for declarations that are no kind of the index."""
 NOUNS = {
     r"lines?": "lines",
     r"times?|places?|occurrences?|mentions?|matches|appearances?|instances?|hits?": "occurrences",
@@ -24,7 +31,7 @@ NOUNS = {
     r"constructors?": "constructor",
     r"fields?": "field",
     r"definitions?|symbols?": "definition",
-    r"test cases?|test functions?|test methods?|unit tests?|test ?sets?|tests?": "tests",
+    r"test cases?|test functions?|test methods?|unit ?tests?(?: blocks?)?|test blocks?|test ?sets?|tests?": "tests",
     r"commits?|changesets?": "commits",
     r"merge commits?|merges": "merges",
     r"authors?|contributors?|people|persons?|developers?|engineers?|committers?|programmers?": "authors",
@@ -35,9 +42,10 @@ NOUNS = {
     r"dependents?|importers?": "dependents",
     r"folders?|director(?:y|ies)|sub(?:folders?|director(?:y|ies))": "folders",
     r"(?:programming )?languages?": "languages",
+    _DECLARED_NOUNS: "declared",
     r"issues?|pull requests?|prs?|bugs?|stars?|forks?|watchers?|downloads?|users?|vulnerabilit(?:y|ies)"
     r"|cves?|reviews?|reviewers?|comments?|errors?|warnings?|statements?|branches of code|words?|characters?"
-    r"|bytes?|packages?|modules?|types?|macros?|traits?|imports?": "other",
+    r"|bytes?|packages?|modules?|types?|imports?": "other",
 }
 """Things that nouns count; ``other`` can't be counted and is answered in words."""
 

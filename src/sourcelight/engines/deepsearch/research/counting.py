@@ -33,6 +33,9 @@ _NEUTRAL = frozenset({
     "feature", "function", "method", "class", "file", "option", "setting", "flag", "support", "code", "module", "whom",
     "key", "line", "lines", "parameter", "argument", "constant", "variable", "field", "macro", "keyword", "attribute",
     "repo", "repository", "project", "originally", "exactly", "actually", "commit", "change", "date", "version",
+    "record", "message", "target", "protocol", "template", "service", "trait", "struct", "enum", "interface",
+    "object", "type", "resource", "mixin", "extension", "proc", "procedure", "view", "table", "trigger", "rpc", "task",
+    "namespace", "package", "union", "annotation", "property", "helper", "routine", "someone", "somebody",
 })  # fmt: skip
 """Words beside a name that narrow nothing: the feature `x`, by whom."""
 _LIMITS = frozenset(["not", "except", "without", "besides", "only", "never", "but", "and", "other", "before", "after"])
@@ -336,7 +339,7 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
 
 def _format_refusal(request: FactRequest) -> str:
     """Explain why a number can't be given."""
-    if request.kind == "unsupported":
+    if request.kind == "unsupported" or (request.kind == "declared" and not request.ignored):
         subject = inline(request.subject)
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
 

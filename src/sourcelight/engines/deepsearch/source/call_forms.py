@@ -112,7 +112,7 @@ _BEFORE_CALLS = frozenset([
     "is", "and", "or",
 ])  # fmt: skip
 """Keywords that precede a call; any other word before a name is a type."""
-WITH_TYPES_FIRST = frozenset({"C", "C++", "Cuda", "Objective-C++", "Java", "C#"})
+WITH_TYPES_FIRST = frozenset({"C", "C++", "Cuda", "Objective-C++", "Java", "C#", "D"})
 """Languages that declare a function by its type and its name, without a keyword."""
 _TYPE = re.compile(r"[\w\s*&:<>,]*[\w*&>]")
 

@@ -59,6 +59,13 @@ HEAD_FORMS: Mapping[str, HeadForm] = {
     "Zig": HeadForm(
         r"^[ \t]*(?:(?:pub|export|inline|noinline|extern)[ \t]+)*fn[ \t]+[\w@]", "lines that begin with fn and a name"
     ),
+    "D": HeadForm(
+        r"^[ \t]*(?:(?:@\w+|public|private|protected|package|static|final|abstract|override|export|pure|nothrow|const)"
+        r"[ \t]+)*"
+        r"(?:(?:[A-Z]\w*|void|bool|u?byte|u?short|u?int|u?long|float|double|real|[dw]?char|[dw]?string|size_t|auto|ref)"
+        r"(?:![\w.]+|!\([^()\n]*\))?(?:\[[^\[\]\n]*\])*\*?[ \t]+)+[A-Za-z_]\w*[ \t]*\((?:[^;{\n]*|[^{\n]*\{.*)$",
+        "lines with a type, a name and a bracket, without a semicolon at their end",
+    ),
     "Clojure": HeadForm(r"^[ \t]*\(defn-?[ \t]+[^\s]", "lines that begin with (defn or (defn-"),
     "Elixir": HeadForm(
         r"^[ \t]*defp?[ \t]+[a-z_]\w*[?!]?",

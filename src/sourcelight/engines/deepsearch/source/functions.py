@@ -337,6 +337,11 @@ _INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
         r"(?:(?:static|external|final|const|factory|late|abstract|covariant)\s+)*(?:[\w<>?,.\[\]]+\s+){1,3}"
         r"(?:get\s+|set\s+)?(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
     ),
+    "D": re.compile(
+        r"\s*(?!(?:if|for|foreach|while|switch|catch|return|throw|else|assert|new|version|static if|with|import)\b)"
+        r"(?:(?:@\w+|public|private|protected|package|static|final|override|pure|nothrow|const|ref|auto)\s+)*"
+        r"(?:[\w.!\[\]]+\*?\s+){0,3}(?P<name>[A-Za-z_]\w*)\s*\((?!.*;\s*$)|\s*(?P<test>unittest)\b"
+    ),
     "Erlang": re.compile(r"(?P<name>[a-z][\w@]*)\("),
     "PowerShell": re.compile(r"(?i:\s*(?:function|filter)\s+(?:\w+:)?(?P<name>[\w-]+))"),
     "Shell": re.compile(r"\s*(?:function\s+)?(?P<name>[\w:-]+)\s*\(\s*\)|\s*function\s+(?P<named>[\w:-]+)\s*\{?\s*$"),

@@ -46,7 +46,8 @@ _LINE_COMMENTS: Mapping[str, str] = {"Erlang": "%", "Vim Script": '"', "Lua": "-
 """The mark of a comment in languages whose mark is code elsewhere."""
 _WITHOUT_BLOCKS = frozenset({
     "Python", "Ruby", "Crystal", "Elixir", "Erlang", "Perl", "Shell", "R", "Julia", "Lua", "PowerShell", "Vim Script",
-    "Haskell", "OCaml", "Elm", "Nim", "Makefile",
+    "Haskell", "OCaml", "Elm", "Nim", "Makefile", "CMake",
+    "Dockerfile",
 })  # fmt: skip
 """Languages in which a slash and a star begin no comment: they are a part of a text, such as that of a media type."""
 WITHOUT_LONG_TEXTS = frozenset({

@@ -84,6 +84,7 @@ _SCALA_TEST = (
 )
 _KOTEST = r"^[ \t]*[fx]?(?:test|it|should|expect|scenario)\(\""
 _NIM_TEST = r"^[ \t]*(?:test|[a-z]+Test)[ \t]+\""
+_D_TEST = r"^[ \t]*(?:(?:@\w+|pure|nothrow)[ \t]+)*unittest[ \t]*(?:\{|$|\/[\/*])"
 _RUBY_TEST = r"^[ \t]*(?:it|specify|test)[ \t]+[\"']|^[ \t]*def[ \t]+test_"
 # Another member, as in `test.write(…)`, is one of a variable that is called so.
 _ECMASCRIPT_MEMBER = (
@@ -173,6 +174,11 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
         "lines that begin with",
         re.compile(r"^[ \t]*(let%\w+)"),
     ),
+    Custom(
+        "OCaml",
+        f'{_ON_LINE} /^[ \\t]*(?:[\\[;][ \\t]*)?test(?:_\\w+)?[ \\t]+\\"/',
+        "lines that begin with test and a text",
+    ),
     Custom("OCaml", f'{_ON_LINE} /\\btest_case[ \\t]+\\"/', "lines with test_case and a text"),
     Custom(
         "C#",
@@ -223,6 +229,7 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
         "Dart", r"type:file case:yes file:_test\.dart$ /^[ \t]*(?:test|testWidgets)\(/", "lines that begin with test("
     ),
     Custom("Zig", r"type:file case:yes /^[ \t]*test[ \t]+(?:\"|\w+[ \t]*\{|\{)/", "test blocks"),
+    Custom("D", f"{_ON_LINE} /{_D_TEST}/", "unittest blocks"),
     Custom("C", r"type:symbol case:yes /^test_|_test$/ select:symbol.function", "functions named test_… or …_test"),
     Custom("C++", f"{_ON_LINE} /{_CPP_TEST}/", "lines that begin with", re.compile(r"^[ \t]*(\w+)")),
 )

@@ -37,7 +37,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     Requirement,
     has_part,
     has_word,
-    is_same,
+    is_called,
     lists_by_reference,
     normalize,
 )
@@ -185,7 +185,7 @@ def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list
             continue
         if not lists_by_reference(manifest.path, manifest.lines):
             read.append(manifest.path)
-        matches += [_Match(manifest, item) for item in requirements if item.line and is_same(item.name, name)]
+        matches += [_Match(manifest, item) for item in requirements if item.line and is_called(item, name)]
 
     # `vendor/react` is another package, where `react` itself is listed.
     exact = [match for match in matches if normalize(match.requirement.name) == normalize(name)]

@@ -173,8 +173,9 @@ def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirem
     many_repositories = len(work.inquiry.pins) > 1
     repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
     text = f"{code(path)}{repository_text} lists {_version_text(manifest, requirement)}{group}"
-    line = texts.evidence(manifest.target, path, requirement.line, requirement.line, "read", score=1.0)
-    return Statement(text, (line,))
+    numbers = [requirement.line, *([requirement.version_line] if requirement.version_line else [])]
+    lines = [texts.evidence(manifest.target, path, number, number, "read", score=1.0) for number in numbers]
+    return Statement(text, tuple(lines))
 
 
 def _version_text(manifest: Manifest, requirement: Requirement) -> str:

@@ -22,7 +22,6 @@ from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
-    UNPARSED_LANGUAGES,
     WITH_SIGNS,
     find_unparsed,
     language_at,
@@ -42,6 +41,7 @@ from sourcelight.engines.deepsearch.source.functions import types_around
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
+from sourcelight.engines.symbols.grammars import LANGUAGES
 
 _MAX_LINE = 500
 """Characters of a line that may define something."""
@@ -248,7 +248,7 @@ def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[Definit
     """Return the further lines of a file without a grammar that have the form of the definition, such as overloads."""
     definition = location.definition
     language = language_at(texts, location.target, location.path)
-    define = reader_of(language, definition.name) if language in UNPARSED_LANGUAGES else None
+    define = reader_of(language, definition.name) if language not in LANGUAGES else None
     if define is None:
         return []
 

@@ -143,9 +143,44 @@ def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
 
         branch_of[number] = branches[-1] if branches else ""
 
-    for requirement in _CMAKE(lines):
+    for requirement in _CMAKE(_joined_heads(lines)):
         branch = branch_of[requirement.line]
-        yield replace(requirement, group=f"{requirement.group}, inside {branch}" if branch else requirement.group)
+        group = f"{requirement.group}, inside {branch}" if branch else requirement.group
+        fetched = _fetched_version(lines, requirement) if requirement.group == "fetchcontent_declare" else None
+        yield replace(fetched or requirement, group=group)
+
+
+_OPEN_HEAD = re.compile(r".*\b(?:find_package|FetchContent_Declare)\s*\(\s*$", re.IGNORECASE)
+
+
+def _joined_heads(lines: Sequence[str]) -> list[str]:
+    """Return lines in which a name on the line below a bracket is behind the bracket, too."""
+    following = [*lines[1:], ""]
+    return [
+        f"{line.rstrip()}{below.lstrip()}" if _OPEN_HEAD.match(line[:_MAX_LINE]) is not None else line
+        for line, below in zip(lines, following, strict=True)
+    ]
+
+
+_FETCHED = re.compile(r"\bGIT_TAG\s+\"?(?P<tag>[\w./-]{1,80})|\bURL\s+\"?(?P<url>\S{1,300})")
+_VERSION_IN_URL = re.compile(
+    r"(?P<version>v?\d{1,5}(?:[._]\d{1,6}){1,3}(?:-?(?:rc|beta|alpha)\d*)?)(?=(?:\.(?:tar|zip|tgz)|/|$))"
+)
+_MAX_DECLARATION = 12
+
+
+def _fetched_version(lines: Sequence[str], requirement: Requirement) -> Requirement | None:
+    """Return what is fetched with its tag, or the version in its address; None where the lines give neither."""
+    for number in range(requirement.line, min(requirement.line + _MAX_DECLARATION, len(lines)) + 1):
+        text = lines[number - 1][:_MAX_LINE].split(" #")[0]
+        match = _FETCHED.search(text)
+        if match is not None:
+            versions = _VERSION_IN_URL.findall(match["url"].rstrip('")')) if match["url"] else [match["tag"]]
+            return replace(requirement, version=versions[-1], version_line=number) if versions else None
+        if ")" in text:
+            return None
+
+    return None
 
 
 _ERLANG_MK = re.compile(r"dep_(?P<name>[a-z]\w*)\s*[?:]?=\s*(?:hex|(?:git|hg)\s+\S+)\s+(?P<version>\S+)")

@@ -21,12 +21,15 @@ class Requirement:
         Its list, such as ``optional: http2`` or ``devDependencies``; empty for packages that are always required.
     line
         1-based line.
+    version_line
+        The line with the version, where that is another one; 0 elsewhere.
     """
 
     name: str
     version: str
     group: str
     line: int
+    version_line: int = 0
 
 
 _COMMENTS = (
@@ -111,6 +114,14 @@ def is_same(requirement: str, requested: str) -> bool:
     return len(requested_parts) < len(parts) and [normalize(part) for part in parts[-len(requested_parts) :]] == [
         normalize(part) for part in requested_parts
     ]
+
+
+def is_called(requirement: Requirement, name: str) -> bool:
+    """Return whether a list names a package so. A module of Terraform ends with what it is for, as in ``vpc/aws``."""
+    if requirement.group == "module" and requirement.name.count("/") == 2:
+        is_whole = normalize(requirement.name) == normalize(name)
+        return is_whole or is_same(requirement.name.rpartition("/")[0], name)
+    return is_same(requirement.name, name)
 
 
 def has_part(requirement: str, requested: str) -> bool:

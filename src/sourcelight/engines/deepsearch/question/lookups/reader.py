@@ -117,6 +117,20 @@ _OF_WORKFLOW = re.compile(
     re.IGNORECASE,
 )
 """A workflow as the subject of an action: "which version of actions/checkout does the release workflow use"."""
+_NOUN = (
+    r"(?:protocol|template|message|service|rpc|record|object|case class|case object|data class|data source|resource"
+    r"|output|target|task|proc|procedure|iterator|type ?class|functor|mixin|keyframes?|view|table|trigger|union"
+    r"|extension|actor|annotation|alias|typedef|stage|namespace|package|delegate|static|global|import|concept|newtype"
+    r"|type alias|routine)"
+)
+_NAME_IN_CODE = r"(?-i:(?=\w*(?:_\w|[a-z\d][A-Z]|\d)|[A-Z]|_)[A-Za-z_][\w.:]{1,80})"
+_NOUN_BEFORE = re.compile(rf"\b(?:(?:the|a|an) )?{_NOUN} (?:called |named )?(?={_NAME_IN_CODE}(?: |$))", re.IGNORECASE)
+_NOUN_AFTER = re.compile(
+    rf"\b(?:(?:the|a|an) )?(?P<name>{_NAME_IN_CODE}) {_NOUN}"
+    r"(?= (?:defined|declared|implemented|located|called|invoked)\b|$)",
+    re.IGNORECASE,
+)
+"""A noun of one language beside a name of code: "the message ResourceMetrics", "the setValue template"."""
 _MAX_CHARACTERS = 300
 """Nested repetitions take time on long texts, and a question that one line answers is short."""
 _MIN_CHARACTERS = 3
@@ -163,6 +177,10 @@ def read_lookup(text: str) -> Lookup | None:
     # Spelling is corrected only if nothing fits, because names in code may look like mistakes.
     if lookup is None and (mended := _squeeze(expand_wording(mend_spelling(words)))) != words:
         lookup = _match(mended)
+
+    without_noun = _NOUN_AFTER.sub(r"\g<name>", _NOUN_BEFORE.sub("", words, count=1), count=1)
+    if lookup is None and without_noun != words:
+        lookup = _match(without_noun)
 
     return lookup
 

@@ -1,0 +1,125 @@
+"""Count what the form of a line declares: the messages of a file of Protocol Buffers, the variables of Terraform."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.markup import join_words
+from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.declared.forms import DECLARED_FORMS, DeclaredForm, noun_of
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.searches import (
+    cited_line,
+    file_conditions,
+    join_queries,
+    make_listing_queries,
+    make_queries,
+    noun_for,
+    run_searches,
+)
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.symbols.grammars import LANGUAGES
+
+
+def count_declarations(work: Work) -> Fact | None:
+    """Count the lines that declare what a question names; None if no searched language has a form for it.
+
+    What a grammar knows, such as classes, is counted by the index wherever a grammar reads a searched file.
+    """
+    request = work.request
+    is_of_index = request.kind == "definitions"
+    if request.relation or (is_of_index and len(request.symbol_kinds) != 1):
+        return None
+
+    noun = request.symbol_kinds[0] if is_of_index else noun_of(request.subject)
+    forms = DECLARED_FORMS.get(noun, {})
+    notes: list[str] = []
+    files = run_searches(work, make_listing_queries(work), notes)
+    languages = {row["language"] for row in files if row["path"]}
+    if not languages & forms.keys() or (is_of_index and languages & set(LANGUAGES)):
+        return None
+
+    rows: list[dict[str, Any]] = []
+    queries: list[str] = []
+    rules: list[str] = []
+    unsure = 0
+    for language in sorted(languages & forms.keys()):
+        lines = _find_lines(work, language, forms[language], notes)
+        if not lines.rows:
+            continue
+        rows += lines.rows
+        queries += lines.queries
+        of_language = f" ({language})" if len(languages & forms.keys()) > 1 else ""
+        rules.append(f"{forms[language].rule}{of_language}")
+        unsure += lines.left_out
+
+    if not rows:
+        return None
+
+    fact = Fact(
+        len(rows),
+        f"{noun_for(noun, len(rows))} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}: "
+        f"{join_words(rules)}",
+        join_queries(queries),
+        "Counts lines by their form, outside of comments.",
+        notes=notes,
+        unit=f"{noun_for(noun, 2)}",
+    )
+    fact.is_least = bool(unsure)
+    if unsure:
+        fact.sentences.append(f"Left out: {unsure:,} lines that may be in a comment or a text.")
+    if is_of_index:
+        fact.unread = sorted(languages & UNPARSED_LANGUAGES - forms.keys())
+
+    fact.repositories = Counter(row["repository"] for row in rows)
+    table = Rows("Declarations", ("repository", "path", "line_number", "line"))
+    for row in rows:
+        line = (row["line"] or "").strip()
+        table.add((row["repository"], row["path"], row["line_number"], line), cited_line(work, row))
+
+    fact.tables = [table]
+    return fact
+
+
+@dataclass(frozen=True, slots=True)
+class _DeclaringLines:
+    """The lines of a language that declare something: searches, rows, and how many may be comments or texts."""
+
+    queries: list[str]
+    rows: list[dict[str, Any]]
+    left_out: int
+
+
+def _find_lines(work: Work, language: str, form: DeclaredForm, notes: list[str]) -> _DeclaringLines:
+    """Find the lines of code with a form; those that declare the same name in a file count once."""
+    case = "no" if form.any_case else "yes"
+    queries = make_queries(work, f"lang:{quote_value(language)} type:file case:{case} /{form.search}/", languages=False)
+    matches = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+
+    texts = FileTexts(work.context)
+    numbers: dict[tuple[str, str], set[int]] = {}
+    names: set[tuple[str, str, str]] = set()
+    rows = []
+    left_out = 0
+    for row in matches:
+        file = (row["repository"], row["path"])
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None and file not in numbers:
+            numbers[file] = {number for number, _ in lines_of_code(texts.lines(target, row["path"]), language)}
+        if row["line_number"] not in numbers.get(file, ()):
+            left_out += 1
+            continue
+
+        match = None if form.name is None else form.name.match(row["line"] or "")
+        name = f"line {row['line_number']}" if match is None else match[1]
+        if (*file, name) in names:
+            continue
+
+        names.add((*file, name))
+        rows.append(row)
+
+    return _DeclaringLines(queries, rows, left_out)
