@@ -70,7 +70,8 @@ def open_lab(paths: Sequence[str], destination: str, *, browser: bool) -> int:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
 
-    command = [sys.executable, "-m", "jupyterlab", *options, str(directory)]
+    # With -P, modules in the current directory, which may be a repository that nobody trusts, aren't imported.
+    command = [sys.executable, "-P", "-m", "jupyterlab", *options, str(directory)]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from sourcelight.repos.git.command import limit_process
@@ -92,18 +93,37 @@ def in_background() -> Iterator[None]:
 def start_process(module: str) -> subprocess.Popen[bytes]:
     """Start a process that runs a module of the package, with pipes for its input and output."""
     process = subprocess.Popen(
-        [sys.executable, "-m", module],
+        python_command(module),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # The parent's path, so that a worker imports the same package, also from a checkout or a zip.
-        env={**os.environ, **numpy_options(), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        env={**os.environ, **numpy_options(), "PYTHONPATH": import_path()},
     )
     if _thread.is_background and hasattr(os, "setpriority"):
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, process.pid) + _NICE)
 
     return process
+
+
+def python_command(module: str) -> list[str]:
+    """Return the command that runs a module, and imports nothing from the current directory.
+
+    People search directories that they don't trust: with ``-m`` alone, Python would first look there for each module,
+    so that a repository with a ``json.py`` would run it.
+    """
+    return [sys.executable, "-P", "-m", module]
+
+
+def import_path() -> str:
+    """Return the value of ``PYTHONPATH`` with which a process imports the same package as this one.
+
+    Without the current directory, which an interactive Python has in its path as an empty text, but with the directory
+    of this package, which may have been imported from there.
+    """
+    root = str(Path(__file__).resolve().parents[len(__name__.split(".")) - 1])
+    paths = [path for path in sys.path if path]
+    return os.pathsep.join(paths if root in paths else [*paths, root])
 
 
 @functools.cache
