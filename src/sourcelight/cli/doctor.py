@@ -76,6 +76,7 @@ def examine() -> int:
             ("Python", platform.python_version(), visible(sys.executable)),
             ("system", system, f"{_cores()} cores"),
             ("git", *_git(problems)),
+            ("new commits", *_follow_commits()),
             *((name, _version(name) or "missing", "") for name in _CORE),
         ],
     )
@@ -142,6 +143,14 @@ def _git(problems: list[HostProblem]) -> tuple[str, str]:
         )
 
     return version, visible(shutil.which("git") or "")
+
+
+def _follow_commits() -> tuple[str, str]:
+    """Return how a search finds out whether a repository has changed, and why not in a better way."""
+    from sourcelight.repos.catalog.watches import why_unwatched
+
+    reason = why_unwatched()
+    return ("a look at each repository", visible(reason)) if reason else ("reported by the kernel", "")
 
 
 def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterator[tuple[str, str, str, str]]:

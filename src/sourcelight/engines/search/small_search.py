@@ -108,7 +108,7 @@ class SmallSearch:
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
-        conjunction = conjunction_of(self.prepared)
+        conjunction = None if self.prepared.is_single else conjunction_of(self.prepared)
         if conjunction is not None and conjunction.is_of_contents(self.corpus):
             return self._search_conjunction(conjunction)
 

@@ -13,6 +13,7 @@ from typing import Self
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import NoRepositories, RepositoryNotFound
 from sourcelight.repos.boundary import Boundary
+from sourcelight.repos.catalog.changes import ChangeDetector, has_modified
 from sourcelight.repos.catalog.config import SettingsFiles
 from sourcelight.repos.catalog.entries import CatalogEntry, RepositoryMemory
 from sourcelight.repos.catalog.naming import Memory, arrange
@@ -33,6 +34,9 @@ from sourcelight.repos.viewer import Viewer, visible
 
 _log = logging.getLogger("sourcelight.repos")
 Path = str | os.PathLike[str]
+
+_MAX_WATCHED_AT_ONCE = 64
+"""Repositories that the thread of an event loop may begin to watch: about ten milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,7 @@ class Catalog:
         self._walk_skipped: tuple[SkippedRepository, ...] = ()
         self._walk_warnings: tuple[str, ...] = ()
         self._unread_settings: tuple[str, ...] = ()
-        self._watched: list[tuple[str, int, int, int]] | None = None
-        self._absent: list[str] = []
+        self._changes = ChangeDetector()
         self._by_name: dict[str, Repository] = {}
         self._view = _CatalogView()
 
@@ -198,6 +201,12 @@ class Catalog:
         return bool(self.paths)
 
     @property
+    def is_watched(self) -> bool:
+        """Whether the kernel reports changes of the repositories, so that no file is looked at."""
+        with self._lock:
+            return self._changes.is_quiet
+
+    @property
     def settings_problems(self) -> list[str]:
         """Reasons why earlier settings apply to files that can't be read; empty if all can be read."""
         return self._settings.problems
@@ -255,13 +264,13 @@ class Catalog:
             Whether anything changed.
         """
         with self._lock:
-            # For every search: a few calls of `stat`, and no file is read.
-            if brief and not thorough and self._is_unchanged():
+            # For every search: one system call where the kernel reports changes, else a few calls of `stat`.
+            if not thorough and self._finds_nothing(brief=brief, may_watch=True):
                 return False
 
-            self._watched = None
+            self._changes.forget()
             changed = False
-            if thorough or (not brief and self._has_modified_directory()):
+            if thorough or (not brief and has_modified(self._folders)):
                 changed = self._discover(cancellation=None, progress=None)
 
             for entry in self._entries:
@@ -272,7 +281,8 @@ class Catalog:
                 changed |= self._settings.reread()
 
             if not changed:
-                self._watch()
+                self._changes.remember(self._settings, self._entries, self._folders)
+                self._changes.note_calm()
 
             return changed and self._arrange()
 
@@ -282,50 +292,17 @@ class Catalog:
             return False
 
         try:
-            if not self._is_unchanged():
-                return False
-            if brief:
-                return True
-            return not self._has_modified_directory() and not any(entry.may_have_changed for entry in self._entries)
+            return self._finds_nothing(brief=brief, may_watch=len(self._entries) <= _MAX_WATCHED_AT_ONCE)
         finally:
             self._lock.release()
 
-    def _has_modified_directory(self) -> bool:
-        """Return whether a directory of the walk has changed, so that a repository may be new or gone."""
-        return any(_is_modified(directory, modified_ns) for directory, modified_ns in self._folders.items())
-
-    def _watch(self) -> None:
-        """Record the files that a brief refresh compares, if no repository changes right now."""
-        stamps, is_racy = self._settings.stamp
-        # A file changed in the same clock tick as its stamp was taken may change again with the same stamp
-        # (git's technical note racy-git).
-        if is_racy:
-            return
-
-        stamped = [*zip(self._settings.paths, stamps, strict=True)]
-        for entry in self._entries:
-            if not entry.is_stable:
-                return
-            stamped += zip(entry.commit_files, entry.commit_stamp or (), strict=True)
-
-        self._watched = [(file, *stamp) for file, stamp in stamped if stamp is not None]
-        self._absent = [file for file, stamp in stamped if stamp is None]
-
-    def _is_unchanged(self) -> bool:
-        if self._watched is None:
-            return False
-
-        look = os.stat
-        try:
-            for file, modified, inode, size in self._watched:
-                info = look(file)
-                if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
-                    return False
-        except OSError:
-            return False
-
-        # A file that was absent, such as packed-refs, matters as soon as it appears.
-        return not any(map(os.path.lexists, self._absent))
+    def _finds_nothing(self, *, brief: bool, may_watch: bool) -> bool:
+        if self._changes.is_quiet:
+            return True
+        is_unchanged = self._changes.has_same_commits() if brief else self._changes.has_same_files()
+        if is_unchanged and may_watch:
+            self._changes.note_calm()
+        return is_unchanged
 
     def _discover(self, cancellation: Cancellation | None, progress: Callable[[int, int], None] | None) -> bool:
         """Walk all paths; return whether repositories were added or removed."""
@@ -423,10 +400,3 @@ def _identity_of(source: DiscoveredRepository | str) -> object:
     if isinstance(source, str):
         return source
     return (source.git_dir, source.git_common_dir, source.worktree)
-
-
-def _is_modified(folder: str, modified_ns: int) -> bool:
-    try:
-        return os.stat(folder).st_mtime_ns != modified_ns
-    except OSError:
-        return True

@@ -80,9 +80,9 @@ class CatalogEntry:
         if isinstance(self.source, str):
             return (thorough or time.monotonic() >= self.next_check_s) and self.read(boundary)
 
-        if brief and not (thorough or self.is_racy or self.is_fallback_branch):
+        if (brief or self.commit_stamp is None) and not (thorough or self.is_racy or self.is_fallback_branch):
             stamp, is_racy = stamp_files(self.commit_files)
-            if stamp == self.commit_stamp:
+            if brief and stamp == self.commit_stamp:
                 return False
             self.commit_stamp = None if is_racy else stamp
 
