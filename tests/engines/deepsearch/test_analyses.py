@@ -110,6 +110,15 @@ def test_the_most_complex_and_the_longest_function(mill: Mill) -> None:
     )
 
 
+def test_languages_beside_a_directory_say_nothing_of_it(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "river")
+    repo.commit({"dam/gate.py": GATE, "dam2/gate.jl": "f(x) = x\n", "sluice/a.py": GATE, "sluice/b.jl": "f(x) = x\n"})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    answers = [research(engine, f"What is the longest function in {path}?").text for path in ("dam", "sluice")]
+    engine.close()
+    assert ["Julia files were not read" in text for text in answers] == [False, True]
+
+
 def test_the_bus_factor_is_that_of_blame(mill: Mill) -> None:
     lines: Counter[str] = Counter()
     for path in mill.builder.git("ls-files").split():

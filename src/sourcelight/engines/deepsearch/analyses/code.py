@@ -124,15 +124,20 @@ def _describe(best: Sequence[Row], measure: str, *, is_file: bool) -> str:
 
 def _unmeasured_languages(request: AnalysisRequest) -> list[str]:
     """Return the languages with functions in these repositories that aren't measured."""
-    repositories = set(request.repositories)
-    below = tuple(request.paths)
+    locations = set(request.locations)
     languages: set[str] = set()
     for (repository, _), paths in PathNames(request.work.inquiry).paths.items():
-        if repository in repositories:
-            languages |= set(languages_of(path for path in paths if not below or path.startswith(below)))
+        directories = [directory for name, directory in locations if name == repository]
+        for directory in directories:
+            languages |= set(languages_of(path for path in paths if _is_below(path, directory)))
 
     # Files of ProGuard and Qt have the ending of Prolog.
     return sorted(languages & PROGRAMMING_LANGUAGES.difference(MEASURED_LANGUAGES, {"Prolog"}))
+
+
+def _is_below(path: str, directory: str) -> bool:
+    """Return whether a path is a file or directory, or in it; an empty one has all paths."""
+    return not directory or path == directory or path.startswith(f"{directory}/")
 
 
 def list_tests(request: AnalysisRequest) -> Fact | None:
