@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import quote as percent
 
@@ -14,16 +15,32 @@ from sourcelight.engines.deepsearch.citations import Citation
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
-from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, Heading, Paragraph
+from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, Heading, Paragraph, Quote
+
+UNVERIFIED = "(unverified)"
+"""The mark of a model's sentence that nothing proves."""
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
+"""A sentence, or a line without a full stop; the point in `a.py` ends none."""
+
+_FENCED = re.compile(r"(```.*?(?:```|\Z))", re.DOTALL)
+"""A block of code in Markdown."""
+
 _BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)
+"""A citation with the space before it: `` [E3, E7]``."""
+
 _ITEM = re.compile(r"[-*] |\||\d{1,3}\. ")
+"""The start of an item of a list or of a row of a table: `- `, `* `, `12. `, `|`."""
+
 _CODE = re.compile(r"`([^`\n]+)`")
+"""Code in a sentence: `` `lift(level)` ``."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
+
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?(?![\w.]*\w)")
+"""A number by itself: `30`, `1,000`, `0.5`, but neither `v2` nor `1.2.3`."""
+
 _SEPARATORS = str.maketrans("", "", ",_")
-UNVERIFIED = "(unverified)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +84,18 @@ def join_segments(segments: Iterable[AnswerSegment]) -> str:
             heading = ""
         blocks.append(segment.text if segment.kind == "line" else f"{segment.text}\n")
 
-    return "\n".join(_add_spaces(blocks)).strip("\n") + "\n" if blocks else ""
+    if not blocks:
+        return ""
+    return "\n".join(_add_spaces(blocks)).strip("\n") + "\n"
 
 
 def _add_spaces(blocks: Sequence[str]) -> list[str]:
     """Insert an empty line after the last of some lines."""
     spaced: list[str] = []
-    for index, block in enumerate(blocks):
-        single = not block.endswith("\n")
-        last = index + 1 == len(blocks) or blocks[index + 1].endswith("\n")
-        spaced.append(f"{block}\n" if single and last else block)
+    for block, next_block in zip_longest(blocks, blocks[1:], fillvalue="\n"):
+        is_line = not block.endswith("\n")
+        is_last = next_block.endswith("\n")
+        spaced.append(f"{block}\n" if is_line and is_last else block)
     return spaced
 
 
@@ -105,15 +124,14 @@ class FinishedAnswer:
 def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer:
     """Check every citation of a draft and write its Markdown without rejected ones."""
     cited_names = _cited_names(draft)
-    checked: dict[str, Citation] = {}
-    cited_items = [(name, item) for name in cited_names if (item := draft.ledger.get(name)) is not None]
-    results = citations.check_citations([item for _, item in cited_items], inquiry.pins, inquiry.context)
-    for (name, item), citation in zip(cited_items, results, strict=True):
-        checked[name] = citation
+    checked = _check(draft, cited_names, inquiry)
+    for name, citation in checked.items():
         if citation.accepted:
-            emit(ResearchEvent("evidence", {"id": name, "label": item.label, "status": citation.status}))
+            label = citation.evidence.label
+            emit(ResearchEvent("evidence", {"id": name, "label": label, "status": citation.status}))
 
-    segments, unverified = _make_segments(draft, checked, inquiry)
+    writer = _SegmentWriter(draft, checked, inquiry)
+    segments = writer.write()
     accepted = tuple(citation for citation in checked.values() if citation.accepted)
     rejected = tuple(citation for citation in checked.values() if not citation.accepted)
     invented = tuple(name for name in cited_names if name not in checked)
@@ -122,18 +140,30 @@ def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer
         "citations": len(accepted),
         "citations_moved": sum(citation.status == "moved" for citation in accepted),
         "citations_rejected": len(rejected) + len(invented),
-        "unverified_sentences": unverified,
+        "unverified_sentences": writer.unverified,
     }
     return FinishedAnswer(
-        tuple(segments),
-        accepted,
-        rejected,
-        tuple(_sources(draft, inquiry, accepted)),
-        tuple(draft.followups),
-        tuple(draft.tables),
-        stats,
-        invented,
+        segments=tuple(segments),
+        citations=accepted,
+        rejected=rejected,
+        sources=tuple(_sources(draft, inquiry, accepted)),
+        followups=tuple(draft.followups),
+        tables=tuple(draft.tables),
+        stats=stats,
+        invented=invented,
     )
+
+
+def _check(draft: Draft, names: Sequence[str], inquiry: ResearchRequest) -> dict[str, Citation]:
+    """Check the evidence that a draft cites; ids without evidence are left out."""
+    items: dict[str, Evidence] = {}
+    for name in names:
+        item = draft.ledger.get(name)
+        if item is not None:
+            items[name] = item
+
+    results = citations.check_citations(list(items.values()), inquiry.pins, inquiry.context)
+    return dict(zip(items, results, strict=True))
 
 
 def _cited_names(draft: Draft) -> list[str]:
@@ -146,53 +176,90 @@ def _cited_names(draft: Draft) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _make_segments(
-    draft: Draft, checked: Mapping[str, Citation], inquiry: ResearchRequest
-) -> tuple[list[AnswerSegment], int]:
-    """Return the segments, and how many sentences were marked as unverified."""
-    segments: list[AnswerSegment] = []
-    unverified = 0
-    names = sorted({pin.repository for pin in inquiry.pins})
-    base_url = inquiry.context.base_url
-    for part in draft.parts:
-        if isinstance(part, Heading):
-            segments.append(AnswerSegment("heading", f"## {part.text}"))
-        elif isinstance(part, Paragraph) and draft.researcher != "extractive":
-            # One piece, since none of it can be said to rest on one repository alone.
-            # A model's answer is one paragraph, which begins with its claim; what follows is the engine's own.
-            text, count = _mark_unverified(part.text, checked, has_headline=part is draft.parts[0])
-            unverified += count
-            rendered = markdown.render_model_text(redact(text), checked, base_url)
-            about = {citation.evidence.repository for citation in checked.values()} | set(part.about)
-            names_cited = _definitions_of(_ids_in(part.text), checked)
-            segments.append(AnswerSegment("block", rendered.rstrip("\n"), tuple(sorted(about)), names_cited))
-        elif isinstance(part, Paragraph):
-            for kind, block in _split_blocks(part.text):
-                ids = _ids_in(block)
-                about = {checked[name].evidence.repository for name in ids if name in checked} | set(part.about)
-                # No fact rests on this: a line that spells a repository's name is hidden with it, even one of our own.
-                about |= {name for name in names if name in block}
-                rendered = markdown.link_citations(block, checked, base_url)
-                segments.append(AnswerSegment(kind, rendered, tuple(sorted(about)), _definitions_of(ids, checked)))
-        else:
-            citation = checked.get(part.evidence)
-            if citation is not None and citation.accepted:
-                segments.append(
-                    AnswerSegment("block", markdown.quote(citation, base_url), (citation.evidence.repository,))
-                )
+@dataclass(slots=True)
+class _SegmentWriter:
+    """Writes the parts of a draft as segments, and counts the sentences that it marks as unverified."""
 
-    return segments, unverified
+    draft: Draft
+    checked: Mapping[str, Citation]
+    inquiry: ResearchRequest
+    unverified: int = 0
+
+    def write(self) -> list[AnswerSegment]:
+        """Return the segments."""
+        segments: list[AnswerSegment] = []
+        for part in self.draft.parts:
+            if isinstance(part, Heading):
+                segments.append(AnswerSegment("heading", f"## {part.text}"))
+            elif isinstance(part, Quote):
+                segments += self._write_quote(part)
+            elif self.draft.is_by_model:
+                segments.append(self._write_model_text(part, has_headline=part is self.draft.parts[0]))
+            else:
+                segments += self._write_text(part)
+        return segments
+
+    def _write_quote(self, quote: Quote) -> list[AnswerSegment]:
+        citation = self.checked.get(quote.evidence)
+        if citation is None or not citation.accepted:
+            return []
+        text = markdown.quote(citation, self._base_url)
+        return [AnswerSegment("block", text, (citation.evidence.repository,))]
+
+    def _write_model_text(self, paragraph: Paragraph, *, has_headline: bool) -> AnswerSegment:
+        """Write text of a model as one segment, since none of it can be said to rest on one repository alone.
+
+        A model's answer is one paragraph, which begins with its claim; what follows is the engine's own.
+        """
+        marker = _ClaimMarker(self.checked, expects_headline=has_headline)
+        text = marker.mark(paragraph.text)
+        self.unverified += marker.count
+
+        rendered = markdown.render_model_text(redact(text), self.checked, self._base_url)
+        about = {*paragraph.about, *(citation.evidence.repository for citation in self.checked.values())}
+        names = _definitions_of(_ids_in(paragraph.text), self.checked)
+        return AnswerSegment("block", rendered.rstrip("\n"), tuple(sorted(about)), names)
+
+    def _write_text(self, paragraph: Paragraph) -> list[AnswerSegment]:
+        """Write text of the engine, block by block."""
+        repositories = {pin.repository for pin in self.inquiry.pins}
+        segments = []
+        for kind, block in _split_blocks(paragraph.text):
+            ids = _ids_in(block)
+            cited_repositories = [self.checked[name].evidence.repository for name in ids if name in self.checked]
+            about = {*paragraph.about, *cited_repositories}
+            # No fact rests on this: a line that spells a repository's name is hidden with it, even one of our own.
+            about.update(name for name in repositories if name in block)
+            rendered = markdown.link_citations(block, self.checked, self._base_url)
+            names = _definitions_of(ids, self.checked)
+            segments.append(AnswerSegment(kind, rendered, tuple(sorted(about)), names))
+        return segments
+
+    @property
+    def _base_url(self) -> str:
+        return self.inquiry.context.base_url
 
 
 def _ids_in(text: str) -> list[str]:
-    return [name.strip().upper() for match in markdown.CITED.finditer(text) for name in match[1].split(",")]
+    """Return the ids that a text cites: E3 and E7 of ``[E3, e7]``."""
+    ids: list[str] = []
+    for match in markdown.CITED.finditer(text):
+        ids += [name.strip().upper() for name in match[1].split(",")]
+    return ids
+
+
+def _accepted(names: Sequence[str], checked: Mapping[str, Citation]) -> list[Evidence]:
+    """Return the evidence of the ids whose citation was accepted."""
+    return [checked[name].evidence for name in names if name in checked and checked[name].accepted]
 
 
 def _definitions_of(names: Sequence[str], checked: Mapping[str, Citation]) -> tuple[str, ...]:
     """Return the names of the definitions that ids cite."""
-    accepted = [checked[name].evidence for name in names if name in checked and checked[name].accepted]
-    definitions = [item for item in accepted if isinstance(item, FileEvidence) and item.role == "definition"]
-    return tuple(dict.fromkeys(symbol for item in definitions for symbol in item.symbols[:1]))
+    definitions: list[str] = []
+    for item in _accepted(names, checked):
+        if isinstance(item, FileEvidence) and item.role == "definition":
+            definitions += item.symbols[:1]
+    return tuple(dict.fromkeys(definitions))
 
 
 def _split_blocks(text: str) -> list[tuple[str, str]]:
@@ -208,89 +275,111 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
         elif block.startswith("#"):
             blocks.append(("heading", block))
         elif block.strip():
-            blocks.append(("line" if block[0] != "|" and _ITEM.match(block) else "block", block))
+            is_item = not block.startswith("|") and _ITEM.match(block)
+            blocks.append(("line" if is_item else "block", block))
 
     return blocks
 
 
-def _mark_unverified(text: str, checked: Mapping[str, Citation], *, has_headline: bool) -> tuple[str, int]:
-    """Mark sentences without an accepted citation, and count them; fenced code stays unchanged."""
-    count = 0
-    is_first = has_headline
+@dataclass(slots=True)
+class _ClaimMarker:
+    """Marks the sentences of a model that nothing proves; fenced code stays unchanged.
 
-    def judge(sentence_match: re.Match[str]) -> str:
-        nonlocal count, is_first
-        text_of_sentence = sentence_match[0]
-        names = _ids_in(text_of_sentence)
-        accepted = [checked[name].evidence for name in names if name in checked and checked[name].accepted]
-        is_prose = any(map(str.isalpha, text_of_sentence)) and not text_of_sentence.lstrip().startswith("#")
-        is_headline = is_first and is_prose
-        is_first = is_first and not is_headline
+    Attributes
+    ----------
+    expects_headline
+        Whether the next sentence is the first of the answer.
+    count
+        Number of the sentences that were marked.
+    """
 
-        if is_headline:
+    checked: Mapping[str, Citation]
+    expects_headline: bool
+    count: int = 0
+
+    def mark(self, text: str) -> str:
+        """Return a text with its sentences marked."""
+        blocks = [
+            block if block.startswith("```") else _SENTENCE.sub(self._mark_sentence, block)
+            for block in _FENCED.split(text)
+        ]
+        return "".join(blocks)
+
+    def _mark_sentence(self, match: re.Match[str]) -> str:
+        sentence = match[0]
+        if self._is_proven(sentence):
+            return sentence
+
+        self.count += 1
+        ending = sentence[len(sentence.rstrip()) :]
+        text = _BEFORE_CITED.sub("", sentence).rstrip()
+        punctuation = text[-1:] if text.endswith((".", "!", "?")) else ""
+        return f"{text.removesuffix(punctuation)} {UNVERIFIED}{punctuation}{ending}"
+
+    def _is_proven(self, sentence: str) -> bool:
+        names = _ids_in(sentence)
+        accepted = _accepted(names, self.checked)
+        is_prose = any(map(str.isalpha, sentence)) and not sentence.lstrip().startswith("#")
+        if is_prose and self.expects_headline:
+            self.expects_headline = False
             # The first sentence is a claim: the lines that it cites have to prove it, as those of the engine's own do.
-            is_proven = bool(accepted) and _has_names(text_of_sentence, accepted)
-        else:
-            is_proven = not names or bool(accepted)
+            return bool(accepted) and _has_names(sentence, accepted)
 
-        if is_proven:
-            return text_of_sentence
-
-        count += 1
-        ending = text_of_sentence[len(text_of_sentence.rstrip()) :]
-        bare = _BEFORE_CITED.sub("", text_of_sentence).rstrip()
-        punctuation = bare[-1:] if bare[-1:] in {".", "!", "?"} else ""
-        return f"{bare.removesuffix(punctuation)} {UNVERIFIED}{punctuation}{ending}"
-
-    blocks = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
-    return "".join(block if block.startswith("```") else _SENTENCE.sub(judge, block) for block in blocks), count
+        return not names or bool(accepted)
 
 
 def _has_names(sentence: str, evidence: Sequence[Evidence]) -> bool:
     """Return whether each name that a sentence writes as code, and each number, occurs in what it cites."""
-    texts = " ".join(
-        f"{item.text} {item.label}" + (f" {item.subject} {item.author}" if isinstance(item, CommitEvidence) else "")
-        for item in evidence
-    )
-    names = (name for code_text in _CODE.findall(sentence) for name in _NAME.findall(code_text))
-    prose = markdown.CITED.sub(" ", _CODE.sub(" ", sentence))
+    texts = " ".join([_text_of(item) for item in evidence])
+    for code_text in _CODE.findall(sentence):
+        if not all(name in texts for name in _NAME.findall(code_text)):
+            return False
 
     # Thousands are written in several ways.
+    prose = markdown.CITED.sub(" ", _CODE.sub(" ", sentence))
     values = {number.translate(_SEPARATORS) for number in _NUMBER.findall(prose)}
     digits = set(re.findall(r"\d+(?:\.\d+)?", texts.translate(_SEPARATORS)))
-    return all(name in texts for name in names) and values <= digits
+    return values <= digits
 
 
-def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, ...]) -> list[AnswerSource]:
-    base = inquiry.context.base_url
-    sources = [
-        AnswerSource("search", query, f"{base}/search?q={percent('patterntype:nls ' + query)}")
-        for query in draft.searches
-    ]
+def _text_of(item: Evidence) -> str:
+    """Return all that evidence says."""
+    text = f"{item.text} {item.label}"
+    if isinstance(item, CommitEvidence):
+        return f"{text} {item.subject} {item.author}"
+    return text
+
+
+def _sources(draft: Draft, inquiry: ResearchRequest, accepted: Sequence[Citation]) -> list[AnswerSource]:
+    """List the searches of an answer, the repositories that it cites, and its citations; each once."""
+    base_url = inquiry.context.base_url
+    sources: list[AnswerSource] = []
+    for query in draft.searches:
+        link = f"{base_url}/search?q={percent(f'patterntype:nls {query}')}"
+        sources.append(AnswerSource("search", query, link))
+
     repositories = {citation.evidence.repository for citation in accepted}
-    sources += [
-        AnswerSource("repository", pin.repository, repository_url(base, pin.repository), pin.repository, pin.commit)
-        for pin in inquiry.pins
-        if pin.repository in repositories
-    ]
-    for citation in accepted:
-        item = citation.evidence
-        if isinstance(item, FileEvidence):
-            lines = item.location(f"?L{item.begin_line}-{item.end_line}")
-            label = f"{item.repository}/{item.path}@{item.commit[:7]}{lines}"
-            sources.append(
-                AnswerSource(
-                    "file",
-                    label,
-                    item.link(base),
-                    item.repository,
-                    item.commit,
-                    item.path,
-                    item.begin_line,
-                    item.end_line,
-                )
-            )
-        else:
-            sources.append(AnswerSource("commit", item.label, item.link(base), item.repository, item.commit))
+    for pin in inquiry.pins:
+        if pin.repository in repositories:
+            link = repository_url(base_url, pin.repository)
+            sources.append(AnswerSource("repository", pin.repository, link, pin.repository, pin.commit))
 
+    sources += [_source_of(citation.evidence, base_url) for citation in accepted]
     return list(dict.fromkeys(sources))
+
+
+def _source_of(item: Evidence, base_url: str) -> AnswerSource:
+    if not isinstance(item, FileEvidence):
+        return AnswerSource("commit", item.label, item.link(base_url), item.repository, item.commit)
+
+    lines = item.location(f"?L{item.begin_line}-{item.end_line}")
+    return AnswerSource(
+        type="file",
+        label=f"{item.repository}/{item.path}@{item.commit[:7]}{lines}",
+        link=item.link(base_url),
+        repository=item.repository,
+        commit=item.commit,
+        path=item.path,
+        begin_line=item.begin_line,
+        end_line=item.end_line,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,29 @@ from sourcelight.engines.deepsearch.research.questions import open_pronouns
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 SHOWN_ROWS = 25
+"""Maximum rows of a table that the answer shows; the table itself has all."""
+
+_CITED_ROWS = 20
+"""Maximum rows with a citation: each is read again and checked."""
+
+_NAMED_REPOSITORIES = 10
+"""Maximum repositories that a line names."""
+
+_NAMED_ROWS = 12
+"""Maximum symbols that the first sentence names."""
+
+_MAX_SHOWN_REPOSITORIES = 50
+"""Maximum rows of the table of repositories that the answer shows."""
+
+_MAX_CELL_CHARACTERS = 160
+"""Maximum characters of a cell of a table."""
+
+_MAX_CITED_COMMITS = 5
+"""Maximum commits that the first sentence cites."""
+
+_PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
+"""Columns that a citation has, too."""
+
 _NEUTRAL = frozenset({
     "feature", "function", "method", "class", "file", "option", "setting", "flag", "support", "code", "module", "whom",
     "key", "line", "lines", "parameter", "argument", "constant", "variable", "field", "macro", "keyword", "attribute",
@@ -38,13 +61,12 @@ _NEUTRAL = frozenset({
     "namespace", "package", "union", "annotation", "property", "helper", "routine", "someone", "somebody",
 })  # fmt: skip
 """Words beside a name that narrow nothing: the feature `x`, by whom."""
+
 _LIMITS = frozenset(["not", "except", "without", "besides", "only", "never", "but", "and", "other", "before", "after"])
 """Words that turn a question into another one, also if the subject of the commit happens to have them."""
+
 _HOW_OFTEN = re.compile(r"\W*how\s+(?:often|frequently)\s+(?:does|do|is|are|will|can)\b", re.IGNORECASE)
-_CITED_ROWS = 20
-_NAMED_REPOSITORIES = 10
-_NAMED_ROWS = 12
-_PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
+"""The start of a question that may ask for a setting: "How often does it check for updates?"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +138,8 @@ def count(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
 def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft) -> None:
     """Write a fact as the parts of an answer."""
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
-    about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.commits)}))
+    repositories = {*fact.repositories, *(commit.repository for commit in fact.commits)}
+    about = tuple(sorted(repositories))
     draft.parts += [Paragraph(text, about) for text in _answer(request, fact, inquiry, draft, unapplied)]
     draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
     if fact.sentences or fact.search_notices:
@@ -142,9 +165,10 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         "changes": _may_change(request, inquiry.scope),
         "complete": not (unapplied or fact.notes or fact.is_least),
         "not_applied": list(unapplied),
-        # A count without an unread word counts something else.
-        **({"count": fact.number} if fact.number is not None and not unapplied else {}),
     }
+    # A count without an unread word counts something else.
+    if fact.number is not None and not unapplied:
+        draft.stats["count"] = fact.number
     draft.confident = not unapplied
 
 
@@ -152,82 +176,108 @@ def _answer(
     request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft, unapplied: Sequence[str]
 ) -> list[str]:
     """Write the first sentences: the answer, or what can be said without the words that were not understood."""
-    links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.commits[:5])
-    # A count without an unread word counts something else, often the opposite.
+    links = "".join([f" [{draft.ledger.add(commit)}]" for commit in fact.commits[:_MAX_CITED_COMMITS]])
     if fact.number is not None and unapplied:
-        listed_words = ", ".join(code(word) for word in unapplied)
-        was = "was" if len(unapplied) == 1 else "were"
-        action = "listed" if request.is_list else "counted"
-        least = "at least " if fact.is_least else ""
+        return _answer_without(unapplied, request, fact, fact.number, links)
 
-        # The reader understood a filter even if this count can't apply it.
-        is_unread = all(word in request.ignored for word in unapplied)
-        reason = f"{was} not understood" if is_unread else "can't be applied to this count"
-        return [
-            f"This can't be {action} as asked, because {listed_words} {reason}.",
-            f"Without that: {least}{fact.number:,} {fact.subject}{links}.",
-        ]
+    if fact.number is None:
+        missing = [*open_pronouns(inquiry, request), *_missing(unapplied, request, inquiry, fact)]
+        if missing:
+            # A person and a date for a wider subject would be taken for the answer.
+            words = join_words([code(word) for word in missing])
+            reason = f"This can't be answered as asked, because {words} {_was(missing)} not understood."
+            return [f"{reason} Most relevant: {in_sentence(fact.subject)}{links}."]
 
-    missing = (
-        []
-        if fact.number is not None
-        else [*open_pronouns(inquiry, request), *_missing(unapplied, request, inquiry, fact)]
-    )
-    if missing:
-        # A person and a date for a wider subject would be taken for the answer.
-        words = join_words([code(word) for word in missing])
-        was = "was" if len(missing) == 1 else "were"
-        reason = f"This can't be answered as asked, because {words} {was} not understood."
-        return [f"{reason} Most relevant: {in_sentence(fact.subject)}{links}."]
+    sentence = fact.subject
+    if fact.number is not None:
+        least = "At least " if fact.is_least else ""
+        sentence = f"{least}**{fact.number:,}** {sentence}"
 
-    least = "At least " if fact.is_least else ""
-    number = "" if fact.number is None else f"{least}**{fact.number:,}** "
-    names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
-    unread = f"; {join_words(fact.unread)} files were not read" if fact.unread else ""
-    sentence = f"{number}{fact.subject}{names or links}{unread}."
-    return [f"{UNREAD}{in_sentence(sentence)}" if fact.notes else sentence]
+    names = ""
+    if request.is_list and not unapplied:
+        names = _first_names(fact, inquiry, draft)
+    sentence += names or links
+
+    if fact.unread:
+        sentence += f"; {join_words(fact.unread)} files were not read"
+    if fact.notes:
+        return [f"{UNREAD}{in_sentence(sentence)}."]
+    return [f"{sentence}."]
+
+
+def _answer_without(unapplied: Sequence[str], request: FactRequest, fact: Fact, number: int, links: str) -> list[str]:
+    """Say which words a count lacks: without an unread word it counts something else, often the opposite."""
+    listed_words = ", ".join(code(word) for word in unapplied)
+    action = "listed" if request.is_list else "counted"
+    least = "at least " if fact.is_least else ""
+
+    # The reader understood a filter even if this count can't apply it.
+    reason = "can't be applied to this count"
+    if all(word in request.ignored for word in unapplied):
+        reason = f"{_was(unapplied)} not understood"
+    return [
+        f"This can't be {action} as asked, because {listed_words} {reason}.",
+        f"Without that: {least}{number:,} {fact.subject}{links}.",
+    ]
+
+
+def _was(words: Sequence[str]) -> str:
+    return "was" if len(words) == 1 else "were"
 
 
 def _missing(unapplied: Sequence[str], request: FactRequest, inquiry: ResearchRequest, fact: Fact) -> list[str]:
     """Return the words that narrow what is asked about: no "feature" beside a name, and no name of a repository."""
-    names = {part.casefold() for pin in inquiry.pins for part in re.split(r"\W+", pin.repository)}
-    # A word of the commit's subject was understood, as far as the commit goes.
-    subjects = {stem(word) for item in fact.commits for word in re.findall(r"\w+", item.subject.casefold())}
-    return [
-        word
-        for word in unapplied
-        if word.casefold() not in _NEUTRAL | names
-        and (
-            word not in request.ignored
-            or word.casefold() in _LIMITS
-            or not all(stem(part) in subjects for part in re.findall(r"\w+", word.casefold()))
-        )
-    ]
+    neutral = set(_NEUTRAL)
+    for pin in inquiry.pins:
+        neutral.update(re.split(r"\W+", pin.repository.casefold()))
+
+    subject_stems: set[str] = set()
+    for commit in fact.commits:
+        subject_stems |= _stems(commit.subject)
+
+    missing = []
+    for word in unapplied:
+        if word.casefold() in neutral:
+            continue
+        # A word of the commit's subject was understood, as far as the commit goes.
+        is_in_subject = _stems(word) <= subject_stems
+        if word not in request.ignored or word.casefold() in _LIMITS or not is_in_subject:
+            missing.append(word)
+
+    return missing
+
+
+def _stems(text: str) -> set[str]:
+    """Return the stems of the words of a text."""
+    return {stem(word) for word in re.findall(r"\w+", text.casefold())}
 
 
 def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
     """List a few symbols for the first sentence, each with its citation; empty if there are more."""
-    table = next(
-        (candidate for candidate in fact.tables if candidate.total == fact.number and "symbol" in candidate.columns),
-        None,
-    )
-    if table is None or not 0 < table.total <= _NAMED_ROWS:
+    tables = [table for table in fact.tables if table.total == fact.number and "symbol" in table.columns]
+    if not tables or not 0 < tables[0].total <= _NAMED_ROWS:
         return ""
 
+    table = tables[0]
     column = table.columns.index("symbol")
     texts = FileTexts(inquiry.context)
-    symbols = [
-        f"{code(str(row[column]))} {_cite(citation, inquiry, draft, texts)}".rstrip()
-        for row, citation in zip(table.rows, table.citations, strict=True)
-        if row[column]
-    ]
-    return f": {join_words(symbols)}" if len(symbols) == table.total else ""
+    symbols = []
+    for row, citation in zip(table.rows, table.citations, strict=True):
+        if row[column]:
+            link = _cite(citation, inquiry, draft, texts)
+            symbols.append(f"{code(str(row[column]))} {link}".rstrip())
+
+    # A row without a name: a list of the others would not be whole.
+    if len(symbols) < table.total:
+        return ""
+    return f": {join_words(symbols)}"
 
 
 def _may_change(request: FactRequest, scope: QuestionScope) -> bool:
     """Return whether the answer depends on the date or on refs, and not on the commits alone."""
-    has_revision = request.base or request.head or any(part.kind == "revision" for part in scope.parts)
-    return bool(has_revision) or request.period.is_relative or request.kind in {"branches", "tags"}
+    if request.base or request.head or any(part.kind == "revision" for part in scope.parts):
+        return True
+    return request.period.is_relative or request.kind in {"branches", "tags"}
 
 
 def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
@@ -256,16 +306,13 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
         pronoun = "they were" if len(request.as_text) > 1 else "it was"
         sentences.append(f"{describe_missing_paths(request.as_text)}, so {pronoun} searched as text.")
 
-    if not sentences:
-        if fact.is_open or fact.is_least:
-            return "The first sentence says what could not be counted."
-        return (
-            "The count covers everything that was searched."
-            if fact.number is not None
-            else "Every word of the question was applied."
-        )
-
-    return " ".join(sentences)
+    if sentences:
+        return " ".join(sentences)
+    if fact.is_open or fact.is_least:
+        return "The first sentence says what could not be counted."
+    if fact.number is None:
+        return "Every word of the question was applied."
+    return "The count covers everything that was searched."
 
 
 def _filter_name(word: str, request: FactRequest) -> str:
@@ -280,17 +327,19 @@ def _filter_name(word: str, request: FactRequest) -> str:
         "the text": [term.text for term in request.terms],
         "the group": (f"by {request.group}",),
     }
-    return next((name for name, values in names.items() if word in values), "the filter")
+    for name, values in names.items():
+        if word in values:
+            return name
+    return "the filter"
 
 
 def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, unapplied: Sequence[str]) -> list[str]:
     """List the scope, the rule, and the query that repeats the count."""
     lines = [f"- {text}" for text in scope_lines(request, inquiry.scope, unapplied)]
-    excluded = (
-        []
-        if inquiry.filters or request.paths or (fact.unit == "repositories" and request.relation == "")
-        else excluded_repositories(inquiry)
-    )
+    counts_repositories = fact.unit == "repositories" and not request.relation
+    excluded: Sequence[str] = ()
+    if not (inquiry.filters or request.paths or counts_repositories):
+        excluded = excluded_repositories(inquiry)
     if excluded:
         names = list_names([code(name) for name in excluded], _NAMED_REPOSITORIES)
         lines.append(f"- Left out, because forks and archived repositories count only if they are named: {names}.")
@@ -318,12 +367,11 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
     for path in (*request.paths, *request.without):
         if path.source_text in unapplied:
             continue
-        repositories = ", ".join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])
         kind = "file" if path.is_file else "folder"
-        lines.append(
-            f"{code(path.source_text)} means the {kind} {code(path.glob)}"
-            f"{f' of {repositories}' if repositories else ''}."
-        )
+        line = f"{code(path.source_text)} means the {kind} {code(path.glob)}"
+        if path.repositories:
+            line += f" of {', '.join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])}"
+        lines.append(f"{line}.")
 
     if request.languages and not set(request.languages) & set(unapplied):
         lines.append(f"Only {' and '.join(request.languages)} files count.")
@@ -352,10 +400,10 @@ def _format_refusal(request: FactRequest) -> str:
     if request.kind == "unknown":
         return "This can't be counted exactly: the question names nothing that git or the index counts."
 
+    if not request.ignored:
+        return "This can't be counted exactly."
     listed_words = ", ".join(code(word) for word in request.ignored)
-    was = "was" if len(request.ignored) == 1 else "were"
-    reason = f", because {listed_words} {was} not understood" if listed_words else ""
-    return f"This can't be counted exactly{reason}."
+    return f"This can't be counted exactly, because {listed_words} {_was(request.ignored)} not understood."
 
 
 def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquiry_pins: Sequence[Pin]) -> None:
@@ -363,14 +411,18 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquir
     if not counts:
         return
 
-    # For a date, the table counts the commits behind it.
-    unit = {"repositories": "matches", "date": "commits"}.get(fact.per or fact.unit, fact.per or fact.unit)
+    unit = fact.per or fact.unit
+    if unit == "repositories":
+        unit = "matches"
+    elif unit == "date":
+        # The commits that have the date.
+        unit = "commits"
     columns = ("repository", unit)
     draft.tables.append(CountTable("By repository", fact.query, columns, tuple(counts), len(counts)))
     if len(inquiry_pins) == 1:  # the first sentence has the number
         return
 
-    visible_rows = [(inline(name, 160), f"{number:,}") for name, number in counts[:50]]
+    visible_rows = [(_format_cell(name), f"{number:,}") for name, number in counts[:_MAX_SHOWN_REPOSITORIES]]
     draft.add_section("By repository", Paragraph(_format_table(columns, visible_rows)))
     if len(counts) > len(visible_rows):
         draft.parts.append(Paragraph(f"The table shows the first {len(visible_rows)} of {len(counts):,} rows.", about))
@@ -385,24 +437,27 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
         return
 
     texts = FileTexts(inquiry.context)
-    links = any(citation is not None for citation in table.citations)
-    sources = [
-        _cite(citation, inquiry, draft, texts) if index < _CITED_ROWS else ""
-        for index, citation in enumerate(table.citations[:SHOWN_ROWS])
-    ]
+    sources = [_cite(citation, inquiry, draft, texts) for citation in table.citations[:_CITED_ROWS]]
+    sources += [""] * (len(table.citations[:SHOWN_ROWS]) - len(sources))
 
     # A source shows the full location; columns that repeat it would make the table too wide to read.
-    hidden = _PLACE_COLUMNS if sources and all(sources) and len(inquiry.pins) == 1 else frozenset()
+    hidden: Collection[str] = ()
+    if sources and all(sources) and len(inquiry.pins) == 1:
+        hidden = _PLACE_COLUMNS
+
     visible = [index for index, column in enumerate(table.columns) if column not in hidden]
     columns = [table.columns[index] for index in visible]
-    lines = []
-    for index, row in enumerate(table.rows[:SHOWN_ROWS]):
-        cells = [_format_cell(row[position]) for position in visible]
-        lines.append((*cells, sources[index]) if links else tuple(cells))
+    lines = [[_format_cell(row[index]) for index in visible] for row in table.rows[:SHOWN_ROWS]]
+    if any(citation is not None for citation in table.citations):
+        columns.append("source")
+        for line, source in zip(lines, sources, strict=True):
+            line.append(source)
 
-    draft.add_section(table.title, Paragraph(_format_table((*columns, "source") if links else columns, lines)))
+    draft.add_section(table.title, Paragraph(_format_table(columns, lines)))
     if table.total > SHOWN_ROWS:
-        truncation = "" if len(table.rows) == table.total else f"; only {len(table.rows):,} are stored"
+        truncation = ""
+        if len(table.rows) < table.total:
+            truncation = f"; only {len(table.rows):,} are stored"
         about = tuple(sorted(fact.repositories))
         draft.parts.append(
             Paragraph(f"The table shows the first {SHOWN_ROWS} of {table.total:,} rows{truncation}.", about)
@@ -412,34 +467,43 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
 def _format_cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return inline("" if value is None else str(value), 160)
+    if value is None:
+        return ""
+    return inline(str(value), _MAX_CELL_CHARACTERS)
 
 
 def _cite(citation: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
     if isinstance(citation, CommitEvidence):
         return f"[{draft.ledger.add(citation)}]"
-    target = inquiry.pins.of(citation.repository, citation.commit) if citation is not None else None
-    if citation is None or target is None or not texts.lines(target, citation.path)[citation.line - 1 : citation.line]:
+    if citation is None:
         return ""
-    return f"[{draft.ledger.add(texts.evidence(target, citation.path, citation.line, citation.line, 'read'))}]"
+
+    target = inquiry.pins.of(citation.repository, citation.commit)
+    if target is None or not texts.lines(target, citation.path)[citation.line - 1 : citation.line]:
+        return ""
+    evidence = texts.evidence(target, citation.path, citation.line, citation.line, "read")
+    return f"[{draft.ledger.add(evidence)}]"
 
 
 def format_searched(inquiry: ResearchRequest) -> str:
     """List the repositories and commits that were searched."""
-    pins = list(inquiry.pins)
-    pin_list = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
-    suffix = (
-        f" and {count_of(len(pins) - _NAMED_REPOSITORIES, 'more repository')}"
-        if len(pins) > _NAMED_REPOSITORIES
-        else ""
-    )
-    failed = [
-        f"- {inline(name)} could not be searched: {inline(reason)}."
-        for name, reason in sorted(inquiry.pins.failed.items())
-    ]
-    return "\n".join([f"- {pin_list}{suffix}.", *failed, NO_MODEL])
+    lines = [f"- {list_pins(inquiry.pins)}."]
+    for name, reason in sorted(inquiry.pins.failed.items()):
+        lines.append(f"- {inline(name)} could not be searched: {inline(reason)}.")
+    return "\n".join([*lines, NO_MODEL])
+
+
+def list_pins(pins: Iterable[Pin]) -> str:
+    """Name the first repositories and their commits, and how many more there are."""
+    names = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins]
+    text = ", ".join(names[:_NAMED_REPOSITORIES])
+    if len(names) > _NAMED_REPOSITORIES:
+        text += f" and {count_of(len(names) - _NAMED_REPOSITORIES, 'more repository')}"
+    return text
 
 
 def _format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = f"| {' | '.join(columns)} |\n|{'|'.join('---' for _ in columns)}|"
-    return "\n".join([head, *(f"| {' | '.join(row)} |" for row in rows)])
+    """Return a table of Markdown."""
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines)

@@ -117,7 +117,9 @@ class ExtractiveResearcher:
             question = respell(question, spellings)
             ranking = _rank(inquiry, question, scorers)
 
-        best = f"{ranking.files[0].path} first of {ranking.matched_files:,} files" if ranking.files else "nothing"
+        best = "nothing"
+        if ranking.files:
+            best = f"{ranking.files[0].path} first of {ranking.matched_files:,} files"
         emit(ResearchEvent("turn", {"tool": "nls_search", "query": inquiry.question, "result": best}))
         context.cancellation.check()
 
@@ -130,30 +132,31 @@ class ExtractiveResearcher:
         findings = select_evidence(work, question, intents, ranking, past, budget)
         # A name that no file has is said to be absent, whatever spelling the places have.
         names = [word for word in spellings if is_name_in(word, inquiry.question)]
-        words = dict.fromkeys([*(absent_words(work, names) if names else ()), *findings.absent])
-        absent = tuple(words) or absent_phrases(work)
+        absent_names = absent_words(work, names) if names else ()
+        absent = tuple(dict.fromkeys([*absent_names, *findings.absent])) or absent_phrases(work)
         has_unread = bool(absent) and has_unread_files(work, absent[0])
         return replace(findings, spellings=spellings, absent=absent, has_unread_files=has_unread)
 
     def _write_draft(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Draft:
         """Answer a question by facts, or show the best passages, or both if the facts need them to be understood."""
         foreign = read_foreign_question(inquiry.words)
-        if foreign is not None and not foreign.english:
-            return self._write_unread_draft(inquiry, budget, emit)
-
         if foreign is not None:
+            if not foreign.english:
+                return self._write_unread_draft(inquiry, budget, emit)
             inquiry = as_english(inquiry, foreign.english)
 
         result = _answer_by_facts(inquiry, emit)
         if result.is_whole and not _needs_code(result.request, inquiry):
             return result.draft
 
-        draft, is_whole = result.draft, result.is_whole
+        draft = result.draft
+        is_whole = result.is_whole
         findings = self.find(inquiry, budget, emit)
         unread = unread_words(result.request, inquiry)
         stated = findings.stated
         if stated is not None and not is_whole and not findings.absent and is_proven(stated):
-            draft, is_whole = write_finding(without_secrets(stated), inquiry), True
+            draft = write_finding(without_secrets(stated), inquiry)
+            is_whole = True
 
         lay_out(findings, inquiry, draft, lead=not is_whole, is_counted=is_whole, unread=unread)
         draft.followups = followups(findings.ranking, findings.defined, findings.intents)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.engines.deepsearch.evidence.claims import UNREAD
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
@@ -18,25 +17,35 @@ from sourcelight.engines.deepsearch.evidence.model import (
     Statement,
 )
 from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
-from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
-from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
+from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt
 from sourcelight.engines.deepsearch.markdown import CITED, in_sentence, inline, person_name
 from sourcelight.engines.deepsearch.question import QuestionIntents
-from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import ResearchRequest
-from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
+from sourcelight.engines.deepsearch.research.counting import format_searched, list_pins, scope_lines
+from sourcelight.engines.deepsearch.research.evidence_lines import (
+    quote_subject,
+    write_commit,
+    write_definition,
+    write_document,
+    write_overview,
+    write_passage,
+    write_test,
+    write_unit,
+    write_use,
+)
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph, Part, Quote
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|describe)\b", re.IGNORECASE)
-
-_WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
-"""A paragraph that was not cut at either end."""
+"""The start of a question for an explanation: "How does a lock open?"."""
 
 _MAX_FOLLOW_UPS = 3
-_LINE_CHARACTERS = 200
-_QUOTED_CHARACTERS = 400
+"""Maximum questions that are suggested."""
+
+_MAX_QUESTION_CHARACTERS = 200
+"""Maximum characters of the question that are repeated: it may be a whole issue."""
+
 _NO_WORD = "No direct answer found: no searched file shares a word with the question."
 _NO_WORD_SHORT = "No direct answer found."
 _NO_ANSWER = "No direct answer found: few words of the question occur together."
@@ -56,11 +65,12 @@ def write_finding(finding: Finding, inquiry: ResearchRequest) -> Draft:
     if finding.details:
         draft.add_section(finding.heading, _lines(f"- {_cite(passage, draft)}" for passage in finding.details))
 
-    lines = list(finding.method)
-    lines += scope_lines(None, inquiry.scope)
-    lines += [f"To reproduce: {code(query)}" for query in finding.queries if query]
-    lines += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
-    draft.add_section("Method", _lines(f"- {line}" for line in lines or ["See the citations."]))
+    method = [*finding.method, *scope_lines(None, inquiry.scope)]
+    method += [f"To reproduce: {code(query)}" for query in finding.queries if query]
+    method += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
+    if not method:
+        method = ["See the citations."]
+    draft.add_section("Method", _lines(f"- {line}" for line in method))
     draft.add_section("Searched", Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches += [query for query in finding.queries if not query.startswith("code.")]
     draft.stats |= {
@@ -83,29 +93,58 @@ def adopt_parts(draft: Draft, ledger: EvidenceLedger) -> list[Part]:
         ids = [names.get(name.strip().upper(), "") for name in match[1].split(",")]
         return f"[{', '.join(name for name in ids if name)}]"
 
-    parts: list[Part] = []
-    for part in draft.parts:
+    def adopt(part: Part) -> Part:
         if isinstance(part, Paragraph):
-            parts.append(replace(part, text=CITED.sub(rename, part.text)))
-        else:
-            parts.append(Quote(names.get(part.evidence, part.evidence)) if isinstance(part, Quote) else part)
+            return replace(part, text=CITED.sub(rename, part.text))
+        if isinstance(part, Quote):
+            return Quote(names.get(part.evidence, part.evidence))
+        return part
 
-    return parts
+    return [adopt(part) for part in draft.parts]
 
 
 def _cite(statement: Statement, draft: Draft) -> str:
-    return statement.text + "".join(f" [{draft.ledger.add(item)}]" for item in statement.evidence)
+    links = [f" [{draft.ledger.add(item)}]" for item in statement.evidence]
+    return statement.text + "".join(links)
 
 
 def _about(statement: Statement, inquiry: ResearchRequest) -> tuple[str, ...]:
     """Return the repositories that a sentence is about; a sentence about something missing is about all."""
-    names = {item.repository for item in statement.evidence} or {pin.repository for pin in inquiry.pins}
+    names = {item.repository for item in statement.evidence}
+    if not names:
+        names = {pin.repository for pin in inquiry.pins}
     return tuple(sorted(names))
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The evidence for a question, before it is laid out."""
+    """The evidence for a question, before it is laid out.
+
+    Attributes
+    ----------
+    ranking
+        The ranked files and chunks.
+    intents
+        What the question asks for, such as uses or the history.
+    weak
+        Whether few words of the question occur together, so that nothing is taken for an answer.
+    quotes
+        The best chunks.
+    defined, uses, tests, docs
+        Definitions that the question is about, lines that use them, and files of tests and documentation.
+    past
+        Commits, if the question asks for the history.
+    relevant
+        The passages of the first paragraphs, best first.
+    absent
+        Names of the question that no searched file has.
+    has_unread_files
+        Whether some files could not be searched for them.
+    spellings
+        For each word that no file has the similar word that was searched instead.
+    stated
+        The finding that answers the question in a sentence, if any.
+    """
 
     ranking: Ranking
     intents: QuestionIntents
@@ -140,25 +179,30 @@ def lay_out(
         del draft.parts[-2:]
 
     # An answer that begins with unread parts is not reliable.
-    draft.confident = is_counted or not (findings.weak or unread is not None)
+    is_read = unread is None
+    draft.confident = is_counted or (is_read and not findings.weak)
     past = findings.past.commits if findings.past is not None else []
     if lead:
-        texts = _lead(findings, past, draft.ledger, unread)
-        # Names that became scope were not searched for: nothing is said of the whole question.
-        texts = [_NO_WORD_SHORT if text == _NO_WORD and inquiry.scope.parts else text for text in texts]
-        draft.parts += [Paragraph(text) for text in texts]
+        for text in _lead(findings, past, draft.ledger, unread):
+            # Names that became scope were not searched for: nothing is said of the whole question.
+            is_about_scope = text == _NO_WORD and inquiry.scope.parts
+            draft.parts.append(Paragraph(_NO_WORD_SHORT if is_about_scope else text))
 
-    if lead and not findings.weak and HOW.match(inquiry.question) and (steps := _steps(findings, draft.ledger)):
-        draft.add_section("At a glance", _lines(steps))
+        if not findings.weak and HOW.match(inquiry.question):
+            steps = _steps(findings, draft.ledger)
+            if steps:
+                draft.add_section("At a glance", _lines(steps))
 
     if past:
-        draft.add_section("History", _lines(_commit(item, draft.ledger) for item in past))
+        draft.add_section("History", _lines(write_commit(commit, draft.ledger) for commit in past))
 
     # The first passages have these definitions already.
     passages = findings.relevant if lead and not past else ()
     _write_evidence(findings, draft, {(passage.name, passage.evidence.path) for passage in passages})
+
     absent = findings.absent if lead else ()
-    if unreported := [word for word in findings.ranking.unknown if word not in absent]:
+    unreported = [word for word in findings.ranking.unknown if word not in absent]
+    if unreported:
         # Inside other words they don't match.
         noun = "words" if len(unreported) > 1 else "word"
         words = join_words([code(word) for word in unreported])
@@ -188,9 +232,9 @@ def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: Q
             questions.append(f"Which tests cover `{name}`?")
 
     defined_paths = {definition.path for definition in defined}
-    other_file = next((file for file in ranking.files if file.kind == "code" and file.path not in defined_paths), None)
-    if other_file is not None:
-        questions.append(f"What does `{other_file.path}` do?")
+    other_files = [file for file in ranking.files if file.kind == "code" and file.path not in defined_paths]
+    if other_files:
+        questions.append(f"What does `{other_files[0].path}` do?")
 
     return questions[:_MAX_FOLLOW_UPS]
 
@@ -198,33 +242,30 @@ def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: Q
 def _write_evidence(findings: Findings, draft: Draft, placed: Collection[tuple[str, str]]) -> None:
     """Write definitions, quotes, uses, tests and documents; `placed` are names and paths of definitions left out."""
     ledger = draft.ledger
-    defined = [
-        definition for definition in findings.defined if (definition.definition.name, definition.path) not in placed
-    ]
-    if defined and not findings.weak:
-        draft.add_section("Definition", _lines(_definition(definition, ledger) for definition in defined))
+    excerpts = [excerpt for excerpt in findings.defined if (excerpt.definition.name, excerpt.path) not in placed]
+    if excerpts and not findings.weak:
+        draft.add_section("Definition", _lines(write_definition(excerpt, ledger) for excerpt in excerpts))
 
     if findings.quotes:
         title = "Closest code" if findings.weak else "How it works"
-        draft.add_section(title, *(Quote(ledger.add(quote)) for quote in findings.quotes))
+        draft.add_section(title, *_quotes(findings.quotes, ledger))
 
     if findings.uses:
-        draft.add_section("Used by", _lines(f"- {_use(use, ledger)}" for use in findings.uses))
+        draft.add_section("Used by", _lines(f"- {write_use(use, ledger)}" for use in findings.uses))
 
     if findings.tests:
-        draft.add_section("Tests", *(Quote(ledger.add(quote)) for quote in findings.tests))
+        draft.add_section("Tests", *_quotes(findings.tests, ledger))
 
     if findings.docs:
-        draft.add_section("Documentation", _lines(_document(document, ledger) for document in findings.docs))
+        draft.add_section("Documentation", _lines(write_document(document, ledger) for document in findings.docs))
+
+
+def _quotes(items: Iterable[FileEvidence], ledger: EvidenceLedger) -> list[Quote]:
+    return [Quote(ledger.add(item)) for item in items]
 
 
 def _lines(lines: Iterable[str]) -> Paragraph:
     return Paragraph("\n".join(lines))
-
-
-def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
-    note = f", {item.note}" if item.note else ""
-    return f"- {item.date[:10]}, {person_name(item.author)}: “{inline(item.subject)}”{note} [{ledger.add(item)}]"
 
 
 def _lead(
@@ -232,37 +273,43 @@ def _lead(
 ) -> list[str]:
     """Write the first paragraphs: what is absent, then the most relevant passages, and nothing that is not certain."""
     paragraphs = []
-    subjects = " ".join(item.subject for item in past).casefold()
-    if absent := [word for word in findings.absent if word.casefold() not in subjects]:
+    subjects = " ".join(commit.subject for commit in past).casefold()
+    absent = [word for word in findings.absent if word.casefold() not in subjects]
+    if absent:
         limit = " (some files couldn't be read, and weren't searched)" if findings.has_unread_files else ""
         paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}{limit}.")
 
     if past and not findings.weak:
-        commit = past[0]
-        note = f", {commit.note}" if commit.note else ""
-        relevant = (
-            f"Most relevant: the commit of {commit.date[:10]} by {person_name(commit.author)}, "
-            f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
-        )
-
-        # Words that the commit's subject has were understood, as far as the commit goes.
-        missing = None if unread is None else [word for word in unread if not _has_word(commit.subject, word)]
-        if unread is not None and (missing or not unread):
-            unread = missing or unread
-            words = join_words([code(word) for word in unread]) or "its subject"
-            was = "were" if len(unread) > 1 else "was"
-            relevant = f"This can't be answered as asked, because {words} {was} not understood. {relevant}"
-
-        return [*paragraphs, relevant]
+        paragraphs.append(_lead_with_commit(past[0], ledger, unread))
+        return paragraphs
 
     if not findings.relevant:
-        return [*paragraphs, _NO_WORD]
+        paragraphs.append(_NO_WORD)
+        return paragraphs
 
+    passages = [write_passage(passage, ledger) for passage in findings.relevant]
     paragraphs.append(f"{_NO_ANSWER} Most relevant:" if findings.weak else "Most relevant:")
-    paragraphs.append(
-        "\n".join(f"{number}. {_relevant(passage, ledger)}" for number, passage in enumerate(findings.relevant, 1))
-    )
+    paragraphs.append("\n".join(f"{number}. {passage}" for number, passage in enumerate(passages, 1)))
     return paragraphs
+
+
+def _lead_with_commit(commit: CommitEvidence, ledger: EvidenceLedger, unread: Sequence[str] | None) -> str:
+    """Write the most relevant commit, and which `unread` words of the question are not in its subject."""
+    sentence = (
+        f"Most relevant: the commit of {commit.date[:10]} by {person_name(commit.author)}, {quote_subject(commit)} "
+        f"[{ledger.add(commit)}]."
+    )
+    if unread is None:
+        return sentence
+
+    # Words that the commit's subject has were understood, as far as the commit goes.
+    missing = [word for word in unread if not _has_word(commit.subject, word)]
+    if unread and not missing:
+        return sentence
+
+    words = join_words([code(word) for word in missing]) or "its subject"
+    was = "were" if len(missing) > 1 else "was"
+    return f"This can't be answered as asked, because {words} {was} not understood. {sentence}"
 
 
 def _has_word(text: str, word: str) -> bool:
@@ -271,106 +318,37 @@ def _has_word(text: str, word: str) -> bool:
     return all(stem(part.lower()) in stems for part in re.findall(r"\w+", word))
 
 
-def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
-    """Write one passage with the reason why it is relevant."""
-    if passage.is_line:
-        evidence = passage.evidence
-        line = code(redact(evidence.text.strip())[:_LINE_CHARACTERS]) if evidence.text.strip() else ""
-        # Readers don't see lines of a notebook's JSON: the citation has the cell.
-        number = "" if is_jupyter(evidence.path) else f", line {evidence.begin_line:,}"
-        reason = f" It {passage.description}." if passage.description else ""
-        return f"{code(evidence.path)}{number}: {line} [{ledger.add(evidence)}].{reason}"
-
-    if passage.line:
-        return _quoted_passage(passage, ledger)
-
-    name = f"{code(passage.name)} in " if passage.name else ""
-    description = f": “{inline(passage.description, 160)}”" if passage.description else ""
-    words = f" Matches {join_words([code(word) for word in passage.words])}." if passage.words else ""
-    return f"{name}{code(passage.evidence.path)}{description} [{ledger.add(passage.evidence)}].{words}"
-
-
-def _quoted_passage(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
-    """Write a passage as a quotation with its line."""
-    evidence = passage.evidence
-    number = "" if is_jupyter(evidence.path) else f", line {passage.line:,}"
-    unit = f" (in {code(passage.name)})" if passage.name else ""
-    quotation = f"“{inline(passage.description, _QUOTED_CHARACTERS)}”"
-    return f"{code(evidence.path)}{number}{unit}: {quotation} [{ledger.add(evidence)}]."
-
-
 def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
     """Write an explanation in the order of a reader: overview, where it is used, the step asked about, tests.
 
     Each line quotes a document, a docstring, code or the header of a test at the cited location.
     """
-    steps = []
-    document = next((candidate for candidate in findings.docs if _WHOLE.fullmatch(paragraph_of(candidate))), None)
-    if document is not None:
-        steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
+    steps = [write_overview(findings.docs, ledger)]
+    steps += [f"Use: {write_use(use, ledger)}" for use in findings.uses[:1]]
+    steps.append(write_unit(findings.relevant, ledger))
+    steps += [write_test(test, ledger) for test in findings.tests[:1]]
 
-    steps += [f"Use: {_use(use, ledger)}" for use in findings.uses[:1]]
-    described = [passage for passage in findings.relevant if passage.name]
-    unit = next((passage for passage in described if passage.description), described[0] if described else None)
-    if unit is not None:
-        description = f": “{inline(unit.description, 300)}”" if unit.description else ""
-        steps.append(
-            f"Definition: {code(unit.name)} in {code(unit.evidence.path)}{description} [{ledger.add(unit.evidence)}]"
-        )
-
-    for test in findings.tests[:1]:
-        name = f"{code(test.symbols[0])} in " if test.symbols else ""
-        steps.append(f"Test: {name}{code(test.path)} [{ledger.add(test)}]")
-
-    return [f"- {step}" for step in steps] if len(steps) > 1 else []
-
-
-def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
-    description = f": “{inline(excerpt.description)}”" if excerpt.description else ""
-    container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
-    link = f"[{ledger.add(excerpt.evidence)}]"
-    lines = [*[""] * (excerpt.evidence.begin_line - 1), *excerpt.evidence.text.split("\n")]
-    kind = in_words_with_article(kind_in_words(excerpt.definition, lines, excerpt.path))
-    return f"- {code(excerpt.definition.name)}{', ' if kind else ''}{kind}{container}{description} {link}"
-
-
-def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:
-    scope = f" in {code(use.symbols[0])}" if use.symbols else ""
-    return f"{code(use.text.strip()[:160])}{scope} [{ledger.add(use)}]"
-
-
-def _document(chunk: FileEvidence, ledger: EvidenceLedger) -> str:
-    paragraph = paragraph_of(chunk)
-    text = f"“{inline(paragraph, 400)}”" if paragraph else code(chunk.path)
-    return f"- {text} [{ledger.add(chunk)}]"
+    lines = [f"- {step}" for step in steps if step]
+    # A single line explains nothing that the first passages don't.
+    return lines if len(lines) > 1 else []
 
 
 def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
-    ranking, pins = findings.ranking, list(inquiry.pins)
-    question = inline(inquiry.question, 200)
-    counts = (
-        f"{ranking.matched_files:,} of {count_of(ranking.searched_files, 'file')} share words with the question "
-        f"({count_of(ranking.matched_chunks, 'passage')})"
-    )
-    lines = [f"- “{question}”: {counts}."]
-    pin_texts = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
-    suffix = f" and {count_of(len(pins) - 10, 'more repository')}" if len(pins) > 10 else ""
-    lines.append(f"- Searched {', '.join(pin_texts)}{suffix}.")
-    lines += [
-        f"- {inline(name)} was not searched in full: {inline(reason)}."
-        for name, reason in sorted(ranking.failed.items())
-    ]
-    lines += [
-        f"- {inline(name)} could not be searched: {inline(reason)}."
-        for name, reason in sorted(inquiry.pins.failed.items())
-    ]
-    lines += [
-        f"- No file has {code(word)}, so the search used {code(nearest)}."
-        for word, nearest in findings.spellings.items()
-    ]
-    if findings.past is not None:
-        lines += [f"- {note}" for note in findings.past.notes]
+    ranking = findings.ranking
+    files = f"{ranking.matched_files:,} of {count_of(ranking.searched_files, 'file')}"
+    passages = count_of(ranking.matched_chunks, "passage")
+    question = inline(inquiry.question, _MAX_QUESTION_CHARACTERS)
+    lines = [f"“{question}”: {files} share words with the question ({passages})."]
 
-    lines += [f"- {line}" for line in scope_lines(None, inquiry.scope)]
-    lines.append(NO_MODEL)
-    return lines
+    lines.append(f"Searched {list_pins(inquiry.pins)}.")
+    for name, reason in sorted(ranking.failed.items()):
+        lines.append(f"{inline(name)} was not searched in full: {inline(reason)}.")
+    for name, reason in sorted(inquiry.pins.failed.items()):
+        lines.append(f"{inline(name)} could not be searched: {inline(reason)}.")
+    for word, nearest in findings.spellings.items():
+        lines.append(f"No file has {code(word)}, so the search used {code(nearest)}.")
+    if findings.past is not None:
+        lines += findings.past.notes
+
+    lines += scope_lines(None, inquiry.scope)
+    return [*(f"- {line}" for line in lines), NO_MODEL]

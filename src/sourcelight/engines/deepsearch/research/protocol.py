@@ -17,7 +17,18 @@ NO_MODEL = "- No language model was used. Nothing left this machine."
 class ResearchBudget:
     """The limits of a question; 0 or None: no limit.
 
-    `cost` is in dollars, by the provider's price list.
+    Attributes
+    ----------
+    wall_s
+        Seconds, from the question to the draft.
+    tool_calls, model_requests
+        Calls of tools, and requests to a model.
+    input_tokens, output_tokens, request_tokens
+        Tokens of all requests and of all responses, and of one request.
+    quoted_lines, citations
+        Lines of quotes, and citations.
+    cost
+        Dollars, by the provider's price list.
     """
 
     wall_s: float = 20.0
@@ -33,7 +44,16 @@ class ResearchBudget:
     @classmethod
     def of_model(cls) -> ResearchBudget:
         """Return the default limits of a model."""
-        return cls(240.0, 60, 25, 400_000, 16_000, 60_000, 300, 40)
+        return cls(
+            wall_s=240.0,
+            tool_calls=60,
+            model_requests=25,
+            input_tokens=400_000,
+            output_tokens=16_000,
+            request_tokens=60_000,
+            quoted_lines=300,
+            citations=40,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +130,11 @@ class Draft:
     model: str = ""
     error: Mapping[str, str] = field(default_factory=dict)
     searches: list[str] = field(default_factory=list)
+
+    @property
+    def is_by_model(self) -> bool:
+        """Whether a language model wrote it; what it says is checked more strictly."""
+        return self.researcher != "extractive"
 
     def add_section(self, title: str, *parts: Part) -> None:
         """Add a heading and the parts below it."""

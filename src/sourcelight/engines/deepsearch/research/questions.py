@@ -35,6 +35,9 @@ _REQUEST = re.compile(
 )
 """The beginning of a question, such as "show me how to", that asks and describes nothing."""
 
+_PRONOUN = re.compile(r"\b(?:it|this|that|they|them|these|those)\b", re.IGNORECASE)
+"""Words that mean something of an earlier answer, if the question names nothing itself."""
+
 
 def as_english(inquiry: ResearchRequest, english: str) -> ResearchRequest:
     """Return a request for the English question that one in another language is read as; the answer says so."""
@@ -74,9 +77,13 @@ def names_before(inquiry: ResearchRequest) -> tuple[str, ...]:
 
 def nearest_spellings(work: Work, ranking: Ranking) -> dict[str, str]:
     """Return the nearest spelling of each word of a question that no file has, such as "colour" for "color"."""
-    words = [word for word in ranking.unknown if word.isalpha()][:_MAX_RESPELLED]
-    nearest = {word: nearest_spelling(work, word) for word in words}
-    return {word: spelling for word, spelling in nearest.items() if spelling}
+    spellings: dict[str, str] = {}
+    words = [word for word in ranking.unknown if word.isalpha()]
+    for word in words[:_MAX_RESPELLED]:
+        spelling = nearest_spelling(work, word)
+        if spelling:
+            spellings[word] = spelling
+    return spellings
 
 
 def respell(question: RankQuery, spellings: Mapping[str, str]) -> RankQuery:
@@ -93,9 +100,6 @@ def respell(question: RankQuery, spellings: Mapping[str, str]) -> RankQuery:
     )
 
 
-_PRONOUN = re.compile(r"\b(?:it|this|that|they|them|these|those)\b", re.IGNORECASE)
-
-
 def open_pronouns(inquiry: ResearchRequest, request: FactRequest) -> list[str]:
     """Return the pronouns of a follow-up without a subject of its own: they mean something of an earlier answer."""
     if not inquiry.previous or request.terms or request.paths:
@@ -106,13 +110,16 @@ def open_pronouns(inquiry: ResearchRequest, request: FactRequest) -> list[str]:
 def unread_words(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[str] | None:
     """Return the words that were not understood in a question for facts; None for another question."""
     if request is None:
-        is_of_event = WHO.search(inquiry.question) or WHEN.search(inquiry.question)
-        return _without_verbs(ignored_words(MarkedText.from_text(inquiry.question))) if is_of_event else None
+        if not (WHO.search(inquiry.question) or WHEN.search(inquiry.question)):
+            return None
+        return _without_verbs(ignored_words(MarkedText.from_text(inquiry.question)))
 
-    if request.kind not in {"who", "when"} and not request.is_list:
+    words = list(request.ignored)
+    if request.kind in {"who", "when"}:
+        words = list(_without_verbs(words))
+    elif not request.is_list:
         return None
 
-    words = list(_without_verbs(request.ignored)) if request.kind in {"who", "when"} else list(request.ignored)
     if request.period.text:
         words.append(request.period.text)
 
@@ -126,4 +133,7 @@ def _without_verbs(words: Sequence[str]) -> tuple[str, ...]:
 
 def _cited_before(inquiry: ResearchRequest) -> Sequence[str]:
     """Return the names that the last answer with names cited: one about a person or a date cites a commit alone."""
-    return next((turn.cited_names for turn in reversed(inquiry.previous) if turn.cited_names), ())
+    for turn in reversed(inquiry.previous):
+        if turn.cited_names:
+            return turn.cited_names
+    return ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup.counts import count_of
@@ -37,8 +38,14 @@ from sourcelight.engines.tools import call
 WEAK = 0.25
 """Share of the question's weight in the best chunks below which there is no answer."""
 
-_MAX_TESTS, _MAX_DOCUMENTS, _MAX_USES = 2, 2, 5
-"""Quotes of a kind beside the code: each shows that there is more, and none replaces the code."""
+_MAX_TESTS = 2
+"""Quotes of tests beside the code: they show that there are some, and don't replace the code."""
+
+_MAX_DOCUMENTS = 2
+"""Quotes of documents, for the same reason."""
+
+_MAX_USES = 5
+"""Lines that use the definition."""
 
 _MAX_USES_OF_FILE = 2
 """Uses from one file, so that several places of use are seen."""
@@ -55,8 +62,11 @@ _LINES_BESIDE_CODE = 8
 _QUOTES_BESIDE_HISTORY = 4
 """Quotes of code where commits answer the question."""
 
-_MAX_DEFINED, _MAX_DEFINING_CHUNKS = 2, 20
-"""Definitions that are described, and the best chunks in which they are looked for."""
+_MAX_DEFINED = 2
+"""Definitions that are described."""
+
+_MAX_DEFINING_CHUNKS = 20
+"""Best chunks in which these definitions are looked for."""
 
 _RARE = 0.9
 """Share of the rarest word's weight from which another word counts as being as rare."""
@@ -72,37 +82,31 @@ def select_evidence(
     weights = _weights(question, ranking)
     code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
     docs_chunks = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
+    best_chunks = code_chunks or list(ranking.chunks)
 
+    max_quotes = _QUOTES_BESIDE_HISTORY if past.commits else QUOTES
     chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
-    quotes = chooser.choose(code_chunks or ranking.chunks, "body", _QUOTES_BESIDE_HISTORY if past.commits else QUOTES)
+    quotes = chooser.choose(best_chunks, "body", max_quotes)
 
     # Tests and documents may take the lines that quotes of code had to leave.
     chooser.most_lines = budget.quoted_lines
 
-    best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:_MAX_DEFINING_CHUNKS]
-    defined = find_asked_definitions(texts, best_chunks, weights, question.names, _MAX_DEFINED)
-    absent = without_modifiers(
-        absent_words(work, key_words(ranking.question, ranking.unknown)),
-        key_words(ranking.question, _words_of(ranking.question)),
-        inquiry.question,
-    )
+    defining_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:_MAX_DEFINING_CHUNKS]
+    defined = find_asked_definitions(texts, defining_chunks, weights, question.names, _MAX_DEFINED)
+    absent = _absent_words(work, ranking)
 
-    relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
+    relevant = find_relevant(texts, ranking, weights, best_chunks)
     if code_chunks and docs_chunks and not intents.docs:
         passages = find_relevant(texts, ranking, weights, docs_chunks)
         relevant = with_document(relevant, passages, key_words(question, _rarest(ranking)))
 
     # Lines that the question points at are an answer, whatever the ranking says.
-    explanation = read_explanation(inquiry.question, ranking.idf)
-    lines: list[RelevantPassage] = []
-    stated: Finding | None = None
-    if explanation is not None:
-        answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
-        stated = state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking)
-        lines += show_passages(texts, answers, explanation)
+    explained = _explain(work, texts, ranking)
+    stated = explained.stated or state_entry(work, texts)
+    lines = [*explained.lines, *find_places(work, texts, question, ranking.idf)]
+    if lines:
+        relevant = _put_first(lines, relevant)
 
-    stated = stated or state_entry(work, texts)
-    lines += find_places(work, texts, question, ranking.idf)
     is_about_history = intents.history and past.is_about(question)
     findings = Findings(
         ranking,
@@ -111,7 +115,7 @@ def select_evidence(
         quotes=quotes,
         defined=defined,
         past=past,
-        relevant=_put_first(lines, relevant) if lines else relevant,
+        relevant=relevant,
         absent=absent,
         stated=stated,
     )
@@ -132,6 +136,31 @@ def select_evidence(
         uses = _find_uses(defined[0], inquiry, texts, work.emit)
 
     return replace(findings, tests=tests, docs=docs, uses=uses)
+
+
+class _Explanation(NamedTuple):
+    """What lines say on a question for an explanation: a sentence that they prove, if any, and the lines."""
+
+    stated: Finding | None
+    lines: Sequence[RelevantPassage]
+
+
+def _explain(work: Work, texts: FileTexts, ranking: Ranking) -> _Explanation:
+    """Read a question for an explanation, such as why or how; nothing for another question."""
+    explanation = read_explanation(work.inquiry.question, ranking.idf)
+    if explanation is None:
+        return _Explanation(None, ())
+
+    answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
+    stated = state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking)
+    return _Explanation(stated, show_passages(texts, answers, explanation))
+
+
+def _absent_words(work: Work, ranking: Ranking) -> tuple[str, ...]:
+    """Return the words that no searched file has, and that matter to the question."""
+    question = ranking.question
+    absent = absent_words(work, key_words(question, ranking.unknown))
+    return without_modifiers(absent, key_words(question, _words_of(question)), work.inquiry.question)
 
 
 def _words_of(question: RankQuery) -> list[str]:
