@@ -32,10 +32,9 @@ _DAY_S = 86_400
 
 def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
     """Return a table of `COLUMNS` from arrays, lists or one value for every row; a column that is not given is null."""
-    count = (
-        rows if rows is not None else next(len(column) for column in columns.values() if not isinstance(column, str))
-    )
-    arrays = [_column(column, columns.get(column.name), count) for column in COLUMNS[name]]
+    if rows is None:
+        rows = next(len(column) for column in columns.values() if not isinstance(column, str))
+    arrays = [_column(column, columns.get(column.name), rows) for column in COLUMNS[name]]
     return pa.Table.from_arrays(arrays, schema=_schema(name))
 
 
@@ -80,13 +79,14 @@ def join(name: str, parts: Sequence[Table]) -> Table:
 
 def compact(rows: Table) -> Table:
     """Return some rows of a table, with the values that they use alone."""
-    arrays = [
-        column.cast(column.type.value_type).dictionary_encode().cast(column.type)
-        if pa.types.is_dictionary(column.type)
-        else column
-        for column in rows.columns
-    ]
-    return pa.Table.from_arrays(arrays, schema=rows.schema)
+    return pa.Table.from_arrays([_compact_column(column) for column in rows.columns], schema=rows.schema)
+
+
+def _compact_column(column: Array) -> Array:
+    if not pa.types.is_dictionary(column.type):
+        return column
+    # Encoded again, a dictionary has only the values that occur.
+    return column.cast(column.type.value_type).dictionary_encode().cast(column.type)
 
 
 def times(seconds: Any) -> Array:
