@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -30,13 +30,25 @@ from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, Repository
 
 _REPORT_EVERY = 50
+"""Files between two reports of progress: a file takes about a millisecond."""
+
 _MAX_NAMED = 3
-_Row = dict[str, Any]
+"""Files that a notice names."""
+
+_Row: TypeAlias = dict[str, Any]
+"""A row of a function or a file, by column."""
+
+_COLUMNS = (
+    *("path", "symbol", "kind", "line_number", "end_line", "lines", "code_lines", "comment_lines", "parameters"),
+    *("functions", "cyclomatic", "cognitive", "nesting", "commits", "hotspot"),
+)
+"""Columns of the table that are values of rows; null where a row has none."""
 
 
 def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolResult:
     histories = open_history(COMPLEXITY.name, context, arguments.repo, arguments.revision)
-    by, below = arguments.by or "function", clean_path(arguments.path or "")
+    by = arguments.by or "function"
+    below = clean_path(arguments.path or "")
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
     if not histories.selections:
         empty = tables.table("complexity", {}, 0)
@@ -49,11 +61,17 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         )
 
     (snapshot,) = histories.selections
-    notices, unread, rows = histories.notices, list[str](), list[_Row]()
-    for path, measures in measure_files(snapshot.repository, snapshot.commits[0], below, context, {}):
+    commit = snapshot.commits[0]
+    notices = histories.notices
+    unread: list[str] = []
+    rows: list[_Row] = []
+    for path, measures in measure_files(snapshot.repository, commit, below, context, {}):
         if measures.incomplete:
             unread.append(path)
-        rows += function_rows(path, measures) if by == "function" else [file_row(path, measures)]
+        if by == "function":
+            rows += function_rows(path, measures)
+        else:
+            rows.append(file_row(path, measures))
 
     if by == "file":
         commits = commits_of_files(snapshot, context)
@@ -65,8 +83,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     if arguments.dates:
         _add_dates(rows, snapshot, context)
 
-    rows.sort(key=lambda row: (-row.get("hotspot", 0), -row["cognitive"], -row["cyclomatic"], row["path"],
-                               row["line_number"]))  # fmt: skip
+    rows.sort(key=_most_complex_first)
     total = len(rows)
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
@@ -76,7 +93,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
 
     notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
-    attributes |= {"commit": snapshot.commits[0], "total": total, "drill_down": _drill_down(by, snapshot.commits[0])}
+    attributes |= {"commit": commit, "total": total, "drill_down": _drill_down(by, commit)}
     is_complete = histories.complete and not unread and len(rows) == total
     return ToolResult(
         columns="complexity",
@@ -85,6 +102,11 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         complete=is_complete,
         notices=tuple(notices),
     )
+
+
+def _most_complex_first(row: _Row) -> tuple[object, ...]:
+    """Return the key that sorts rows; the path and the line order equal ones."""
+    return -row.get("hotspot", 0), -row["cognitive"], -row["cyclomatic"], row["path"], row["line_number"]
 
 
 def _drill_down(by: str, commit: str) -> dict[str, Any]:
@@ -121,11 +143,18 @@ def measure_files(
             if context.observer is not None and number % _REPORT_EVERY == 0:
                 context.observer(ToolProgress("measuring", number, len(selected)))
             # By blob, so that a caller that measures many commits parses a content once, under any path.
-            key = tree.blob_id(index), language_of(names[index])
-            if key not in cache:
-                data = reader.read(key[0], MAX_FILE_BYTES)
-                cache[key] = FileMeasures(incomplete="too-large") if data is None else measure_file(key[1], data)
-            yield names[index], cache[key]
+            blob_id = tree.blob_id(index)
+            language = language_of(names[index])
+            if (blob_id, language) not in cache:
+                cache[blob_id, language] = _measure(reader, blob_id, language)
+            yield names[index], cache[blob_id, language]
+
+
+def _measure(reader: ObjectReader, blob_id: bytes, language: str) -> FileMeasures:
+    data = reader.read(blob_id, MAX_FILE_BYTES)
+    if data is None:
+        return FileMeasures(incomplete="too-large")
+    return measure_file(language, data)
 
 
 def function_rows(path: str, measures: FileMeasures) -> list[_Row]:
@@ -160,16 +189,19 @@ def _add_dates(rows: list[_Row], snapshot: OpenedHistory, context: ToolContext) 
     times: Int64Array = snapshot.history.commits.commit_time
     for row in rows:
         file = files.get(row["path"])
+        if file is None:
+            continue
         # `file.lines` has the number of the commit for each line, from 0; rows count lines from 1.
-        lines = np.zeros(0, np.int64) if file is None else times[file.lines[row["line_number"] - 1 : row["end_line"]]]
-        if len(lines):
-            row["oldest_date"], row["newest_date"] = int(lines.min()), int(lines.max())
+        commits = file.lines[row["line_number"] - 1 : row["end_line"]]
+        if len(commits):
+            row["oldest_date"] = int(times[commits].min())
+            row["newest_date"] = int(times[commits].max())
 
 
 def _table(snapshot: OpenedHistory, rows: list[_Row]) -> Any:
-    names = ("path", "symbol", "kind", "line_number", "end_line", "lines", "code_lines", "comment_lines", "parameters",
-             "functions", "cyclomatic", "cognitive", "nesting", "commits", "hotspot")  # fmt: skip
-    values: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
+    values: dict[str, Any] = {}
+    for name in _COLUMNS:
+        values[name] = [row.get(name) for row in rows]
     values |= {
         "repository": snapshot.name,
         "commit": snapshot.commits[0],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,16 @@ _MAX_NAMED = 3
 """Commits or files that a notice names."""
 
 _SUMS = ("functions", "lines", "code_lines", "comment_lines", "cyclomatic", "cognitive")
-_Row = dict[str, Any]
+"""Columns that a row of everything sums."""
+
+_COLUMNS = (
+    *("path", "symbol", "kind", "line_number", "end_line", "files", *_SUMS),
+    *("test_files", "test_code_lines", "test_ratio"),
+)
+"""Columns of the table that are values of rows; null where a row has none."""
+
+_Row: TypeAlias = dict[str, Any]
+"""A row of a function, a file or everything, by column."""
 
 
 class _Point(NamedTuple):
@@ -51,10 +60,10 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
             argument="revisions",
         )
 
-    below, by = clean_path(arguments.path or ""), arguments.by or "total"
-    histories = open_history(
-        COMPLEXITY_TREND.name, context, arguments.repo, arguments.revisions[0] if arguments.revisions else None
-    )
+    below = clean_path(arguments.path or "")
+    by = arguments.by or "total"
+    revision = arguments.revisions[0] if arguments.revisions else None
+    histories = open_history(COMPLEXITY_TREND.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below}
     notices = histories.notices
     if not histories.selections:
@@ -68,43 +77,61 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
 
     (snapshot,) = histories.selections
     points = _points(snapshot, arguments, context)
-    cache: dict[tuple[bytes, str], FileMeasures] = {}
-    rows: list[_Row] = []
-    unread: set[str] = set()
-    absent: list[str] = []
-    for number, point in enumerate(points):
-        if context.observer is not None:
-            context.observer(ToolProgress("measuring", number, len(points)))
-
-        # Its own bar would start again at each commit.
-        quiet = dataclasses.replace(context, observer=None)
-        try:
-            measured = list(measure_files(snapshot.repository, point.commit, below, quiet, cache))
-        except PathNotFound:
-            absent.append(point.revision)
-            continue
-
-        unread |= {path for path, measures in measured if measures.incomplete}
-        rows += [row | {"point": point} for row in _rows_of(measured, by, below)]
-
-    if absent:
-        if len(absent) == len(points):
+    trend = _measure_points(snapshot, points, by, below, context)
+    if trend.absent:
+        if len(trend.absent) == len(points):
             raise PathNotFound(snapshot.name, "", below)
-        notices.append(f"{count_of(len(absent), 'commit')} without {below}: {list_names(absent, _MAX_NAMED)}.")
+        commits = count_of(len(trend.absent), "commit")
+        notices.append(f"{commits} without {below}: {list_names(trend.absent, _MAX_NAMED)}.")
 
-    if unread:
-        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
+    if trend.unread:
+        files = count_of(len(trend.unread), "file")
+        notices.append(f"{files} can't be parsed: {list_names(sorted(trend.unread), _MAX_NAMED)}.")
 
     notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
-    complete = histories.complete and not unread
+    complete = histories.complete and not trend.unread
     attributes["drill_down"] = _drill_down(by, below)
     return ToolResult(
         columns="complexity_trend",
-        table=_table(snapshot, rows),
+        table=_table(snapshot, trend.rows),
         attributes=attributes,
         complete=complete,
         notices=tuple(notices),
     )
+
+
+@dataclasses.dataclass(slots=True)
+class _Trend:
+    """The rows of all commits, the files that can't be parsed, and the revisions that lack the path."""
+
+    rows: list[_Row] = dataclasses.field(default_factory=list)
+    unread: set[str] = dataclasses.field(default_factory=set)
+    absent: list[str] = dataclasses.field(default_factory=list)
+
+
+def _measure_points(
+    snapshot: OpenedHistory, points: Sequence[_Point], by: str, below: str, context: ToolContext
+) -> _Trend:
+    """Measure commits one after another; files that stay the same are measured once."""
+    trend = _Trend()
+    cache: dict[tuple[bytes, str], FileMeasures] = {}
+    # The bar of one commit would start again at each.
+    quiet = dataclasses.replace(context, observer=None)
+    for number, point in enumerate(points):
+        if context.observer is not None:
+            context.observer(ToolProgress("measuring", number, len(points)))
+
+        try:
+            measured = list(measure_files(snapshot.repository, point.commit, below, quiet, cache))
+        except PathNotFound:
+            trend.absent.append(point.revision)
+            continue
+
+        trend.unread.update(path for path, measures in measured if measures.incomplete)
+        for row in _rows_of(measured, by, below):
+            trend.rows.append(row | {"point": point})
+
+    return trend
 
 
 def _drill_down(by: str, below: str) -> dict[str, Any]:
@@ -151,16 +178,22 @@ def _number(history: History, commit: str) -> int:
 
 def _first_parents(history: History, tip: int) -> Sequence[int]:
     """Return a commit and its first parents, the oldest first."""
-    starts, parents = history.commits.parent_starts, history.commits.parents
+    starts = history.commits.parent_starts
+    parents = history.commits.parents
     line = [tip]
-    while starts[line[-1]] < starts[line[-1] + 1]:
-        line.append(int(parents[starts[line[-1]]]))
+    commit = tip
+    while starts[commit] < starts[commit + 1]:
+        commit = int(parents[starts[commit]])
+        line.append(commit)
     return line[::-1]
 
 
 def _rows_of(measured: Iterable[tuple[str, FileMeasures]], by: str, below: str) -> list[_Row]:
     if by == "function":
-        return [row for path, measures in measured for row in function_rows(path, measures)]
+        rows: list[_Row] = []
+        for path, measures in measured:
+            rows += function_rows(path, measures)
+        return rows
 
     files = [file_row(path, measures) for path, measures in measured]
     if by == "file":
@@ -190,9 +223,9 @@ def _ratio(count: int, total: int) -> float | None:
 
 
 def _table(snapshot: OpenedHistory, rows: Sequence[Mapping[str, Any]]) -> Any:
-    names = ("path", "symbol", "kind", "line_number", "end_line", "files", *_SUMS, "test_files", "test_code_lines",
-             "test_ratio")  # fmt: skip
-    values: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
+    values: dict[str, Any] = {}
+    for name in _COLUMNS:
+        values[name] = [row.get(name) for row in rows]
     values |= {
         "repository": snapshot.name,
         "revision": [row["point"].revision for row in rows],

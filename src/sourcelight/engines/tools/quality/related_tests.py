@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 _MIN_COMMITS = 2
+"""Default for the commits that changed a file and a test that doesn't use it: one may be chance."""
 
 _ANY_SIZE = 2**31 - 1
 """Files of a commit: here large ones count, too."""
@@ -66,13 +68,20 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
     lines = _import_lines(project, workspace, path)
+    uses: dict[str, FileUse] = {}
     document = project.document(path.encode("utf-8", "surrogateescape"))
-    uses = {use.document.shown_path: use for use in uses_of_file(document, workspace, is_test)} if document else {}
-    counts = commits_beside(snapshot, path, tests, context)
+    if document is not None:
+        uses = {use.document.shown_path: use for use in uses_of_file(document, workspace, is_test)}
+
     min_commits = arguments.min_commits or _MIN_COMMITS
-    related = [name for name in tests if name in lines or name in uses or counts[name][0] >= min_commits]
-    related.sort(key=lambda name: (name not in lines and name not in uses, -counts[name][0], name))
-    table = _table(snapshot, related, lines, uses, counts)
+    related: list[_RelatedTest] = []
+    for name, (shared_commits, commits) in commits_beside(snapshot, path, tests, context).items():
+        test = _RelatedTest(name, lines.get(name, ()), uses.get(name), shared_commits, commits)
+        if test.uses_file or shared_commits >= min_commits:
+            related.append(test)
+
+    related.sort(key=lambda test: (not test.uses_file, -test.shared_commits, test.path))
+    table = _table(snapshot, related)
     attributes |= {
         "commit": snapshot.commits[0],
         "total": len(related),
@@ -86,6 +95,41 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _RelatedTest:
+    """A test of a file.
+
+    Attributes
+    ----------
+    path
+        Path of the test.
+    import_lines
+        Its lines that import the file.
+    use
+        Its use of names that the file defines; None without one.
+    shared_commits, commits
+        Numbers of commits that changed both, and that changed the test.
+    """
+
+    path: str
+    import_lines: Sequence[int]
+    use: FileUse | None
+    shared_commits: int
+    commits: int
+
+    @property
+    def uses_file(self) -> bool:
+        """Whether it imports the file or uses its names."""
+        return bool(self.import_lines) or self.use is not None
+
+    @property
+    def first_line(self) -> int | None:
+        """The first import, else the first use; None without either."""
+        if self.import_lines:
+            return self.import_lines[0]
+        return None if self.use is None else self.use.line
+
+
 def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str, list[int]]:
     """Return the lines on which each test imports a file of its project."""
     from sourcelight.engines.navigation.graphs.imports import imports_in
@@ -96,39 +140,27 @@ def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str
         if not is_test(name):
             continue
 
-        import_lines = [
-            file_import.statement.line
-            for file_import in file_imports
-            if file_import.target is not None
-            and file_import.target.shown_path == path
-            and file_import.target.project.name == project.name
-        ]
-        if import_lines:
-            lines[name] = sorted(import_lines)
+        for file_import in file_imports:
+            target = file_import.target
+            if target is not None and target.shown_path == path and target.project.name == project.name:
+                lines.setdefault(name, []).append(file_import.statement.line)
 
-    return lines
+    return {name: sorted(import_lines) for name, import_lines in lines.items()}
 
 
-def _table(
-    snapshot: OpenedHistory,
-    related: list[str],
-    lines: Mapping[str, list[int]],
-    uses: Mapping[str, FileUse],
-    counts: Mapping[str, tuple[int, int]],
-) -> Any:
+def _table(snapshot: OpenedHistory, related: Sequence[_RelatedTest]) -> Any:
+    names = [test.use.names if test.use is not None else [] for test in related]
     return tables.table(
         "related_tests",
         {
             "repository": snapshot.name,
             "commit": snapshot.commits[0],
-            "path": related,
-            "imports": [len(lines.get(name, ())) for name in related],
-            "names": pa.array([uses[name].names if name in uses else [] for name in related], pa.list_(pa.string())),
-            "line_number": [
-                lines[name][0] if name in lines else uses[name].line if name in uses else None for name in related
-            ],
-            "shared_commits": [counts[name][0] for name in related],
-            "commits": [counts[name][1] for name in related],
+            "path": [test.path for test in related],
+            "imports": [len(test.import_lines) for test in related],
+            "names": pa.array(names, pa.list_(pa.string())),
+            "line_number": [test.first_line for test in related],
+            "shared_commits": [test.shared_commits for test in related],
+            "commits": [test.commits for test in related],
         },
         len(related),
     )
