@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,26 +23,16 @@ _MAY_LACK = frozenset({"description", "stars", "topics", "lastFetched", "commit"
 
 def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
     fragment = arguments.query.strip().casefold()
-    matches = sorted(
-        (row for row in context.engine.catalog.visible(context.viewer) if fragment in row.info.name.casefold()),
-        key=lambda repository: repository.info.name,
-    )
+    infos = [repository.info for repository in context.engine.catalog.visible(context.viewer)]
+    matches = [info for info in infos if fragment in info.name.casefold()]
+    matches.sort(key=lambda info: info.name)
 
-    # Sorted by name, and the cursor is a name: a page stays right when repositories are added or removed between two
-    # calls.
-    names = [repository.info.name for repository in matches]
-    after, before = decode_cursor(arguments.after, "after"), decode_cursor(arguments.before, "before")
-    start = 0 if after is None else bisect_right(names, after)
-    end = len(names) if before is None else max(bisect_left(names, before), start)
-    limit = arguments.limit or (DEFAULT_PAGE if context.served else None)
-    if limit is not None and end - start > limit:
-        # Without `after`, `before` asks for the page that ends there.
-        if before is not None and after is None:
-            start = end - limit
-        else:
-            end = start + limit
-
-    page = [repository.info for repository in matches[start:end]]
+    names = [info.name for info in matches]
+    limit = arguments.limit
+    if limit is None and context.served:
+        limit = DEFAULT_PAGE
+    start, end = _page_of(names, arguments, limit)
+    page = matches[start:end]
     table = table_of(
         "repository_list",
         len(page),
@@ -63,7 +53,7 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     if has_next_page and limit is not None:
         notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
 
-    info = {
+    attributes = {
         "query": arguments.query,
         "total": len(names),
         "start_cursor": encode_cursor(page[0].name) if page else None,
@@ -74,14 +64,33 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     return ToolResult(
         columns="repository_list",
         table=table,
-        attributes=info,
+        attributes=attributes,
         complete=not has_next_page and not start,
         notices=notices,
     )
 
 
+def _page_of(names: Sequence[str], arguments: ListReposArguments, limit: int | None) -> tuple[int, int]:
+    """Return the start and the end of a page of `names`, which are sorted."""
+    # The cursor is a name: a page stays right when repositories are added or removed between two calls.
+    after = decode_cursor(arguments.after, "after")
+    before = decode_cursor(arguments.before, "before")
+    start, end = 0, len(names)
+    if after is not None:
+        start = bisect_right(names, after)
+    if before is not None:
+        end = max(bisect_left(names, before), start)
+
+    if limit is None or end - start <= limit:
+        return start, end
+    # Without `after`, `before` asks for the page that ends there.
+    if before is not None and after is None:
+        return end - limit, end
+    return start, start + limit
+
+
 def encode_cursor(name: str) -> str:
-    """Return the cursor behind an item with this name."""
+    """Return the cursor behind an item with this name: ``1:`` and the name, as base64 for URLs."""
     return base64.urlsafe_b64encode(f"1:{name}".encode()).decode().rstrip("=")
 
 
@@ -149,10 +158,13 @@ def _repository_payload(row: Mapping[str, Any], context: ToolContext) -> dict[st
 
 
 def _repository_line(row: Mapping[str, Any]) -> str:
-    stars = f" [★{row['stars']}]" if row["stars"] else ""
+    line: str = row["repository"]
+    if row["stars"]:
+        line += f" [★{row['stars']}]"
     description = " ".join(row["description"].split())
-    separator = " - " if description else ""
-    return f"{row['repository']}{stars}{separator}{description}"
+    if description:
+        line += f" - {description}"
+    return line
 
 
 def _correct_cursors(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:

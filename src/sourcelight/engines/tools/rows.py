@@ -1,6 +1,10 @@
 """Tables as answers over MCP: the rows as data, and a text with one short line per row.
 
-Values that rows share stand once above them.
+Values that consecutive rows share are a heading above them:
+
+    # mill
+    0.91 gate.py 41 commits, 3 authors, 310 lines last 2024-05-02
+    0.40 wheel.py 12 commits, 2 authors, 95 lines last 2024-03-11
 """
 
 from __future__ import annotations
@@ -16,15 +20,27 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Rendered, tail, total_beside, with_notices
 
 Row: TypeAlias = Mapping[str, Any]
+"""A row of the table of a tool, by column."""
+
+Renderer: TypeAlias = Callable[[ToolResult, ToolContext], Rendered]
+"""Makes the form of an answer for MCP."""
+
 SHORT_OID = 10
+"""Digits of a commit in a heading: enough to be the only one of most repositories."""
+
 _MAX_LINE = 300
+"""Maximum characters of a line of the text; the data has all of it."""
+
 _MAX_NAMES = 3
+"""Maximum names that a line lists."""
+
 _ATTRIBUTES = {"repository": "repo", "revision": "revision", "commit": "commit", "path": "path"}
+"""Attributes of an answer that are fields of its payload, by their names there."""
 
 
 def render_rows(
     line: Callable[[Row], str], heading: Callable[[Row], str] | None = None, *, keeps_lines: bool = False
-) -> Callable[[ToolResult, ToolContext], Rendered]:
+) -> Renderer:
     """Return a function that renders the rows of a table.
 
     Parameters
@@ -40,31 +56,43 @@ def render_rows(
     def render(answer: ToolResult, context: ToolContext) -> Rendered:
         del context
         rows = answer.table.to_pylist()
-        parts = []
-        for heading_text, group in groupby(rows, key=heading or (lambda _: "")):
-            lines = "".join(f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group)
-            parts.append(f"{_shorten(heading_text)}\n{lines}" if heading_text else lines)
+        text = ""
+        for heading_text, group in groupby(rows, key=heading or _no_heading):
+            if heading_text:
+                text += f"{_shorten(heading_text)}\n"
+            text += "".join([f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group])
 
-        attributes = answer.attributes
-        reported = {name: attributes[name] for name in _ATTRIBUTES if attributes.get(name)}
-
-        # A column that is empty, or repeats an attribute of the answer, is left out.
-        columns = [
-            name
-            for name in answer.table.schema.names
-            if any(row[name] is not None and row[name] not in ("", [], reported.get(name, "")) for row in rows)
-        ]
-        total = total_beside(answer, "total", attributes.get("total"), len(rows))
-        payload = {
-            **{_ATTRIBUTES[name]: value for name, value in reported.items()},
-            **total,
-            "columns": columns,
-            "rows": [[_value(row[name]) for name in columns] for row in rows],
-            **tail(answer),
-        }
-        return payload, with_notices("".join(parts) or NOTHING, answer)
+        return _payload(answer, rows), with_notices(text or NOTHING, answer)
 
     return render
+
+
+def _no_heading(row: Row) -> str:
+    del row
+    return ""
+
+
+def _payload(answer: ToolResult, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the data of an answer: attributes, and columns with rows."""
+    attributes = answer.attributes
+    payload: dict[str, Any] = {}
+    for name, field in _ATTRIBUTES.items():
+        if attributes.get(name):
+            payload[field] = attributes[name]
+
+    payload |= total_beside(answer, "total", attributes.get("total"), len(rows))
+    columns = [name for name in answer.table.schema.names if _says_something(name, rows, attributes)]
+    payload["columns"] = columns
+    payload["rows"] = [[_value(row[name]) for name in columns] for row in rows]
+    return payload | tail(answer)
+
+
+def _says_something(name: str, rows: Sequence[Row], attributes: Mapping[str, Any]) -> bool:
+    """Return whether a column isn't empty, and doesn't only repeat an attribute of the answer."""
+    ignored: list[object] = ["", [], None]
+    if name in _ATTRIBUTES:
+        ignored.append(attributes.get(name))
+    return any(row[name] not in ignored for row in rows)
 
 
 def _value(value: Any) -> Any:
@@ -72,8 +100,13 @@ def _value(value: Any) -> Any:
 
 
 def _shorten(text: str, *, keeps_lines: bool = False) -> str:
-    line = text.replace("\r", " ").replace("\n", " ") if keeps_lines else " ".join(text.split())
-    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+    if keeps_lines:
+        line = text.replace("\r", " ").replace("\n", " ")
+    else:
+        line = " ".join(text.split())
+    if len(line) <= _MAX_LINE:
+        return line
+    return f"{line[: _MAX_LINE - 1]}…"
 
 
 def day(value: datetime | None) -> str:
@@ -115,7 +148,9 @@ def _outline_line(row: Row) -> str:
 
 
 def _map_line(row: Row) -> str:
-    return row["text"] if row["line_number"] is None else f"{row['line_number']}: {row['text']}"
+    text: str = row["text"]
+    # A line that is left out between two others has no number.
+    return text if row["line_number"] is None else f"{row['line_number']}: {text}"
 
 
 def _calls_heading(row: Row) -> str:
@@ -123,21 +158,24 @@ def _calls_heading(row: Row) -> str:
 
 
 def _caller_line(row: Row) -> str:
-    by = row["caller"] or "the top of the file"
+    location = f"{row['line_number']}: in {row['caller'] or 'the top of the file'}"
     # At depth 1 all call the requested function.
-    called = f", calls {row['callee']}" if row["depth"] > 1 else ""
-    return join_parts(
-        [_depth(row), f"{row['line_number']}: in {by}{called}:", str(row["line"]).strip(), _certainty(row)]
-    )
+    if row["depth"] > 1:
+        location += f", calls {row['callee']}"
+    return join_parts([_depth(row), f"{location}:", str(row["line"]).strip(), _certainty(row)])
 
 
 def _callee_line(row: Row) -> str:
-    location = "" if row["callee_path"] is None else f"{row['callee_path']}:{row['callee_line']}"
-    if location and row["callee_repository"] != row["caller_repository"]:
-        location = f"{row['callee_repository']} {location}"
-    by = f" (by {row['caller']})" if row["depth"] > 1 else ""
-    location = location or "not in these repositories"
-    return join_parts([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", location, _certainty(row)])
+    location = "not in these repositories"
+    if row["callee_path"] is not None:
+        location = f"{row['callee_path']}:{row['callee_line']}"
+        if row["callee_repository"] != row["caller_repository"]:
+            location = f"{row['callee_repository']} {location}"
+
+    call = f"{row['line_number']}: {row['callee']}"
+    if row["depth"] > 1:
+        call += f" (by {row['caller']})"
+    return join_parts([_depth(row), call, "→", location, _certainty(row)])
 
 
 def _certainty(row: Row) -> str:
@@ -149,18 +187,25 @@ def _depth(row: Row) -> str:
 
 
 def _dependency_line(row: Row) -> str:
-    target = f"{row['target']} (external)" if row["external"] else row["target"]
-    name = "" if row["module"] == row["target"] else f"as {row['module']}"
-    return join_parts(["→", target, name, f"{count_of(row['imports'], 'import')} in {count_of(row['files'], 'file')}"])
+    external = "(external)" if row["external"] else ""
+    name = f"as {row['module']}" if row["module"] != row["target"] else ""
+    counts = f"{count_of(row['imports'], 'import')} in {count_of(row['files'], 'file')}"
+    return join_parts(["→", row["target"], external, name, counts])
 
 
 def _contributor_line(row: Row) -> str:
     grouped = join_parts([row["repository"] or "", day(row["period"])])
-    changed = "" if row["additions"] is None else f"+{row['additions']:,} -{row['deletions']:,}"
-    dates = f"{day(row['first_date'])}..{day(row['last_date'])}"
-    who = f"{row['author']} <{row['author_email']}>{' (bot)' if row['bot'] else ''}"
+    commits = count_of(row["commits"], "commit")
     agents = f"at least {row['agent_commits']:,} with an agent" if row["agent_commits"] else ""
-    return join_parts([grouped, count_of(row["commits"], "commit"), agents, changed, who, dates])
+    lines = _count_lines(row) if row["additions"] is not None else ""
+    author = f"{row['author']} <{row['author_email']}>"
+    bot = "(bot)" if row["bot"] else ""
+    dates = f"{day(row['first_date'])}..{day(row['last_date'])}"
+    return join_parts([grouped, commits, agents, lines, author, bot, dates])
+
+
+def _count_lines(row: Row) -> str:
+    return f"+{row['additions']:,} -{row['deletions']:,}"
 
 
 def _hotspot_line(row: Row) -> str:
@@ -170,31 +215,48 @@ def _hotspot_line(row: Row) -> str:
 
 
 def _symbol_change_line(row: Row) -> str:
-    name = row["symbol"] if row["old_symbol"] in {None, row["symbol"]} else f"{row['old_symbol']} → {row['symbol']}"
-    path = row["path"] if row["old_path"] in {None, "", row["path"]} else f"{row['old_path']} → {row['path']}"
-    counts = f"+{row['additions']:,} -{row['deletions']:,}"
-    return join_parts([f"{row['status']}:", name, counts, f"{path}:{row['line_number']}-{row['end_line']}"])
+    name = _change_text(row["old_symbol"], row["symbol"])
+    path = _change_text(row["old_path"], row["path"])
+    location = f"{path}:{row['line_number']}-{row['end_line']}"
+    return join_parts([f"{row['status']}:", name, _count_lines(row), location])
+
+
+def _change_text(old: str | None, new: str | None) -> str:
+    """Return ``old → new``, or the only one of them."""
+    if old and new and old != new:
+        return f"{old} → {new}"
+    return new or old or ""
 
 
 def _api_line(row: Row) -> str:
-    path, number = (row["path"], row["line_number"]) if row["path"] else (row["old_path"], row["old_line_number"])
-    old, new = row["old_signature"], row["signature"]
-    signature = f"{old} → {new}" if old and new and old != new else new or old or ""
-    return join_parts([f"{row['status']}:", f"{row['module']}.{row['symbol']}", signature, f"({path}:{number})"])
+    signature = _change_text(row["old_signature"], row["signature"])
+    location = f"({row['path']}:{row['line_number']})"
+    if not row["path"]:
+        location = f"({row['old_path']}:{row['old_line_number']})"
+    return join_parts([f"{row['status']}:", f"{row['module']}.{row['symbol']}", signature, location])
 
 
 def _complexity_line(row: Row) -> str:
     counts = f"cognitive {row['cognitive']:,}, cyclomatic {row['cyclomatic']:,}, {count_of(row['lines'], 'line')}"
     if row["symbol"]:
-        return join_parts([f"{row['path']}:{row['line_number']}-{row['end_line']}", f"{row['symbol']}:", counts])
-    changes = "" if row["commits"] is None else f", {count_of(row['commits'], 'commit')}"
-    return f"{row['path']}: {counts}, {count_of(row['functions'] or 0, 'function')}{changes}"
+        return f"{row['path']}:{row['line_number']}-{row['end_line']} {row['symbol']}: {counts}"
+
+    counts += f", {count_of(row['functions'] or 0, 'function')}"
+    if row["commits"] is not None:
+        counts += f", {count_of(row['commits'], 'commit')}"
+    return f"{row['path']}: {counts}"
 
 
 def _related_test_line(row: Row) -> str:
-    reach = [count_of(row["imports"], "import")] if row["imports"] else []
-    reach += [f"uses {list_names(row['names'], _MAX_NAMES)}"] if len(row["names"]) else []
-    text = f"{', '.join(reach)} (line {row['line_number']})" if reach else "no import"
+    reach = []
+    if row["imports"]:
+        reach.append(count_of(row["imports"], "import"))
+    if row["names"]:
+        reach.append(f"uses {list_names(row['names'], _MAX_NAMES)}")
+
+    text = "no import"
+    if reach:
+        text = f"{', '.join(reach)} (line {row['line_number']})"
     commits = count_of(row["commits"], "commit")
     return f"{row['path']}: {text}, changed with it in {row['shared_commits']:,} of {commits}"
 
@@ -203,7 +265,7 @@ def _repository(row: Row) -> str:
     return f"# {row['repository']}"
 
 
-TEXTS: Mapping[str, Any] = {
+TEXTS: Mapping[str, Renderer] = {
     "blame": render_rows(lambda row: f"{row['line_number']}: {row['line']}", commit_heading, keeps_lines=True),
     "outline": render_rows(_outline_line, location_text, keeps_lines=True),
     "repo_map": render_rows(_map_line, _repository, keeps_lines=True),
@@ -217,4 +279,4 @@ TEXTS: Mapping[str, Any] = {
     "complexity": render_rows(_complexity_line, _repository),
     "related_tests": render_rows(_related_test_line, _repository),
 }
-"""By the name of the tool, what renders its table."""
+"""Functions that render the tables of tools, by the name of the tool."""
