@@ -248,7 +248,7 @@ def _ids_in(text: str) -> list[str]:
     return ids
 
 
-def _accepted(names: Sequence[str], checked: Mapping[str, Citation]) -> list[Evidence]:
+def _accepted_evidence(names: Sequence[str], checked: Mapping[str, Citation]) -> list[Evidence]:
     """Return the evidence of the ids whose citation was accepted."""
     return [checked[name].evidence for name in names if name in checked and checked[name].accepted]
 
@@ -256,7 +256,7 @@ def _accepted(names: Sequence[str], checked: Mapping[str, Citation]) -> list[Evi
 def _definitions_of(names: Sequence[str], checked: Mapping[str, Citation]) -> tuple[str, ...]:
     """Return the names of the definitions that ids cite."""
     definitions: list[str] = []
-    for item in _accepted(names, checked):
+    for item in _accepted_evidence(names, checked):
         if isinstance(item, FileEvidence) and item.role == "definition":
             definitions += item.symbols[:1]
     return tuple(dict.fromkeys(definitions))
@@ -318,7 +318,7 @@ class _ClaimMarker:
 
     def _is_proven(self, sentence: str) -> bool:
         names = _ids_in(sentence)
-        accepted = _accepted(names, self.checked)
+        accepted = _accepted_evidence(names, self.checked)
         is_prose = any(map(str.isalpha, sentence)) and not sentence.lstrip().startswith("#")
         if is_prose and self.expects_headline:
             self.expects_headline = False

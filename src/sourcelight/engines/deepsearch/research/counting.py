@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup import code, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.analyses.answering import find_analysis
 from sourcelight.engines.deepsearch.evidence.claims import UNREAD
-from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
-from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
-from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.model import Fact, Work
 from sourcelight.engines.deepsearch.facts.paths import describe_missing_paths
 from sourcelight.engines.deepsearch.lookups.absence.spellings import state_meant_spelling
 from sourcelight.engines.deepsearch.lookups.recount import confirm_definitions
@@ -24,33 +21,17 @@ from sourcelight.engines.deepsearch.markdown import in_sentence, inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
-from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Paragraph
+from sourcelight.engines.deepsearch.research.fact_tables import cite, write_repositories, write_rows
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph
 from sourcelight.engines.deepsearch.research.questions import open_pronouns
+from sourcelight.engines.deepsearch.research.search_scope import MAX_NAMED_REPOSITORIES, format_searched, scope_lines
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
-
-SHOWN_ROWS = 25
-"""Maximum rows of a table that the answer shows; the table itself has all."""
-
-_CITED_ROWS = 20
-"""Maximum rows with a citation: each is read again and checked."""
-
-_NAMED_REPOSITORIES = 10
-"""Maximum repositories that a line names."""
 
 _NAMED_ROWS = 12
 """Maximum symbols that the first sentence names."""
 
-_MAX_SHOWN_REPOSITORIES = 50
-"""Maximum rows of the table of repositories that the answer shows."""
-
-_MAX_CELL_CHARACTERS = 160
-"""Maximum characters of a cell of a table."""
-
 _MAX_CITED_COMMITS = 5
 """Maximum commits that the first sentence cites."""
-
-_PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
-"""Columns that a citation has, too."""
 
 _NEUTRAL = frozenset({
     "feature", "function", "method", "class", "file", "option", "setting", "flag", "support", "code", "module", "whom",
@@ -146,10 +127,10 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
 
     draft.add_section("Method", Paragraph("\n".join(_format_method(request, fact, inquiry, unapplied)), about))
-    _write_repositories(fact, draft, about, list(inquiry.pins))
+    write_repositories(fact, draft, about, list(inquiry.pins))
     for table in fact.tables:
         is_row = request.is_list or fact.number is None or table.title.startswith(("Authors", "By "))
-        _write_rows(table, fact, inquiry, draft, is_visible=is_row)
+        write_rows(table, fact, inquiry, draft, is_visible=is_row)
 
     if fact.notes:
         notes = "\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))
@@ -264,7 +245,7 @@ def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
     symbols = []
     for row, citation in zip(table.rows, table.citations, strict=True):
         if row[column]:
-            link = _cite(citation, inquiry, draft, texts)
+            link = cite(citation, inquiry, draft, texts)
             symbols.append(f"{code(str(row[column]))} {link}".rstrip())
 
     # A row without a name: a list of the others would not be whole.
@@ -341,7 +322,7 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
     if not (inquiry.filters or request.paths or counts_repositories):
         excluded = excluded_repositories(inquiry)
     if excluded:
-        names = list_names([code(name) for name in excluded], _NAMED_REPOSITORIES)
+        names = list_names([code(name) for name in excluded], MAX_NAMED_REPOSITORIES)
         lines.append(f"- Left out, because forks and archived repositories count only if they are named: {names}.")
 
     if fact.query:
@@ -349,38 +330,6 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
 
     if fact.rule:
         lines.append(f"- {fact.rule.strip()}")
-
-    return lines
-
-
-def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Sequence[str] = ()) -> list[str]:
-    """Describe the scope that words of the question select; omits `unapplied` words."""
-    lines = []
-    for part in scope.parts:
-        values = list_names([code(value) for value in part.values], _NAMED_REPOSITORIES)
-        lines.append(f"{code(part.source_text)} in the question means the {part.kind} {values}.")
-
-    lines += scope.notes
-    if request is None:
-        return lines
-
-    for path in (*request.paths, *request.without):
-        if path.source_text in unapplied:
-            continue
-        kind = "file" if path.is_file else "folder"
-        line = f"{code(path.source_text)} means the {kind} {code(path.glob)}"
-        if path.repositories:
-            line += f" of {', '.join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])}"
-        lines.append(f"{line}.")
-
-    if request.languages and not set(request.languages) & set(unapplied):
-        lines.append(f"Only {' and '.join(request.languages)} files count.")
-
-    if request.tests is not None and "tests" not in unapplied:
-        lines.append("Only test files count." if request.tests else "Test files don't count.")
-
-    if request.period.text and request.period.text not in unapplied:
-        lines.append(f"Only committer dates {request.period.text} count, in UTC.")
 
     return lines
 
@@ -404,106 +353,3 @@ def _format_refusal(request: FactRequest) -> str:
         return "This can't be counted exactly."
     listed_words = ", ".join(code(word) for word in request.ignored)
     return f"This can't be counted exactly, because {listed_words} {_was(request.ignored)} not understood."
-
-
-def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquiry_pins: Sequence[Pin]) -> None:
-    counts = sorted(fact.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
-    if not counts:
-        return
-
-    unit = fact.per or fact.unit
-    if unit == "repositories":
-        unit = "matches"
-    elif unit == "date":
-        # The commits that have the date.
-        unit = "commits"
-    columns = ("repository", unit)
-    draft.tables.append(CountTable("By repository", fact.query, columns, tuple(counts), len(counts)))
-    if len(inquiry_pins) == 1:  # the first sentence has the number
-        return
-
-    visible_rows = [(_format_cell(name), f"{number:,}") for name, number in counts[:_MAX_SHOWN_REPOSITORIES]]
-    draft.add_section("By repository", Paragraph(_format_table(columns, visible_rows)))
-    if len(counts) > len(visible_rows):
-        draft.parts.append(Paragraph(f"The table shows the first {len(visible_rows)} of {len(counts):,} rows.", about))
-
-
-def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, is_visible: bool) -> None:
-    if not table.rows:
-        return
-
-    draft.tables.append(CountTable(table.title, fact.query, table.columns, tuple(table.rows), table.total))
-    if not is_visible:
-        return
-
-    texts = FileTexts(inquiry.context)
-    sources = [_cite(citation, inquiry, draft, texts) for citation in table.citations[:_CITED_ROWS]]
-    sources += [""] * (len(table.citations[:SHOWN_ROWS]) - len(sources))
-
-    # A source shows the full location; columns that repeat it would make the table too wide to read.
-    hidden: Collection[str] = ()
-    if sources and all(sources) and len(inquiry.pins) == 1:
-        hidden = _PLACE_COLUMNS
-
-    visible = [index for index, column in enumerate(table.columns) if column not in hidden]
-    columns = [table.columns[index] for index in visible]
-    lines = [[_format_cell(row[index]) for index in visible] for row in table.rows[:SHOWN_ROWS]]
-    if any(citation is not None for citation in table.citations):
-        columns.append("source")
-        for line, source in zip(lines, sources, strict=True):
-            line.append(source)
-
-    draft.add_section(table.title, Paragraph(_format_table(columns, lines)))
-    if table.total > SHOWN_ROWS:
-        truncation = ""
-        if len(table.rows) < table.total:
-            truncation = f"; only {len(table.rows):,} are stored"
-        about = tuple(sorted(fact.repositories))
-        draft.parts.append(
-            Paragraph(f"The table shows the first {SHOWN_ROWS} of {table.total:,} rows{truncation}.", about)
-        )
-
-
-def _format_cell(value: Any) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    if value is None:
-        return ""
-    return inline(str(value), _MAX_CELL_CHARACTERS)
-
-
-def _cite(citation: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
-    if isinstance(citation, CommitEvidence):
-        return f"[{draft.ledger.add(citation)}]"
-    if citation is None:
-        return ""
-
-    target = inquiry.pins.of(citation.repository, citation.commit)
-    if target is None or not texts.lines(target, citation.path)[citation.line - 1 : citation.line]:
-        return ""
-    evidence = texts.evidence(target, citation.path, citation.line, citation.line, "read")
-    return f"[{draft.ledger.add(evidence)}]"
-
-
-def format_searched(inquiry: ResearchRequest) -> str:
-    """List the repositories and commits that were searched."""
-    lines = [f"- {list_pins(inquiry.pins)}."]
-    for name, reason in sorted(inquiry.pins.failed.items()):
-        lines.append(f"- {inline(name)} could not be searched: {inline(reason)}.")
-    return "\n".join([*lines, NO_MODEL])
-
-
-def list_pins(pins: Iterable[Pin]) -> str:
-    """Name the first repositories and their commits, and how many more there are."""
-    names = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins]
-    text = ", ".join(names[:_NAMED_REPOSITORIES])
-    if len(names) > _NAMED_REPOSITORIES:
-        text += f" and {count_of(len(names) - _NAMED_REPOSITORIES, 'more repository')}"
-    return text
-
-
-def _format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
-    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join(lines)

@@ -21,7 +21,6 @@ from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcer
 from sourcelight.engines.deepsearch.markdown import CITED, in_sentence, inline, person_name
 from sourcelight.engines.deepsearch.question import QuestionIntents
 from sourcelight.engines.deepsearch.requests import ResearchRequest
-from sourcelight.engines.deepsearch.research.counting import format_searched, list_pins, scope_lines
 from sourcelight.engines.deepsearch.research.evidence_lines import (
     quote_subject,
     write_commit,
@@ -34,6 +33,7 @@ from sourcelight.engines.deepsearch.research.evidence_lines import (
     write_use,
 )
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph, Part, Quote
+from sourcelight.engines.deepsearch.research.search_scope import format_searched, list_pins, scope_lines
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 

@@ -139,7 +139,7 @@ def select_evidence(
 
 
 class _Explanation(NamedTuple):
-    """What lines say on a question for an explanation: a sentence that they prove, if any, and the lines."""
+    """The lines that answer a question for an explanation, and a sentence that they prove, if any."""
 
     stated: Finding | None
     lines: Sequence[RelevantPassage]
