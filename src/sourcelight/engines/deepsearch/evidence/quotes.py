@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidenc
 from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
+from sourcelight.engines.deepsearch.source.line_kinds import IMPORT_STATEMENT
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
@@ -191,12 +192,13 @@ class QuoteSelector:
             return None
 
         lines = self.texts.lines(chunk.target, chunk.path)[chunk.begin_line - 1 : chunk.end_line]
-        if not any(line.strip() for line in lines):
-            return None
         if _only_declares(lines) and not bare:
             return None
 
         names = frozenset(TOKEN.findall("\n".join(lines).encode()))
+        lines = _without_imports(lines)
+        if not any(line.strip() for line in lines):
+            return None
         if any(_likeness(names, other_names) > _ALIKE for other_names in self._names):
             return None
 
@@ -242,6 +244,29 @@ def _only_declares(lines: Sequence[str]) -> bool:
     code_lines = [line for line in lines if line.strip() and not _COMMENT.match(line)]
     declaration_count = sum(_PROTOTYPE.match(line) is not None for line in code_lines)
     return declaration_count >= _MIN_DECLARED and declaration_count >= _MOSTLY * len(code_lines)
+
+
+def _without_imports(lines: Sequence[str]) -> list[str]:
+    """Return lines with empty ones for imports: they name what is used, and explain nothing."""
+    code_lines = []
+    end = ""
+    for line in lines:
+        is_import = end != "" or IMPORT_STATEMENT.match(line) is not None
+        if end:
+            end = "" if end in line else end
+        elif is_import:
+            end = _open_bracket(line)
+        code_lines.append("" if is_import else line)
+
+    return code_lines
+
+
+def _open_bracket(line: str) -> str:
+    """Return the bracket that closes the list of names that an import opens; empty if its line has them all."""
+    for opening, closing in (("(", ")"), ("{", "}")):
+        if line.count(opening) > line.count(closing):
+            return closing
+    return ""
 
 
 def _likeness(first: frozenset[bytes], second: frozenset[bytes]) -> float:

@@ -52,6 +52,7 @@ class RelevantPassage:
 
     One line that is shown unchanged (`is_line`) has no name, and `description` says why it is shown. A sentence that
     is quoted from elsewhere has the `line` that it begins on, and the name of what it is in; `line` is 0 for others.
+    It is code if `is_code`, and is from the documentation of its definition if `is_documentation`.
     """
 
     evidence: FileEvidence
@@ -60,6 +61,8 @@ class RelevantPassage:
     words: tuple[str, ...]
     is_line: bool = False
     line: int = 0
+    is_code: bool = False
+    is_documentation: bool = False
 
 
 def find_relevant(
@@ -257,7 +260,8 @@ def _describe(
         end = min(end, start + MAX_LINES - 1)
 
     evidence = texts.evidence(file.target, file.path, start, end, "definition", chunk.score, (definition.name,))
-    return RelevantPassage(evidence, definition.name, summary, _words(text, ranking, weights))
+    words = _words(text, ranking, weights)
+    return RelevantPassage(evidence, definition.name, summary, words, is_documentation=bool(summary))
 
 
 def _terms(text: str) -> set[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import DOCSTRING, comment_start, head_end
+from sourcelight.engines.deepsearch.source.documents import has_links_alone
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.terms.chunker import lead_start
@@ -173,6 +174,7 @@ def paragraph_of(evidence: FileEvidence) -> str:
         stripped = line.strip()
         if (
             not stripped
+            or has_links_alone(stripped)
             or re.fullmatch(r"[=~^*\"'#+`|:-]{3,}.*", stripped)
             or stripped.startswith((".. ", "#", "|", "["))
         ):

@@ -7,11 +7,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.source.comments import MAX_LINE_CHARACTERS, MAX_LINES, has_prose_marks
+from sourcelight.engines.deepsearch.source.documents import has_links_alone
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
 from sourcelight.engines.deepsearch.source.paragraphs import (
     ProseParagraph,
     Sentence,
@@ -56,9 +59,17 @@ _TEST_HEAD = re.compile(
 
 _LICENSE = re.compile(r"\b(?:copyright|licen[sc]e|warranty|permission is hereby|redistribut)", re.IGNORECASE)
 _PARAMETER_TAG = re.compile(
-    r"(?:[@\\](?:param|returns?|type|see|since|author|version)|:(?:param|type|returns?|rtype))\b"
+    r"(?:[@\\](?:param|returns?|type|see|since|author|version|module|namespace|package|file|fileoverview)"
+    r"|:(?:param|type|returns?|rtype))\b"
 )
 """Tags of what a definition takes and gives, in words that explain nothing by themselves."""
+
+_NO_STATEMENT = re.compile(r"\s*(?:[)\]}]|(?:return|yield)\s+[\w.$@]*\s*;?\s*$)")
+"""The end of a head or a block, or a value that is only given back: such a line explains nothing by itself."""
+
+_DEPRECATED = re.compile(r"\bdeprecated\b", re.IGNORECASE)
+_MAX_COMMENT_LINES = 12
+"""Lines above and below a sentence in which its comment is looked for."""
 
 _HEADER_LINES = 5
 """Lines at the beginning of a file that may have its name, its project and its author."""
@@ -155,6 +166,14 @@ class AskedFile:
         indices = sorted(range(len(self.definitions)), key=lambda index: self.definitions[index].line)
         return [self.definitions[index].line for index in indices], indices
 
+    def is_deprecated(self, candidate: AnswerCandidate) -> bool:
+        """Return whether the comment around a sentence calls what it describes deprecated."""
+        first, last = candidate.begin_line, candidate.end_line
+        above = reversed(self.lines[max(0, first - 1 - _MAX_COMMENT_LINES) : first - 1])
+        below = self.lines[last : last + _MAX_COMMENT_LINES]
+        around = [*takewhile(ANY_COMMENT.match, above), *takewhile(ANY_COMMENT.match, below)]
+        return any(_DEPRECATED.search(line) for line in [*self.lines[first - 1 : last], *around])
+
     @property
     def is_document(self) -> bool:
         """Whether it is prose as a whole."""
@@ -228,16 +247,17 @@ def read_candidates(file: AskedFile, explanation: ExplanationQuestion) -> Iterat
         for number, line in enumerate(file.lines, 1):
             if number not in prose and len(line) <= MAX_LINE_CHARACTERS and subject.terms_in(line):
                 is_test = file.kind == "test" and _TEST_HEAD.search(line) is not None
-                if is_test or _says_something(line):
+                if is_test or (_says_something(line) and _NO_STATEMENT.match(line) is None):
                     yield _of_statement(file, number, line, "test" if is_test else "code")
 
 
 def _explains_nothing(file: AskedFile, sentence: Sentence) -> bool:
-    """Return whether a sentence is of a license, lists parameters, or is a header with the name of its file."""
+    """Return whether a sentence is of a license, lists parameters or contents, or is a header of its file."""
     name = file.path.rpartition("/")[2]
     is_header = sentence.begin_line <= _HEADER_LINES and sentence.text.startswith(name)
     is_tag = _PARAMETER_TAG.match(sentence.text) is not None
-    return is_header or is_tag or _LICENSE.search(sentence.text) is not None
+    is_of_license = _LICENSE.search(sentence.text) is not None
+    return is_header or is_tag or is_of_license or has_links_alone(sentence.text)
 
 
 def _of_sentence(

@@ -169,6 +169,8 @@ def _fit(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> float:
         fit += _BY_NAME
     if candidate.file.kind == "changelog":
         fit -= _BY_TEST
+    if "deprecat" not in explanation.subject.text.lower() and candidate.file.is_deprecated(candidate):
+        fit -= _BY_TEST
     if _EXAMPLE_LINE.match(candidate.text) is not None and kind != "example":
         fit -= _BY_TEST
     return fit

@@ -23,6 +23,9 @@ _MAX_PARAGRAPH_LINES = 14
 _MAX_CONDITION_LINES = 6
 """Lines between a statement and the condition above it that are cited with it."""
 
+_MIN_DISTANCE = 20
+"""Lines of one definition between two passages that are shown: nearer ones say the same as a rule."""
+
 _MAX_HEAD_LINES = 10
 _FOLLOWING_LINES = 6
 """Lines of code below a comment, and of an example below a paragraph, that are quoted with it."""
@@ -33,6 +36,7 @@ def show_passages(
 ) -> list[RelevantPassage]:
     """Return the passages to show first, the best of each definition or paragraph."""
     first_passages: list[RelevantPassage] = []
+    citations: list[FileEvidence] = []
     seen: set[tuple[str, str]] = set()
     for passage in passages:
         candidate = passage.candidate
@@ -41,15 +45,18 @@ def show_passages(
         if not (is_about or is_of_name) or len(first_passages) == _MAX_SHOWN:
             continue
         evidence = cite(texts, candidate)
-        if (
-            any(_touches(other.evidence, evidence) for other in first_passages)
-            or (candidate.unit, candidate.text) in seen
-        ):
+        is_near = any(_touches(other, evidence) or _are_near(other, evidence) for other in citations)
+        if is_near or (candidate.unit, candidate.text) in seen:
             continue
+
         seen.add((candidate.unit, candidate.text))
+        citations.append(evidence)
         first_passages.append(
-            RelevantPassage(evidence, candidate.unit, _quotation(candidate), (), line=candidate.begin_line)
-        )
+            RelevantPassage(
+                evidence, candidate.unit, _quotation(candidate), (), line=candidate.begin_line,
+                is_code=candidate.paragraph is None, is_documentation=candidate.describes,
+            )
+        )  # fmt: skip
 
     return first_passages
 
@@ -105,6 +112,14 @@ def _quotation(candidate: AnswerCandidate) -> str:
     position = texts.index(candidate.text)
     following = texts[position + 1 : position + 2]
     return " ".join([candidate.text, *(text for text in following if len(candidate.text) + len(text) < 300)])
+
+
+def _are_near(first: FileEvidence, second: FileEvidence) -> bool:
+    """Return whether two passages are of one definition, with few lines between them."""
+    is_same_unit = first.symbols != () and first.symbols == second.symbols
+    is_same_file = (first.repository, first.path) == (second.repository, second.path)
+    distance = max(first.begin_line, second.begin_line) - min(first.end_line, second.end_line)
+    return is_same_unit and is_same_file and distance < _MIN_DISTANCE
 
 
 def _touches(first: FileEvidence, second: FileEvidence) -> bool:

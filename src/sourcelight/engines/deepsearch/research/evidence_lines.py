@@ -82,6 +82,9 @@ def _write_quotation(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
     evidence = passage.evidence
     unit = f" (in {code(passage.name)})" if passage.name else ""
     quotation = _quote(passage.description, _MAX_QUOTED_CHARACTERS)
+    if passage.is_code:
+        quotation = f": {code(redact(passage.description)[:_MAX_LINE_CHARACTERS])}"
+
     return f"{_locate(evidence.path, passage.line)}{unit}{quotation} [{ledger.add(evidence)}]."
 
 
@@ -139,12 +142,13 @@ def write_overview(documents: Sequence[FileEvidence], ledger: EvidenceLedger) ->
 
 
 def write_unit(passages: Sequence[RelevantPassage], ledger: EvidenceLedger) -> str:
-    """Write the first definition of some passages, one with a description if there is any; empty without one."""
+    """Write the first definition of some passages, one with documentation if there is any; empty without one."""
     definitions = [passage for passage in passages if passage.name]
-    described = [passage for passage in definitions if passage.description]
-    for unit in (*described, *definitions):
+    with_documentation = [passage for passage in definitions if passage.is_documentation]
+    for unit in (*with_documentation, *definitions):
         evidence = unit.evidence
-        description = _quote(unit.description, _MAX_DESCRIPTION_CHARACTERS)
+        # A sentence from a body doesn't describe its definition.
+        description = _quote(unit.description, _MAX_DESCRIPTION_CHARACTERS) if unit.is_documentation else ""
         return f"Definition: {code(unit.name)} in {code(evidence.path)}{description} [{ledger.add(evidence)}]"
     return ""
 

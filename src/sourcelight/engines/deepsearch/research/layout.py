@@ -154,6 +154,7 @@ class Findings:
     uses: list[FileEvidence] = field(default_factory=list)
     tests: list[FileEvidence] = field(default_factory=list)
     docs: list[FileEvidence] = field(default_factory=list)
+    overviews: list[FileEvidence] = field(default_factory=list)
     past: HistoryEvidence | None = None
     relevant: list[RelevantPassage] = field(default_factory=list)
     absent: tuple[str, ...] = ()
@@ -323,7 +324,7 @@ def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
 
     Each line quotes a document, a docstring, code or the header of a test at the cited location.
     """
-    steps = [write_overview(findings.docs, ledger)]
+    steps = [write_overview(findings.overviews, ledger)]
     steps += [f"Use: {write_use(use, ledger)}" for use in findings.uses[:1]]
     steps.append(write_unit(findings.relevant, ledger))
     steps += [write_test(test, ledger) for test in findings.tests[:1]]

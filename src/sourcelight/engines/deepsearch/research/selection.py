@@ -12,11 +12,16 @@ from typing import NamedTuple
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant, with_document
-from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
+from sourcelight.engines.deepsearch.evidence.surroundings import (
+    DefinitionExcerpt,
+    find_asked_definitions,
+    paragraph_of,
+)
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
 from sourcelight.engines.deepsearch.passages.choice import choose_passages
@@ -26,6 +31,7 @@ from sourcelight.engines.deepsearch.passages.question import read_explanation
 from sourcelight.engines.deepsearch.passages.sections import state_section
 from sourcelight.engines.deepsearch.passages.statement import state_passage
 from sourcelight.engines.deepsearch.places.choice import find_places
+from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.layout import HOW, Findings
@@ -67,6 +73,12 @@ _MAX_DEFINED = 2
 
 _MAX_DEFINING_CHUNKS = 20
 """Best chunks in which these definitions are looked for."""
+
+_MIN_OVERVIEW = 0.5
+"""Share of the question's weight in a paragraph of a document that introduces an explanation."""
+
+_DATA = frozenset({"", "Text", "JSON", "YAML", "XML", "CSV", "TOML", "INI", "HTML", "SVG", "Diff", "Markdown"})
+"""Languages of files of tests that have no tests."""
 
 _RARE = 0.9
 """Share of the rarest word's weight from which another word counts as being as rare."""
@@ -124,25 +136,39 @@ def select_evidence(
 
     tests: list[FileEvidence] = []
     if not intents.tests:
-        chunks = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
+        chunks = [chunk for chunk in ranking.chunks if chunk.kind == "test" and _is_program(chunk.path)]
         tests = chooser.choose(chunks, "test", _MAX_TESTS, window=_LINES_BESIDE_CODE)
 
     docs: list[FileEvidence] = []
     if not intents.docs:
         docs = chooser.choose(docs_chunks, "doc", _MAX_DOCUMENTS, window=_LINES_BESIDE_CODE)
 
+    subject = explained.subject
+    overviews = [document for document in docs if subject is not None and _is_about(document, subject)]
+
     uses: list[FileEvidence] = []
     if defined and (intents.usage or question.names or HOW.match(inquiry.question)):
         uses = _find_uses(defined[0], inquiry, texts, work.emit)
 
-    return replace(findings, tests=tests, docs=docs, uses=uses)
+    return replace(findings, tests=tests, docs=docs, overviews=overviews, uses=uses)
+
+
+def _is_program(path: str) -> bool:
+    """Return whether a file of a test has code: fixtures are data, and test nothing."""
+    return language_of(path) not in _DATA
+
+
+def _is_about(document: FileEvidence, subject: Subject) -> bool:
+    """Return whether a paragraph of a document has most of what a question is about."""
+    return subject.share_of(subject.terms_in(paragraph_of(document))) >= _MIN_OVERVIEW
 
 
 class _Explanation(NamedTuple):
-    """The lines that answer a question for an explanation, and a sentence that they prove, if any."""
+    """The lines that answer a question for an explanation, a sentence that they prove, if any, and what it is about."""
 
     stated: Finding | None
     lines: Sequence[RelevantPassage]
+    subject: Subject | None = None
 
 
 def _explain(work: Work, texts: FileTexts, ranking: Ranking) -> _Explanation:
@@ -153,7 +179,7 @@ def _explain(work: Work, texts: FileTexts, ranking: Ranking) -> _Explanation:
 
     answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
     stated = state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking)
-    return _Explanation(stated, show_passages(texts, answers, explanation))
+    return _Explanation(stated, show_passages(texts, answers, explanation), explanation.subject)
 
 
 def _absent_words(work: Work, ranking: Ranking) -> tuple[str, ...]:

@@ -53,6 +53,12 @@ class DocumentParagraph:
     end_line: int
 
 
+def has_links_alone(text: str) -> bool:
+    """Return whether a text is made of links of Markdown, such as an entry of a table of contents."""
+    without_links = _LINK.sub("", text)
+    return without_links != text and not any(map(str.isalpha, without_links))
+
+
 def sections_of(path: str, lines: Sequence[str]) -> list[DocumentSection]:
     """Return the sections of a document in the order of their headings."""
     lines = lines[:_MAX_LINES]
