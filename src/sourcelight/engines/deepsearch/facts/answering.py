@@ -14,7 +14,8 @@ from sourcelight.core.markup import code
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
-from sourcelight.engines.deepsearch.facts.declared.counting import count_declarations
+from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations
+from sourcelight.engines.deepsearch.facts.declared.exports import count_exports
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -44,6 +45,7 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
     changes.count_changed_lines: _FILES | _HISTORY,
     changes.count_refs: frozenset(),
     imports.count_importing: _FILES | {"terms"},
+    count_exports: _FILES,
 }
 """Conditions of a question that each count applies; the answer names all others as not applied."""
 
@@ -100,7 +102,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     return work.request, fact
 
 
-_OF_FILES = frozenset({"declared", "definitions", "lines", "tests"})
+_OF_FILES = frozenset({"declared", "definitions", "exports", "lines", "tests"})
 """Things that one file has, so that a name of a file and of the repository means the file."""
 
 
@@ -152,6 +154,8 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         return fact
 
     fact = counter(work)
+    if counter is definitions.count_definitions:
+        add_declarations(work, fact)
     # No definition in the index is none in a language with a grammar: zero would be said of all.
     is_unsure = fact.unread or counter is definitions.count_definitions
     if not fact.number and is_unsure and not (counter is definitions.count_tests and fact.is_open):
@@ -247,6 +251,7 @@ def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0
         "branches": changes.count_refs,
         "tags": changes.count_refs,
         "dependents": imports.count_importing,
+        "exports": count_exports,
         "changed_lines": changes.count_changed_lines,
     }
     return simple[kind]

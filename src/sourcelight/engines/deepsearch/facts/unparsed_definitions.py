@@ -19,7 +19,12 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.source.definition_forms import NAMED_FORMS, NO_TYPE
-from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
+from sourcelight.engines.deepsearch.source.function_heads import (
+    HEAD_FORMS,
+    WITH_METHODS,
+    function_of,
+    head_at,
+)
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, WITHOUT_LONG_TEXTS, lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition

@@ -16,7 +16,11 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, language_at
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
+    PROGRAMMING_LANGUAGES,
+    UNPARSED_LANGUAGES,
+    language_at,
+)
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.class_heads import ClassHead, read_class_heads, without_brackets
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
@@ -297,6 +301,9 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         return True
 
     table = fact.tables[0]
+    if table.rows and all(language_of(row[1]) in UNPARSED_LANGUAGES for row in table.rows):
+        return True  # by the form of lines, so that keywords say nothing more
+
     indexed_lines = {(row[0], row[1], row[2]) for row in table.rows}
     kinds = request.symbol_kinds
     class_heads = _read_class_heads(work) if _OF_BODIES.intersection(kinds) else {}

@@ -18,6 +18,8 @@ from sourcelight.engines.deepsearch.question.grammar import (
     DEFINES,
     DEPENDENTS,
     ENDS,
+    EXPORT_VERB,
+    EXPORTED,
     FOLLOWED,
     HAVING,
     HEAD,
@@ -38,6 +40,7 @@ from sourcelight.engines.deepsearch.question.grammar import (
     SAME,
     SKIPPED,
     STARTS,
+    TESTS_BY_FORM,
     TODO,
     TOGETHER,
     TOTAL,
@@ -109,7 +112,11 @@ class CountReader:
         if any(mark.kind == "P" and is_test(mark.text) and not mark.text.endswith("/") for mark in marked_text.marks):
             marked_text.text = _EXAMPLES.sub("tests", marked_text.text)
 
+        marked_text.text = TESTS_BY_FORM.sub("tests", marked_text.text)
+
         many, list_match = MANY.search(marked_text.text), LIST.search(marked_text.text)
+        if many is not None and self._takes_exports(many):
+            return {"is_list": False, "kind": "exports"}
 
         # "Total" may occur with "how many", which describes the subject better.
         many = many or TOTAL.search(marked_text.text)
@@ -150,7 +157,6 @@ class CountReader:
             return None
         if kind == "other":
             return {**self.fields, "kind": "unsupported", "subject": self.noun}
-
         if kind == "declared":
             self.fields["subject"] = self.noun
         self._set_kind(kind)
@@ -165,6 +171,17 @@ class CountReader:
             return None
 
         return self._of_file_kind()
+
+    def _takes_exports(self, many: re.Match[str]) -> bool:
+        """Take exported names as the thing that is counted; return whether the question counts them."""
+        text = self.marked_text.text
+        exported = EXPORTED.search(text, many.end())
+        if exported is None:
+            return False
+
+        text = f"{text[: many.start()]} · {text[many.end() : exported.start()]} · {text[exported.end() :]}"
+        self.marked_text.text = EXPORT_VERB.sub(" · ", text, count=1)
+        return True
 
     def _of_file_kind(self) -> dict[str, Any]:
         """Narrow the count to headers or notebooks; scripts, documents and pages are named as not applied."""

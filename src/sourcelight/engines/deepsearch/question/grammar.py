@@ -49,6 +49,21 @@ CODE_LINES = re.compile(
     r"\b(?:lines? of (?:source |program )?(?:code|text)\b|lines? of(?=\s+⟨G)|(?:s?loc|code lines|source lines)\b)",
     re.IGNORECASE,
 )
+TESTS_BY_FORM = re.compile(
+    r"\b(?:deftests?|ert(?:[ -](?:def)?tests?)|(?:bats|rspec|mocha|jest|minitest|busted) (?:tests?|examples?)"
+    r"|(?:it|test|should)(?:\(\))? blocks?|@testsets?|@tests?)(?=\s)",
+    re.IGNORECASE,
+)
+"""Tests by the form or the framework that their custom has anyway."""
+EXPORT_VERB = re.compile(r"\bexport(?:s|ed)?\b", re.IGNORECASE)
+_EXPORTED_NOUN = r"(?:functions?|names?|symbols?|things?|identifiers?|values?|procedures?|objects?)"
+EXPORTED = re.compile(
+    rf"\b(?:exports?(?=\s+(?:are|does|do|has|have|in|of)\b|\s*[?·])|(?:publicly )?exported {_EXPORTED_NOUN})\b"
+    rf"|\b{_EXPORTED_NOUN}"
+    r"(?=\s+(?:(?:does|do)(?:\s+[\w⟨⟩.:/-]+){0,5}?\s+export\b|(?:are|is)(?:\s+publicly)?\s+exported\b))",
+    re.IGNORECASE,
+)
+"""Words for exported names, as the thing that is counted."""
 FOLLOWED = re.compile(r"\s*(?:⟨|(?!(?:are|is|in|of|to|do|does|there|exist|have|has|was|were|for|by)\b)\w)")
 _VERBS_TEXT = """
 uses calls references matches mentions tests hits call use match reference mention import imports

@@ -199,14 +199,22 @@ _IN_CLASS = frozenset({"tests", "lines", "definitions", "declared"})
 """Things that a class has, so that the file called as it tells where to count them."""
 _OF_CLASS = re.compile(
     r"\b(?:in|of|within|inside|does|do)\s+(?:the\s+)?(?:(?:test\s+)?(?:class|suite|module|file|spec|type|object)\s+)?"
-    r"(?P<name>⟨N\d+⟩)"
+    r"(?P<name>⟨N\d+⟩)(?:\s+(?:class|module|behaviou?r|package|namespace|protocol))?"
 )
+_MODULE_ENDINGS = (".ex", ".pm", ".rb", ".cr", ".jl", ".py", ".lua")
+"""Endings of files that are called like the modules in them: ``Mill.Engine`` is in mill/engine.ex."""
 
 
 def _take_class(marked_text: MarkedText, paths: QuestionPaths) -> tuple[PathScope, ...]:
     """Take the file of a class: "how many tests does QueueTest have" counts those of ``QueueTest.kt``."""
     match = _OF_CLASS.search(marked_text.text)
-    scope = None if match is None else paths.find_named(marked_text.get_mark(match["name"]).text)
+    name = "" if match is None else marked_text.get_mark(match["name"]).text
+    scope = paths.find_named(name) if name else None
+    if re.search(r"\.|::", name) is not None:
+        parts = re.split(r"\.|::", name)
+        stems = ("/".join(parts), "/".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", part).lower() for part in parts))
+        files = [paths.find(f"{stem}{ending}") for stem in stems for ending in _MODULE_ENDINGS]
+        scope = next((file for file in files if file is not None), scope)
     if match is None or scope is None:
         return ()
 

@@ -11,7 +11,8 @@ _DECLARED_NOUNS = (
     r"(?:case|data|sealed)[ -]class(?:es)?|case objects?|data sources?|type ?class(?:es)?|rpc methods?|rpcs?"
     r"|messages?|services?|outputs?|resources?|providers?|tables?|views?|ind(?:ex|exes|ices)|triggers?|procedures?"
     r"|procs?|templates?|iterators?|macros?|mixins?|keyframes?|targets?|(?:build )?stages?|options?|traits?|objects?"
-    r"|records?|annotations?|protocols?|extensions?|actors?|unions?"
+    r"|records?|annotations?|protocols?|extensions?|actors?|unions?|modules?|packages?|callbacks?|defmacros?"
+    r"|defcustoms?|user options?|custom(?:i[sz]able)? (?:variables?|options?)"
 )
 """Nouns of questions for declarations that are no kind of the index."""
 NOUNS = {
@@ -45,7 +46,7 @@ NOUNS = {
     _DECLARED_NOUNS: "declared",
     r"issues?|pull requests?|prs?|bugs?|stars?|forks?|watchers?|downloads?|users?|vulnerabilit(?:y|ies)"
     r"|cves?|reviews?|reviewers?|comments?|errors?|warnings?|statements?|branches of code|words?|characters?"
-    r"|bytes?|packages?|modules?|types?|imports?": "other",
+    r"|bytes?|types?|imports?": "other",
 }
 """Things that nouns count; ``other`` can't be counted and is answered in words."""
 

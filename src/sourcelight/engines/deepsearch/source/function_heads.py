@@ -1,4 +1,4 @@
-"""Heads of functions in languages without a grammar, by the form of a line: what a count of functions counts there.
+"""Heads of functions in languages without a grammar, by the form of a line: what a count counts there.
 
 A form is a search that anyone can run again. Where several lines define one function, as clauses of Elixir and Erlang
 do, the name and the number of parameters tell which belong together.
@@ -72,6 +72,12 @@ HEAD_FORMS: Mapping[str, HeadForm] = {
         "names behind def and defp with their numbers of parameters",
         re.compile(r"\s*defp?\s+(?P<name>[a-z_]\w*[?!]?)(?P<rest>.*)", re.DOTALL),
     ),
+    "Julia": HeadForm(
+        r"^[ \t]*(?:@\w+[ \t]+)*function[ \t]+[\w.(]"
+        r"|^[ \t]*[A-Za-z_][\w.]*!?\([^()]*(?:\([^()]*\)[^()]*)*\)[ \t]*(?:::[^=()]*)?(?:where[ \t][^=]*)?=(?:[^=>]|$)",
+        "lines that begin with function, or set a name with parameters",
+    ),
+    "Elm": HeadForm(r"^[a-z]\w*[ \t]*:(?:[^:]|$)", "names with a type at the beginning of a line, values included"),
     "Erlang": HeadForm(
         r"^[a-z]\w*\(",
         "names at the beginning of a line with their numbers of parameters",

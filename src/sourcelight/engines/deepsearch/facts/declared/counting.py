@@ -20,9 +20,12 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, UNPARSED_LANGUAGES
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.symbols.grammars import LANGUAGES
+
+_OF_ANY_LANGUAGE = frozenset({"module", "package"})
+"""Nouns with a meaning in nearly every language: only that of the language with the most files counts."""
 
 
 def count_declarations(work: Work) -> Fact | None:
@@ -40,6 +43,9 @@ def count_declarations(work: Work) -> Fact | None:
     notes: list[str] = []
     files = run_searches(work, make_listing_queries(work), notes)
     languages = {row["language"] for row in files if row["path"]}
+    of_code = Counter(row["language"] for row in files if row["path"] and row["language"] in PROGRAMMING_LANGUAGES)
+    if noun in _OF_ANY_LANGUAGE and (not of_code or of_code.most_common(1)[0][0] not in forms):
+        return None
     if not languages & forms.keys() or (is_of_index and languages & set(LANGUAGES)):
         return None
 
@@ -83,6 +89,26 @@ def count_declarations(work: Work) -> Fact | None:
 
     fact.tables = [table]
     return fact
+
+
+def add_declarations(work: Work, fact: Fact) -> None:
+    """Add to a count of the index the lines of languages without a grammar, where a form tells what is asked for."""
+    request = work.request
+    if request.kind != "definitions" or request.relation or len(request.symbol_kinds) != 1 or not fact.tables:
+        return
+
+    kind = request.symbol_kinds[0]
+    forms = {} if kind in {"function", "method"} else DECLARED_FORMS.get(kind, {})
+    for language in [name for name in fact.unread if name in forms]:
+        lines = _find_lines(work, language, forms[language], fact.notes)
+        fact.unread.remove(language)
+        fact.number = (fact.number or 0) + len(lines.rows)
+        fact.is_least = fact.is_least or bool(lines.left_out)
+        fact.repositories.update(row["repository"] for row in lines.rows)
+        fact.sentences.append(f"In {language}, {forms[language].rule} count.")
+        for row in lines.rows:
+            values = (row["repository"], row["path"], row["line_number"], (row["line"] or "").strip(), kind)
+            fact.tables[0].add(values, cited_line(work, row))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ _DART = r"abstract|base|final|sealed|mixin|interface"
 _RUST = r"pub(?:\([^()]*\))?|unsafe|auto"
 _OF_JVM = r"public|private|protected|internal|static|final|abstract|sealed|partial|readonly|file|unsafe|strictfp|@\w+"
 _D = r"public|private|protected|package|static|final|abstract|export|@\w+"
+_CRYSTAL = r"private|abstract"
+_JULIA = r"@[\w.]+|Base\.@\w+"
 _SQL = (
     r"^[ \t]*create[ \t]+"
     r"(?:(?:or[ \t]+replace|or[ \t]+alter|temp(?:orary)?|unlogged|materialized|unique|global)[ \t]+)*"
@@ -95,12 +97,18 @@ DECLARED_FORMS: Mapping[str, Mapping[str, DeclaredForm]] = {
     "class": {
         "Swift": _make_head("class", _SWIFT, behind=r"[ \t]+[A-Z]"),
         "Dart": _make_head("class", _DART),
+        "Crystal": _make_head("class", _CRYSTAL, behind=r"[ \t]+[A-Z]"),
+        "Groovy": _make_head("class", _OF_JVM),
+        "PowerShell": _make_head("class"),
         "D": _make_head("class", _D),
         "Objective-C": DeclaredForm(
             rf"{_START}@implementation[ \t]+\w+[ \t]*(?:[:{{]|$)", "lines with @implementation"
         ),
     },
     "struct": {
+        "Crystal": _make_head("struct", _CRYSTAL, behind=r"[ \t]+[A-Z]"),
+        "Julia": _make_head(r"mutable[ \t]+struct|struct", _JULIA),
+        "Elixir": _make_head("defstruct", behind=""),
         "Swift": _make_head("struct", _SWIFT), "D": _make_head("struct", _D),
         "Zig": DeclaredForm(
             rf"{_START}(?:pub[ \t]+)?const[ \t]+\w+[ \t]*=[ \t]*(?:(?:extern|packed)[ \t]+)?struct\b",
@@ -108,10 +116,26 @@ DECLARED_FORMS: Mapping[str, Mapping[str, DeclaredForm]] = {
         ),
     },
     "enum": {
+        "Crystal": _make_head("enum", _CRYSTAL, behind=r"[ \t]+[A-Z]"),
+        "Groovy": _make_head("enum", _OF_JVM),
+        "PowerShell": _make_head("enum"),
         "Swift": _make_head("enum", _SWIFT), "D": _make_head("enum", _D, behind=r"[ \t]+\w+[ \t]*(?:[:{]|$)"),
         "Dart": _make_head("enum"), "Protocol Buffer": _make_head("enum"),
     },
-    "interface": {"D": _make_head("interface", _D)},
+    "interface": {"D": _make_head("interface", _D), "Groovy": _make_head("interface", _OF_JVM)},
+    "module": {
+        "Crystal": _make_head("module", _CRYSTAL, behind=r"[ \t]+[A-Z]"),
+        "Elixir": _make_head("defmodule"),
+        "Elm": DeclaredForm(r"^(?:(?:port|effect)[ \t]+)?module[ \t]+[A-Z]", "lines that begin with module"),
+        "Erlang": DeclaredForm(r"^-module\(", "lines that begin with -module"),
+        "Julia": _make_head("module|baremodule"),
+    },
+    "package": {"Perl": _make_head("package")},
+    "callback": {
+        "Elixir": _make_head("@callback|@macrocallback"),
+        "Erlang": DeclaredForm(r"^-callback[ \t]", "lines that begin with -callback"),
+    },
+    "defcustom": {"Emacs Lisp": DeclaredForm(rf"{_START}\(defcustom[ \t]", "lines that begin with (defcustom")},
     "variable": _make_block("variable"),
     "output": _make_block("output"),
     "resource": _make_block("resource"),
@@ -129,6 +153,13 @@ DECLARED_FORMS: Mapping[str, Mapping[str, DeclaredForm]] = {
     "template": {"Nim": _make_head("template"), "D": _make_head("template", _D)},
     "iterator": {"Nim": _make_head("iterator")},
     "macro": {
+        "Clojure": DeclaredForm(rf"{_START}\(defmacro[ \t]", "lines that begin with (defmacro"),
+        "Crystal": _make_head("macro", _CRYSTAL),
+        "Emacs Lisp": DeclaredForm(
+            rf"{_START}\((?:cl-)?defmacro\*?[ \t]", "lines that begin with (defmacro or (cl-defmacro"
+        ),
+        "Erlang": DeclaredForm(r"^-define\(", "lines that begin with -define"),
+        "Julia": _make_head("macro"),
         "Rust": DeclaredForm(rf"{_START}macro_rules![ \t]+\w", "lines that begin with macro_rules!"),
         "C": DeclaredForm(rf"{_START}#[ \t]*define[ \t]+\w", "lines that begin with #define"),
         "C++": DeclaredForm(rf"{_START}#[ \t]*define[ \t]+\w", "lines that begin with #define"),
@@ -155,6 +186,8 @@ DECLARED_FORMS: Mapping[str, Mapping[str, DeclaredForm]] = {
     "data class": {"Kotlin": _make_head(r"data[ \t]+class", _KOTLIN.replace("|data", ""))},
     "sealed class": {"Kotlin": _make_head(r"sealed[ \t]+class", _KOTLIN.replace("|sealed", ""))},
     "record": {
+        "Clojure": DeclaredForm(rf"{_START}\(defrecord[ \t]", "lines that begin with (defrecord"),
+        "Erlang": DeclaredForm(r"^-record\(", "lines that begin with -record"),
         "C#": _make_head("record", _OF_JVM),
         "Java": _make_head("record", _OF_JVM, behind=r"[ \t]+[A-Z]\w*[ \t]*[<(]"),
     },
@@ -163,6 +196,8 @@ DECLARED_FORMS: Mapping[str, Mapping[str, DeclaredForm]] = {
         "Kotlin": _make_head(r"annotation[ \t]+class", _KOTLIN.replace("|annotation", "")),
     },
     "protocol": {
+        "Clojure": DeclaredForm(rf"{_START}\(defprotocol[ \t]", "lines that begin with (defprotocol"),
+        "Elixir": _make_head("defprotocol"),
         "Swift": _make_head("protocol", _SWIFT),
         "Objective-C": DeclaredForm(
             rf"{_START}@protocol[ \t]+\w+[ \t]*(?:[<{{]|$)", "lines with @protocol and no semicolon"
@@ -183,6 +218,9 @@ def noun_of(text: str) -> str:
     """Return the key of a noun of a question in the table of forms: its singular, without what it has before it."""
     noun = text.lower().replace("-", " ").replace("typeclass", "type class").removeprefix("build ")
     noun = noun.removesuffix(" methods").removesuffix(" method")
+    if re.match(r"user option|custom", noun) is not None:
+        return "defcustom"
+    noun = noun.replace("defmacro", "macro")
     if noun in {"indexes", "indices"}:
         return "index"
     return (
