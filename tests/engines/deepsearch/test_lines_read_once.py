@@ -105,8 +105,8 @@ def test_the_name_is_behind_metadata_and_attributes(line: str, name: str) -> Non
 @pytest.mark.parametrize("part", ["(def ^{", "^:a ", "[<", "^{} ", "(def ", "^a", '"', "'", "trap ", " -c"])
 def test_hostile_lines_take_linear_time(part: str) -> None:
     text = "(def " + part * 20_000
-    began_at = time.perf_counter()
+    began_at = time.process_time()
     candidates.declared_name(text)
     candidates.declared_name("let " + text)
     without_shell_texts(text[:1_000])
-    assert time.perf_counter() - began_at < 2
+    assert time.process_time() - began_at < 2

@@ -326,9 +326,9 @@ def test_a_parameter_that_its_body_replaces_has_a_default(mill: LocalEngine) -> 
     ],
 )  # fmt: skip
 def test_hostile_descriptions_are_read_in_bounded_time(line: str) -> None:
-    started_s = time.perf_counter()
+    started_s = time.process_time()
     for path in ("a.py", "a.js", "a.rs", "a.cs", "a.rb"):
         list(read_bindings([line] * 100, 50, path))
     read_choice(line[:240])
     asks_whether_absent(f"if {line}", "a")
-    assert time.perf_counter() - started_s < 1.5
+    assert time.process_time() - started_s < 1.5

@@ -214,7 +214,7 @@ STATED = [
     ("How many seconds does a worker wait for TERM by default?", ["`MILL_TERM_TIMEOUT` is `4.0`"]),
     ("What interval does Worker#work use if none is given?", ["The default of `interval` of `work` is `5.0`"]),
     ("What is exdent by default in str_wrap?", ["The default of `exdent` of `str_wrap` is `0`"]),
-    ("What is @epoch set to in Mill.Clock?", ["`@epoch` is set to `{{1970, 1, 1}, {0, 0, 0}}`"]),
+    ("What is @epoch set to in Mill.Clock?", ["`epoch` is set to `{{1970, 1, 1}, {0, 0, 0}}`"]),
     ("What's the default chunk size of the response emitter?", ["`$responseChunkSize` of `__construct` is `4096`"]),
     ("How many turns does the grinder make by default?", ["The default of `$max_turns` is `7`"]),
     ("Does the pool reload after a fork by default?", ["`auto_reload_after_fork` of `initialize` is `true`"]),
@@ -305,9 +305,9 @@ def test_a_name_with_a_word_of_its_own_is_another_value() -> None:
     ],
 )
 def test_hostile_lines_are_read_in_linear_time(line: str) -> None:
-    started_s = time.perf_counter()
+    started_s = time.process_time()
     for path in ("a.py", "a.go", "a.cpp", "a.ex", "a.sh"):
         list(read_bindings([line] * 3, 2, path))
     for is_document in (False, True):
         list(read_stated([line, line, f"{line} defaults to 5"], 3, is_document=is_document))
-    assert time.perf_counter() - started_s < 1.0
+    assert time.process_time() - started_s < 1.0
