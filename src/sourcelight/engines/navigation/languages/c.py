@@ -20,7 +20,9 @@ from sourcelight.engines.navigation.languages.declared import (
     DeclarationRef,
     ModuleRef,
     NameUse,
+    ParameterCount,
     TypeStep,
+    declare,
     misfit,
 )
 from sourcelight.engines.navigation.model import Document
@@ -52,12 +54,21 @@ _DECLARATIONS = frozenset({
     "declaration", "function_definition", "parameter_declaration", "optional_parameter_declaration",
     "field_declaration", "type_definition", "for_range_loop", "condition_clause",
 })  # fmt: skip
-_THROUGH = frozenset({"parenthesized_expression", "pointer_expression", "unary_expression"})
+_SAME_TYPE = frozenset({
+    "parenthesized_expression", "pointer_expression", "unary_expression", "assignment_expression",
+    "subscript_expression", "conditional_expression",
+})  # fmt: skip
+"""Expressions that have about the type of an operand: pointers and arrays have the members of what they lead to."""
+
 _IDENTIFIERS = frozenset({
     "identifier", "field_identifier", "type_identifier", "statement_identifier", "namespace_identifier",
 })  # fmt: skip
 _TAGGED = frozenset(_SPECIFIERS)
+"""Nodes that declare ``struct s``."""
+
 _ALIASED = frozenset({"type_definition", "alias_declaration", "type_parameter_declaration"})
+"""Nodes that declare a type that is named without ``struct``."""
+
 _NAMED_TYPES = frozenset({"type_identifier", "namespace_identifier", "identifier"})
 
 _MAX_NESTED = 8
@@ -80,7 +91,8 @@ class CRules:
         if len(path) < 2:
             return None
 
-        leaf, parent = path[-1], path[-2]
+        leaf = path[-1]
+        parent = path[-2]
         kind = parent.type
         if kind in _SPECIFIERS:
             # `struct s x;` uses a tag, `struct s { … }` declares it.
@@ -93,20 +105,22 @@ class CRules:
             scope = nearest(path, _SCOPES) or path[0]
             # Members of `enum class` need their enum before `::`; members of a plain enum are names of the scope around
             # it.
-            owner = enum.start_byte if enum is not None and b"class" in text_of(enum)[:12] else NO_OWNER
+            owner = NO_OWNER
+            if enum is not None and b"class" in text_of(enum)[: len("enum class  ")]:
+                owner = enum.start_byte
             enum_name = field_of(enum, "name")
-            return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, 0, enum_name, owner=owner)
+            return declare("enummember", leaf, parent, scope, declared_type=enum_name, owner=owner)
 
         if kind in {"preproc_def", "preproc_function_def"} and is_field(parent, "name", leaf):
             macro_kind = "constant" if kind == "preproc_def" else "function"
-            return Declaration(macro_kind, leaf.start_byte, leaf.end_byte, parent, path[0])
+            return declare(macro_kind, leaf, parent, path[0])
         if kind == "preproc_params":
-            return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, path[-3])
+            return declare("parameter", leaf, parent, path[-3])
 
         if kind == "labeled_statement" and is_field(parent, "label", leaf):
             # Labels have function scope (C standard, scopes of identifiers).
             scope = nearest(path, {"function_definition"}) or path[0]
-            return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, scope)
+            return declare("variable", leaf, parent, scope)
 
         if kind in {"namespace_definition", "alias_declaration"} and is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("type")
@@ -115,7 +129,7 @@ class CRules:
 
         if kind == "type_parameter_declaration":
             scope = nearest(path, {"template_declaration"}) or parent
-            return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
+            return declare("typeparameter", leaf, parent, scope)
 
         return self._declarator(path)
 
@@ -173,16 +187,22 @@ class CRules:
         if node.type in {"parameter_declaration", "optional_parameter_declaration"}:
             scope = nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, index)
             holder = scope if scope is not None and _heads(scope, node) else path[index - 1]
-            return Declaration("parameter", leaf.start_byte, leaf.end_byte, node, holder, type=declared_type)
+            return declare("parameter", leaf, node, holder, declared_type=declared_type)
 
         if node.type == "for_range_loop":
             right = node.child_by_field_name("right")
             # With `auto`, the type is an element of the range; otherwise it is written.
             is_inferred = declared_type is not None and declared_type.type == "placeholder_type_specifier"
-            return Declaration(
-                "variable", leaf.start_byte, leaf.end_byte, node, node, leaf.start_byte, declared_type, right,
+            return declare(
+                "variable",
+                leaf,
+                node,
+                node,
+                visible=leaf.start_byte,
+                declared_type=declared_type,
+                value=right,
                 is_element=is_inferred,
-            )  # fmt: skip
+            )
 
         if function:
             declaration = self._make_declaration(
@@ -190,10 +210,15 @@ class CRules:
             )
             if owner_name:
                 # A method outside of its class knows the class by name alone.
-                return Declaration(
-                    "method", declaration.start, declaration.end, node, declaration.scope, 0, declared_type,
-                    owner=NAMED_OWNER, owner_name=owner_name,
-                )  # fmt: skip
+                return declare(
+                    "method",
+                    leaf,
+                    node,
+                    declaration.scope,
+                    declared_type=declared_type,
+                    owner=NAMED_OWNER,
+                    owner_name=owner_name,
+                )
 
             return declaration
 
@@ -205,10 +230,16 @@ class CRules:
 
         # At the top level, other files see the name through a header, so order doesn't matter.
         visible = 0 if is_top_level else leaf.start_byte
-        return Declaration(
-            "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value,
+        return declare(
+            "variable",
+            leaf,
+            node,
+            scope,
+            visible=visible,
+            declared_type=declared_type,
+            value=value,
             is_prototype=is_top_level and _has_storage_class(node, b"extern"),
-        )  # fmt: skip
+        )
 
     def _make_declaration(
         self,
@@ -224,10 +255,13 @@ class CRules:
         leaf = path[-1]
         scope = nearest(path, _SCOPES, index) or path[0]
         holder = nearest(path, {*_SPECIFIERS, "compound_statement"}, index)
-        owner, owner_name = NO_OWNER, b""
+        owner = NO_OWNER
+        owner_name = b""
         if holder is not None and holder.type in _SPECIFIERS and kind not in {"struct", "enum", "class"}:
-            owner, owner_name = holder.start_byte, text_of(holder.child_by_field_name("name"))
-            kind = "method" if kind == "function" else kind
+            owner = holder.start_byte
+            owner_name = text_of(holder.child_by_field_name("name"))
+            if kind == "function":
+                kind = "method"
 
         if scope.type in {"translation_unit", "namespace_definition", "field_declaration_list"}:
             visible = 0
@@ -236,34 +270,39 @@ class CRules:
         if kind in TYPES and scope.type == "field_declaration_list":
             scope = path[0]
 
-        return Declaration(
-            kind, leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type,
-            owner=owner, owner_name=owner_name, is_prototype=is_prototype,
-        )  # fmt: skip
+        return declare(
+            kind,
+            leaf,
+            node,
+            scope,
+            visible=visible,
+            declared_type=declared_type,
+            owner=owner,
+            owner_name=owner_name,
+            is_prototype=is_prototype,
+        )
 
     def use_of(self, path: Sequence[Node]) -> NameUse:
         """Return how an identifier is used."""
-        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        leaf = path[-1]
+        parent = path[-2] if len(path) > 1 else leaf
         kind = parent.type
         is_type = leaf.type in {"type_identifier", "namespace_identifier"}
         if kind == "field_designator":
             return NameUse(role="keyword", fields_of=_literal_type(path))
 
-        receiver, expression = None, leaf
+        receiver = None
+        expression = leaf
         if kind == "field_expression" and is_field(parent, "field", leaf):
-            receiver, expression = parent.child_by_field_name("argument"), parent
+            receiver = parent.child_by_field_name("argument")
+            expression = parent
         elif kind == "qualified_identifier" and is_field(parent, "name", leaf):
-            receiver, expression = parent.child_by_field_name("scope"), parent
+            receiver = parent.child_by_field_name("scope")
+            expression = parent
 
-        is_called, count = False, None
-        for index in range(len(path) - 2, 0, -1):
-            if path[index].type == "call_expression" and is_field(path[index], "function", expression):
-                is_called, count = True, _count_arguments(path[index])
-            # Only nodes that begin with the expression can be a call of it; any other has it as an argument.
-            if path[index].start_byte != expression.start_byte or path[index].type == "call_expression":
-                break
-            expression = path[index]
-
+        call = _call_of(expression, path)
+        is_called = call is not None
+        count = None if call is None else _count_arguments(call)
         if receiver is None:
             # Tags have a name space of their own (C standard, name spaces of identifiers): `struct s` never means a
             # typedef `s`.
@@ -303,7 +342,7 @@ class CRules:
         if kind in {"cast_expression", "compound_literal_expression", "new_expression"}:
             return TypeStep("type", node.child_by_field_name("type"))
 
-        if kind in _THROUGH or kind in {"assignment_expression", "subscript_expression", "conditional_expression"}:
+        if kind in _SAME_TYPE:
             # In this order: the operand of a unary expression, the target of an assignment, the first result of a
             # condition.
             for field in ("argument", "left", "consequence"):
@@ -360,7 +399,7 @@ class CRules:
 
         return field_of(name, "scope")
 
-    def parameters(self, node: Node) -> tuple[int, bool] | None:
+    def parameters(self, node: Node) -> ParameterCount | None:
         """Count the parameters of a function."""
         parameter_list = field_of(_inner_declarator(node, "function_declarator"), "parameters")
         if parameter_list is None:
@@ -368,7 +407,8 @@ class CRules:
 
         kinds = [child.type for child in code_of(parameter_list)]
         # Anything else is a default value or `...`, with which the number of arguments may differ.
-        return len(kinds), any(kind != "parameter_declaration" for kind in kinds)
+        fits_others = any(kind != "parameter_declaration" for kind in kinds)
+        return ParameterCount(len(kinds), fits_others)
 
     def lookup_outside(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
@@ -386,26 +426,27 @@ class CRules:
         if not is_announced or any(not ref.declaration.is_prototype for ref in visible_refs):
             hidden_refs = []
 
-        # A `static` function is visible in its own file only (C standard, linkages of identifiers).
-        bodies = [
-            ref
-            for ref in hidden_refs
-            if not ref.declaration.is_prototype and not _has_storage_class(ref.declaration.node, b"static")
-        ]
-        return sorted(
-            [*bodies, *visible_refs],
-            key=lambda ref: (
-                misfit(ref.declaration, use, separate_function_names=False)
-                if use.is_type
-                else ref.declaration.kind in TYPES,
+        refs = [ref for ref in hidden_refs if _can_be_linked(ref.declaration)] + visible_refs
+        if not refs:
+            return self._declarations_elsewhere(names, document, name, included)
+
+        def rank(ref: DeclarationRef) -> tuple[object, ...]:
+            if use.is_type:
+                kind_rank = misfit(ref.declaration, use, separate_function_names=False)
+            else:
+                kind_rank = int(ref.declaration.kind in TYPES)
+
+            return (
+                kind_rank,
                 ref.declaration.is_prototype,
                 ref.document != document,
                 # Of several definitions, the one in the nearest directory is most likely linked with this file.
                 -_common(ref.document.path, document.path),
                 ref.document.path,
                 ref.declaration.start,
-            ),
-        ) or self._declarations_elsewhere(names, document, name, included)
+            )
+
+        return sorted(refs, key=rank)
 
     def _top_level_refs(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, included: Mapping[object, Document]
@@ -425,23 +466,19 @@ class CRules:
                 continue
 
             declaration = names.declaration(other, name, start)
-            if (
-                declaration is None
-                or declaration.is_member
-                or declaration.owner_name
-                or (other == document and declaration.scope.parent)
-            ):
+            if declaration is None or declaration.is_member or declaration.owner_name:
+                continue
+            # The scopes of this file have been looked at before.
+            is_local = other == document and declaration.scope.parent is not None
+            if is_local:
                 continue
 
-            reason = "in an included file" if is_visible else "announced in an included file"
-            (visible_refs if is_visible else hidden_refs).append(
-                DeclarationRef(
-                    document=other,
-                    declaration=declaration,
-                    rule="scope" if other == document else "import",
-                    reason=reason,
-                )
-            )
+            if other == document:
+                visible_refs.append(DeclarationRef(other, declaration, "scope", "in an included file"))
+            elif is_visible:
+                visible_refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
+            else:
+                hidden_refs.append(DeclarationRef(other, declaration, "import", "announced in an included file"))
 
         return visible_refs, hidden_refs
 
@@ -458,29 +495,33 @@ class CRules:
     def _declarations_elsewhere(
         self, names: NameResolver, document: Document, name: bytes, seen: Mapping[object, Document]
     ) -> list[DeclarationRef]:
+        """Return the declarations of a name in other repositories, whose headers (`seen`) are included."""
         projects = {header.project.key: header.project for header in seen.values()}
-        refs = []
+        projects.pop(document.project.key, None)
+        refs: list[DeclarationRef] = []
         for project in projects.values():
-            if project.key != document.project.key:
-                for other, start, _, _, _ in names.definitions_in(project, name):
-                    declaration = names.declaration(other, name, start) if other.key in seen else None
-                    if declaration is not None and not declaration.is_member:
-                        refs.append(
-                            DeclarationRef(
-                                document=other, declaration=declaration, rule="import", reason="in an included file"
-                            )
-                        )
+            for other, start, _, _, _ in names.definitions_in(project, name):
+                declaration = names.declaration(other, name, start) if other.key in seen else None
+                if declaration is not None and not declaration.is_member:
+                    refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
 
-                # Headers of another repository have prototypes; the bodies are in files that are not included.
-                if refs and all(ref.declaration.is_prototype for ref in refs):
-                    bodies = [
-                        DeclarationRef(other, declaration, "import", "announced in an included file")
-                        for other, start, kind, _, is_announcement in names.definitions_in(project, name)
-                        if kind == "function" and not is_announcement and other.key not in seen
-                        and (declaration := names.declaration(other, name, start)) is not None
-                        and not _has_storage_class(declaration.node, b"static")
-                    ]  # fmt: skip
-                    refs = bodies + refs
+            # Headers of another repository have prototypes; the bodies are in files that are not included.
+            if refs and all(ref.declaration.is_prototype for ref in refs):
+                refs = self._bodies_in(names, project, name, seen) + refs
+
+        return refs
+
+    def _bodies_in(
+        self, names: NameResolver, project: Project, name: bytes, seen: Mapping[object, Document]
+    ) -> list[DeclarationRef]:
+        """Return the bodies of a function in the files of a repository that are not among `seen`."""
+        refs = []
+        for other, start, kind, _, is_announcement in names.definitions_in(project, name):
+            if kind != "function" or is_announcement or other.key in seen:
+                continue
+            declaration = names.declaration(other, name, start)
+            if declaration is not None and not _has_storage_class(declaration.node, b"static"):
+                refs.append(DeclarationRef(other, declaration, "import", "announced in an included file"))
 
         return refs
 
@@ -538,6 +579,19 @@ def _literal_type(path: Sequence[Node]) -> Node | None:
     return None
 
 
+def _call_of(expression: Node, path: Sequence[Node]) -> Node | None:
+    """Return the call of an expression; both are on `path`, which leads from the root to the name in the expression."""
+    for node in reversed(path[1:-1]):
+        if node.type == "call_expression":
+            return node if is_field(node, "function", expression) else None
+        # Only nodes that begin with the expression can be a call of it; any other has it as an argument.
+        if node.start_byte != expression.start_byte:
+            return None
+        expression = node
+
+    return None
+
+
 def _count_arguments(call: Node) -> int | None:
     """Return the number of arguments of a call, or None if it has no list of them."""
     arguments = call.child_by_field_name("arguments")
@@ -549,6 +603,11 @@ def _count_arguments(call: Node) -> int | None:
 def _has_storage_class(declaration: Node, name: bytes) -> bool:
     """Return whether a declaration has a storage class: ``static``, or ``extern`` for what another file defines."""
     return any(child.type == "storage_class_specifier" and child.text == name for child in declaration.named_children)
+
+
+def _can_be_linked(declaration: Declaration) -> bool:
+    """Return whether other files can use a definition: a ``static`` one is local (C standard, linkages)."""
+    return not declaration.is_prototype and not _has_storage_class(declaration.node, b"static")
 
 
 def _common(path: bytes, other_path: bytes) -> int:

@@ -1,4 +1,8 @@
-"""The syntax rules of C#; namespaces come from their declarations."""
+"""The syntax rules of C#, and the namespaces that a file declares and sees.
+
+A rule reads the nodes around one identifier: for ``count`` in ``void Add(int count)``, `declaration_at` finds a
+parameter of the type ``int``, and for ``Parse`` in ``reader.Parse<T>()``, `use_of` finds a called member of ``reader``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,9 @@ from sourcelight.engines.navigation.languages.declared import (
     DeclarationRef,
     ModuleRef,
     NameUse,
+    ParameterCount,
     TypeStep,
+    declare,
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
@@ -51,10 +57,18 @@ _LOCALS = {
     "declaration_expression": "variable",
 }  # fmt: skip
 _NAMESPACE = re.compile(rb"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
+"""``namespace Company.Product``"""
+
 _SPACE = re.compile(rb"\s+")
+
 _IDENTIFIER = re.compile(rb"[\w@\x80-\xff]+")
+"""``count``, or ``@class`` for a name that is a keyword; letters beyond ASCII count too."""
+
 _TYPE_FIELDS = ("type", "returns")
+"""Fields of nodes that only a type can have."""
+
 _TYPE_HOLDERS = frozenset({"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"})
+"""Nodes whose children are types."""
 
 _MAX_HEAD = 64 * 1024
 """Bytes at the start of a file in which namespaces are searched: in a longer one, the first decide."""
@@ -79,10 +93,11 @@ class CSharpRules:
         if len(path) < 3:
             return None
 
-        leaf, parent = path[-1], path[-2]
+        leaf = path[-1]
+        parent = path[-2]
         kind = parent.type
         if leaf.type == "implicit_parameter":
-            return Declaration("parameter", leaf.start_byte, leaf.end_byte, leaf, parent)
+            return declare("parameter", leaf, leaf, parent)
 
         if kind in _CLASSES or kind in _MEMBERS:
             if not is_field(parent, "name", leaf):
@@ -90,7 +105,8 @@ class CSharpRules:
             declared_type = None
             if kind in _MEMBERS:
                 declared_type = parent.child_by_field_name("returns") or parent.child_by_field_name("type")
-            return _member(path, _CLASSES.get(kind) or _MEMBERS[kind], len(path) - 2, declared_type)
+            declared_kind = _CLASSES.get(kind) or _MEMBERS[kind]
+            return _member(path, declared_kind, len(path) - 2, declared_type)
 
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
@@ -99,38 +115,44 @@ class CSharpRules:
             outer = path[-4] if kind == "parameter" and len(path) > 3 else None
             # A parameter of a record declares a public property, which code elsewhere uses.
             if outer is not None and outer.type == "record_declaration":
-                return Declaration(
-                    "property", leaf.start_byte, leaf.end_byte, parent, outer, 0, parent.child_by_field_name("type"),
-                    owner=outer.start_byte, owner_name=text_of(outer.child_by_field_name("name")),
-                )  # fmt: skip
+                return declare(
+                    "property",
+                    leaf,
+                    parent,
+                    outer,
+                    declared_type=parent.child_by_field_name("type"),
+                    owner=outer.start_byte,
+                    owner_name=text_of(outer.child_by_field_name("name")),
+                )
 
             scope = nearest(path, _SCOPES) or path[0]
-            return Declaration(
-                _LOCALS[kind], leaf.start_byte, leaf.end_byte, parent, scope, 0, parent.child_by_field_name("type")
-            )
+            return declare(_LOCALS[kind], leaf, parent, scope, declared_type=parent.child_by_field_name("type"))
 
         if kind == "foreach_statement" and is_field(parent, "left", leaf):
             declared_type = parent.child_by_field_name("type")
             # With `var`, the type is an element of the collection; otherwise it is written.
             is_inferred = declared_type is not None and declared_type.type == "implicit_type"
-            return Declaration(
-                "variable", leaf.start_byte, leaf.end_byte, parent, parent, 0, declared_type,
-                parent.child_by_field_name("right"), is_element=is_inferred,
-            )  # fmt: skip
+            return declare(
+                "variable",
+                leaf,
+                parent,
+                parent,
+                declared_type=declared_type,
+                value=parent.child_by_field_name("right"),
+                is_element=is_inferred,
+            )
 
         if kind == "local_function_statement" and is_field(parent, "name", leaf):
             scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
-            return Declaration(
-                "function", leaf.start_byte, leaf.end_byte, parent, scope, 0, parent.child_by_field_name("type")
-            )
+            return declare("function", leaf, parent, scope, declared_type=parent.child_by_field_name("type"))
 
         if kind == "type_parameter" and is_field(parent, "name", leaf) and len(path) > 3:
-            return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, path[-4])
+            return declare("typeparameter", leaf, parent, path[-4])
 
         return None
 
     def _variable(self, path: Sequence[Node]) -> Declaration:
-        leaf, declarator, outer = path[-1], path[-2], path[-3]
+        outer, declarator, leaf = path[-3:]
         declared_type = outer.child_by_field_name("type")
 
         # The grammar has no field for the initial value: it is the first node behind the name.
@@ -141,13 +163,14 @@ class CSharpRules:
             return _member(path, "field", len(path) - 4, declared_type, value)
 
         scope = nearest(path, _SCOPES) or path[0]
-        return Declaration(
-            "variable", leaf.start_byte, leaf.end_byte, declarator, scope, leaf.start_byte, declared_type, value
+        return declare(
+            "variable", leaf, declarator, scope, visible=leaf.start_byte, declared_type=declared_type, value=value
         )
 
     def use_of(self, path: Sequence[Node]) -> NameUse:
         """Return how an identifier is used."""
-        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        leaf = path[-1]
+        parent = path[-2] if len(path) > 1 else leaf
         imported = nearest(path, {"using_directive"})
 
         # First, because a namespace in a `using` looks like any other qualified name.
@@ -155,21 +178,26 @@ class CSharpRules:
             return NameUse(role="import", path=_dotted_parts(parent, leaf), is_import=True)
 
         kind = parent.type
-        receiver, expression = None, leaf
+        receiver = None
+        expression = leaf
 
         # In `a.Parse<T>()`, the name has a separate node inside the accessed node.
         if kind == "generic_name" and len(path) > 2:
-            expression, parent = parent, path[-3]
+            expression = parent
+            parent = path[-3]
             kind = parent.type
 
         if kind == "member_access_expression" and is_field(parent, "name", expression):
-            receiver, expression = parent.child_by_field_name("expression"), parent
+            receiver = parent.child_by_field_name("expression")
+            expression = parent
         elif kind == "qualified_name" and is_field(parent, "name", expression):
-            receiver, expression = parent.child_by_field_name("qualifier"), parent
+            receiver = parent.child_by_field_name("qualifier")
+            expression = parent
         # `a?.B`: the receiver is the condition of the expression around it.
         elif kind == "member_binding_expression":
             access = nearest(path, {"conditional_access_expression"})
-            receiver, expression = field_of(access, "condition"), parent
+            receiver = field_of(access, "condition")
+            expression = parent
         elif kind == "assignment_expression" and is_field(parent, "left", leaf):
             literal = path[-3] if len(path) > 3 else parent
             creation = path[-4] if literal.type == "initializer_expression" and len(path) > 4 else None
@@ -177,7 +205,9 @@ class CSharpRules:
             if creation is not None and creation.type == "object_creation_expression":
                 return NameUse(role="keyword", fields_of=creation.child_by_field_name("type"))
 
-        is_called, count = _call_of(expression)
+        call = _call_of(expression)
+        is_called = call is not None
+        count = None if call is None else _count_arguments(call)
         is_type = _is_type(expression)
         if receiver is None:
             return NameUse(is_called=is_called, argument_count=count, is_type=is_type)
@@ -260,7 +290,7 @@ class CSharpRules:
         """Return None: all methods are inside their class."""
         return None
 
-    def parameters(self, node: Node) -> tuple[int, bool] | None:
+    def parameters(self, node: Node) -> ParameterCount | None:
         """Count the parameters of a method; with defaults or ``params`` fewer or more will do."""
         parameters = node.child_by_field_name("parameters")
         if parameters is None:
@@ -268,7 +298,8 @@ class CSharpRules:
         count = sum(child.type == "parameter" for child in parameters.named_children)
         # By text, because default values have several kinds of nodes. Only one thing matters: another number of
         # arguments may fit.
-        return count, b"=" in text_of(parameters) or b"params " in text_of(parameters)
+        text = text_of(parameters)
+        return ParameterCount(count, fits_others=b"=" in text or b"params " in text)
 
     def lookup_outside(
         self,
@@ -305,7 +336,9 @@ class CSharpRules:
                     continue
 
                 visible_ranks = [ranks[namespace] for namespace in spaces if namespace in ranks]
-                declaration = names.declaration(other, name, start) if visible_ranks else None
+                if not visible_ranks:
+                    continue
+                declaration = names.declaration(other, name, start)
                 if declaration is not None:
                     ref = DeclarationRef(other, declaration, rule="import", reason="in an imported namespace")
                     ranked_refs.append((min(visible_ranks), ref))
@@ -328,7 +361,8 @@ class CSharpRules:
         if not path:
             return []
 
-        namespace, name = b".".join(path[:-1]), path[-1]
+        *namespace_parts, name = path
+        namespace = b".".join(namespace_parts)
         for project in (document.project, *_providing_projects(names, document, [namespace])):
             refs: list[DeclarationRef | ModuleRef] = []
             for other, start, kind, _, _ in names.definitions_in(project, name):
@@ -349,7 +383,9 @@ class CSharpRules:
             if number is not None:
                 return project.document_at(number)
         refs = self.lookup_qualified(names, document, tuple(namespace.split(b".")), -1)
-        return refs[0].document if refs else None
+        if refs:
+            return refs[0].document
+        return None
 
     def module_names(self, document: Document) -> Collection[str]:
         """Return the namespaces of a file."""
@@ -367,32 +403,39 @@ def _member(
     scope = nearest(path, _SCOPES, index) or path[0]
     holder = nearest(path, _CLASSES, index)
     holder_name = field_of(holder, "name")
-    # A constant of an enum is a value of the enum.
-    if holder is not None and kind == "enummember":
-        declared_type = holder_name
+    owner = NO_OWNER
+    if holder is not None:
+        owner = holder.start_byte
+        # A constant of an enum is a value of the enum.
+        if kind == "enummember":
+            declared_type = holder_name
 
-    return Declaration(
-        kind=kind,
-        start=leaf.start_byte,
-        end=leaf.end_byte,
-        node=path[index],
-        scope=scope,
-        type=declared_type,
+    return declare(
+        kind,
+        leaf,
+        path[index],
+        scope,
+        declared_type=declared_type,
         value=value,
-        owner=holder.start_byte if holder is not None else NO_OWNER,
+        owner=owner,
         owner_name=text_of(holder_name),
     )
 
 
-def _call_of(expression: Node) -> tuple[bool, int | None]:
-    """Return whether an expression is called, and with how many arguments, or None if that is unknown."""
+def _call_of(expression: Node) -> Node | None:
+    """Return the call of an expression, or None if it isn't called."""
     call = expression.parent
     if call is None or call.type != "invocation_expression" or not is_field(call, "function", expression):
-        return False, None
+        return None
+    return call
 
+
+def _count_arguments(call: Node) -> int | None:
+    """Return the number of arguments of a call, or None if it has no list of them."""
     arguments = call.child_by_field_name("arguments")
-    count = None if arguments is None else sum(child.type == "argument" for child in arguments.named_children)
-    return True, count
+    if arguments is None:
+        return None
+    return sum(child.type == "argument" for child in arguments.named_children)
 
 
 def _is_type(expression: Node) -> bool:

@@ -20,8 +20,11 @@ TYPES = frozenset({"class", "struct", "interface", "enum", "typeparameter"})
 MAX_DECLARATION_WORDS = 5000
 """Maximum occurrences of a name that are checked for declarations."""
 
-NO_OWNER, NAMED_OWNER = -1, -2
-"""Owners of declarations that are no members, and of members of a class of which only the name is known."""
+NO_OWNER = -1
+"""Owner of a declaration that is no member."""
+
+NAMED_OWNER = -2
+"""Owner of a member of a class of which only the name is known."""
 
 StepKind: TypeAlias = Literal["name", "this", "super", "type", "same", "element", "auto"]
 
@@ -69,6 +72,37 @@ class Declaration:
     def is_member(self) -> bool:
         """Whether a class has it."""
         return self.owner != NO_OWNER
+
+
+def declare(  # noqa: PLR0913 - the fields of `Declaration`
+    kind: str,
+    name: Node,
+    node: Node,
+    scope: Node,
+    *,
+    visible: int = 0,
+    declared_type: Node | None = None,
+    value: Node | None = None,
+    is_element: bool = False,
+    owner: int = NO_OWNER,
+    owner_name: bytes = b"",
+    is_prototype: bool = False,
+) -> Declaration:
+    """Return the declaration of the identifier `name`; the other arguments are those of `Declaration`."""
+    return Declaration(
+        kind=kind,
+        start=name.start_byte,
+        end=name.end_byte,
+        node=node,
+        scope=scope,
+        visible=visible,
+        type=declared_type,
+        value=value,
+        is_element=is_element,
+        owner=owner,
+        owner_name=owner_name,
+        is_prototype=is_prototype,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +183,14 @@ class TypeStep:
     otherwise: TypeStep | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ParameterCount:
+    """The number of parameters of a function, and whether another number of arguments may fit: defaults, ``...``."""
+
+    count: int
+    fits_others: bool
+
+
 class SyntaxRules(Protocol):
     """The syntax of one language, or of several with one grammar. Stateless."""
 
@@ -194,8 +236,8 @@ class SyntaxRules(Protocol):
         """Return the class name of code outside of its class body, such as ``Type::method`` in C++."""
         ...
 
-    def parameters(self, node: Node) -> tuple[int, bool] | None:
-        """Count the parameters of a function; also return whether another number of arguments may fit."""
+    def parameters(self, node: Node) -> ParameterCount | None:
+        """Count the parameters of a function; None if it has no list of them."""
         ...
 
 
@@ -224,7 +266,9 @@ class DeclarationModel(ParsedFile):
         return declarations
 
 
-def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
+def misfit(  # noqa: PLR0911 - a kind of use a return
+    declaration: Declaration, use: NameUse, *, separate_function_names: bool
+) -> int:
     """Return how badly a declaration fits a use: 0 fits, more is less likely."""
     if use.is_type:
         return _type_misfit(declaration, use)
@@ -235,12 +279,15 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
     if use.is_called:
         if declaration.kind in CODE:
             return 0
-        return 2 if declaration.kind == "typeparameter" else int(separate_function_names)
+        if declaration.kind == "typeparameter":
+            return 2
+        return int(separate_function_names)
 
     if use.role == "import":
         return 0
 
-    return int(separate_function_names and declaration.kind in CODE) + (declaration.kind == "typeparameter")
+    is_unlikely = declaration.kind == "typeparameter" or (separate_function_names and declaration.kind in CODE)
+    return int(is_unlikely)
 
 
 def _type_misfit(declaration: Declaration, use: NameUse) -> int:
@@ -259,12 +306,10 @@ def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUs
     if parameters is None:
         return 0
 
-    parameter_count, fits_others = parameters
-    if parameter_count == use.argument_count:
+    if parameters.count == use.argument_count:
         return 0
-    if fits_others:
+    if parameters.fits_others:
         return 1
-
     return 2
 
 
@@ -286,8 +331,9 @@ def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> 
 
     # A later variable shadows an earlier one of the scope, so only the last counts. Overloaded functions all stay, and
     # the one with the right number of parameters comes first.
+    shown = [declaration for declaration in inner if declaration.kind in CODE or declaration.visible == last_visible]
     return sorted(
-        (declaration for declaration in inner if declaration.kind in CODE or declaration.visible == last_visible),
+        shown,
         key=lambda declaration: (
             parameter_mismatch(rules, declaration, use),
             declaration.is_prototype,

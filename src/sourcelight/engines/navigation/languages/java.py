@@ -1,4 +1,8 @@
-"""The syntax rules of Java; packages come from package clauses."""
+"""The syntax rules of Java, and the packages of files and repositories.
+
+A rule reads the nodes around one identifier: for ``count`` in ``void add(int count)``, `declaration_at` finds a
+parameter of the type ``int``, and for ``parse`` in ``reader.parse()``, `use_of` finds a called member of ``reader``.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,12 @@ from sourcelight.engines.navigation.languages.declared import (
     DeclarationRef,
     ModuleRef,
     NameUse,
+    ParameterCount,
     TypeStep,
+    declare,
     parameter_mismatch,
 )
-from sourcelight.engines.navigation.model import Document, Role
+from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.navigation.nodes import (
     child_of_type,
@@ -55,10 +61,16 @@ _SCOPES = frozenset({
     "try_with_resources_statement", "switch_block_statement_group", "switch_rule", "program", *_CODE, *_BODIES,
 })  # fmt: skip
 _PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
+"""``package org.example.net;``"""
+
 _HOLDERS = frozenset({"class_declaration", "interface_declaration", "enum_declaration", "record_declaration",
                       "annotation_type_declaration", "object_creation_expression", "enum_constant"})  # fmt: skip
+"""Nodes with a class body; objects and constants of enums may have one too."""
+
 _SPACE = re.compile(rb"\s+")
+
 _IDENTIFIER = re.compile(rb"[\w$\x80-\xff]+")
+"""``count`` or ``access$000``; letters beyond ASCII count too."""
 
 _MAX_HEAD = 8192
 """Bytes at the start of a file in which a package clause is searched: a licence comment fits in."""
@@ -80,7 +92,8 @@ class JavaRules:
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
         """Return the declaration of an identifier, or None if it declares nothing."""
-        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        leaf = path[-1]
+        parent = path[-2] if len(path) > 1 else leaf
         kind = parent.type
         if kind in _CLASSES or kind in _CODE:
             if not is_field(parent, "name", leaf):
@@ -89,7 +102,7 @@ class JavaRules:
             scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
             result = parent.child_by_field_name("type") if kind in _CODE else None
             declared_kind = _CLASSES.get(kind) or _CODE[kind]
-            return Declaration(declared_kind, leaf.start_byte, leaf.end_byte, parent, scope, type=result, owner=owner)
+            return declare(declared_kind, leaf, parent, scope, declared_type=result, owner=owner)
 
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
@@ -106,29 +119,29 @@ class JavaRules:
         # `(a, b) -> …` and `a -> …`: parameters without a type, which have no node of their own.
         if kind == "inferred_parameters" or (kind == "lambda_expression" and is_field(parent, "parameters", leaf)):
             scope = nearest(path, {"lambda_expression"}) or parent
-            return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, scope)
+            return declare("parameter", leaf, parent, scope)
 
         if kind == "enum_constant" and is_field(parent, "name", leaf):
             holder = nearest(path, {"enum_declaration"})
             scope = nearest(path, _BODIES) or path[0]
-            owner = holder.start_byte if holder is not None else NO_OWNER
+            owner = NO_OWNER if holder is None else holder.start_byte
             enum_name = field_of(holder, "name")
-            return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=enum_name, owner=owner)
+            return declare("enummember", leaf, parent, scope, declared_type=enum_name, owner=owner)
 
         # In `<T extends B>` only the first child is declared; `B` is a use. The scope is the class or method around the
         # list.
         if kind == "type_parameter" and leaf.start_byte == parent.named_children[0].start_byte:
             scope = path[-4] if len(path) > 3 else path[0]
-            return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
+            return declare("typeparameter", leaf, parent, scope)
 
         # The grammar has no field for a label; it is the identifier at the start of the statement.
         if kind == "labeled_statement" and leaf.start_byte == parent.start_byte:
-            return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, parent)
+            return declare("variable", leaf, parent, parent)
 
         return None
 
     def _variable(self, path: Sequence[Node]) -> Declaration | None:
-        leaf, declarator, outer = path[-1], path[-2], path[-3]
+        outer, declarator, leaf = path[-3:]
         declared_type = outer.child_by_field_name("type")
         value = declarator.child_by_field_name("value")
         if outer.type == "spread_parameter":
@@ -136,26 +149,32 @@ class JavaRules:
             types = [child for child in outer.named_children if child.type != "modifiers"]
             declared_type = types[0] if types else None
             scope = nearest(path, _SCOPES) or outer
-            return Declaration("parameter", leaf.start_byte, leaf.end_byte, outer, scope, type=declared_type)
+            return declare("parameter", leaf, outer, scope, declared_type=declared_type)
 
         if outer.type in {"field_declaration", "constant_declaration"}:
             scope = nearest(path, _BODIES) or path[0]
             owner = _owner(path[:-2])
-            return Declaration(
-                "field", leaf.start_byte, leaf.end_byte, outer, scope, 0, declared_type, value, owner=owner
-            )
+            return declare("field", leaf, outer, scope, declared_type=declared_type, value=value, owner=owner)
 
         return _local(path, "variable", declared_type, value)
 
     def _typed_declaration(self, path: Sequence[Node]) -> Declaration:
-        leaf, parent = path[-1], path[-2]
-        declared_type, value = parent.child_by_field_name("type"), parent.child_by_field_name("value")
+        leaf = path[-1]
+        parent = path[-2]
+        declared_type = parent.child_by_field_name("type")
+        value = parent.child_by_field_name("value")
         if parent.type == "enhanced_for_statement":
             is_inferred = text_of(declared_type) == b"var"
-            return Declaration(
-                "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, declared_type,
-                value if is_inferred else None, is_element=is_inferred,
-            )  # fmt: skip
+            return declare(
+                "variable",
+                leaf,
+                parent,
+                parent,
+                visible=leaf.start_byte,
+                declared_type=declared_type,
+                value=value if is_inferred else None,
+                is_element=is_inferred,
+            )
 
         # `catch (A | B e)`: members are looked up in the first type only.
         if parent.type == "catch_formal_parameter":
@@ -164,17 +183,16 @@ class JavaRules:
         # A component of a record header is a field with an accessor, not only a parameter (JLS 8.10.3).
         if parent.type == "formal_parameter" and len(path) > 3 and path[-4].type == "record_declaration":
             record = path[-4]
-            return Declaration(
-                "field", leaf.start_byte, leaf.end_byte, parent, record, 0, declared_type, owner=record.start_byte
-            )
+            return declare("field", leaf, parent, record, declared_type=declared_type, owner=record.start_byte)
 
         scope = nearest(path, _SCOPES) or parent
         kind = "variable" if parent.type == "resource" else "parameter"
-        return Declaration(kind, leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, value)
+        return declare(kind, leaf, parent, scope, declared_type=declared_type, value=value)
 
     def use_of(self, path: Sequence[Node]) -> NameUse:
         """Return how an identifier is used."""
-        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        leaf = path[-1]
+        parent = path[-2] if len(path) > 1 else leaf
         imported = nearest(path, {"import_declaration", "package_declaration"})
         if imported is not None:
             return NameUse(
@@ -184,34 +202,36 @@ class JavaRules:
         kind = parent.type
         is_type = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
         receiver = None
-        is_called, count = False, None
+        is_called = False
+        count = None
         if kind == "method_invocation" and is_field(parent, "name", leaf):
             receiver = parent.child_by_field_name("object")
-            is_called, count = True, _count_arguments(parent)
+            is_called = True
+            count = _count_arguments(parent)
         elif kind == "field_access" and is_field(parent, "field", leaf):
             receiver = parent.child_by_field_name("object")
         elif kind in {"method_reference", "scoped_type_identifier", "scoped_identifier"}:
             first = parent.named_children[0]
             # The first name of `a.b.c` has no receiver; it is looked up like a plain name.
-            receiver = first if first.start_byte != leaf.start_byte else None
-            is_called = receiver is not None and kind == "method_reference"
+            if first.start_byte != leaf.start_byte:
+                receiver = first
+                is_called = kind == "method_reference"
         elif kind == "element_value_pair" and is_field(parent, "key", leaf):
             annotation = nearest(path, {"annotation"})
             return NameUse(role="keyword", receiver=field_of(annotation, "name"), is_called=True)
 
-        path_text = tuple(_dotted_parts(parent, leaf.end_byte)) if receiver is not None else ()
-        role: Role = "attribute" if receiver is not None else "name"
+        if receiver is None:
+            return NameUse(is_called=is_called, argument_count=count, is_type=is_type)
         return NameUse(
-            role=role,
+            role="attribute",
             receiver=receiver,
-            fields_of=None,
-            path=path_text,
+            path=tuple(_dotted_parts(parent, leaf.end_byte)),
             is_called=is_called,
             argument_count=count,
             is_type=is_type,
         )
 
-    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
+    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case a return
         """Return where the type of an expression comes from."""
         kind = node.type
         if kind == "this":
@@ -220,7 +240,9 @@ class JavaRules:
             return TypeStep("super", node)
         if kind in {"identifier", "type_identifier"}:
             # `var` is a type name for the grammar; the type then comes from the initial value.
-            return TypeStep("auto" if text_of(node) == b"var" else "name", node)
+            if text_of(node) == b"var":
+                return TypeStep("auto", node)
+            return TypeStep("name", node)
 
         if kind in {"method_invocation", "field_access"}:
             field = "name" if kind == "method_invocation" else "field"
@@ -307,13 +329,14 @@ class JavaRules:
         """Return None: all methods are inside their class."""
         return None
 
-    def parameters(self, node: Node) -> tuple[int, bool] | None:
+    def parameters(self, node: Node) -> ParameterCount | None:
         """Count the parameters of a method."""
         parameters = node.child_by_field_name("parameters")
         if parameters is None:
             return None
         kinds = [child.type for child in parameters.named_children]
-        return sum(kind in {"formal_parameter", "spread_parameter"} for kind in kinds), "spread_parameter" in kinds
+        count = kinds.count("formal_parameter") + kinds.count("spread_parameter")
+        return ParameterCount(count, fits_others="spread_parameter" in kinds)
 
     def lookup_outside(
         self,
@@ -367,7 +390,8 @@ class JavaRules:
         # The longest package first, as packages and nested classes look alike: `a.b.C` may be class `C` of package
         # `a.b`, or class `C` inside `b`.
         for split in range(len(path) - 1, -1, -1):
-            package, names_inside = b".".join(path[:split]), path[split:]
+            package = b".".join(path[:split])
+            names_inside = path[split:]
             for project in _projects(names, document, package):
                 refs = self._lookup_in_package(names, project, package, names_inside)
                 if refs:
@@ -391,7 +415,9 @@ class JavaRules:
         for name in path[1:]:
             # Other declarations of the same class are copies, such as in tests; one body has the members.
             bodies = names.type_bodies(names.type_of_class(refs[0])) if refs else []
-            members = names.members(bodies[0], name, NameUse()) if bodies else []
+            if not bodies:
+                return []
+            members = names.members(bodies[0], name, NameUse())
             refs = [replace(member, rule="import") for member in members]
 
         return refs
@@ -405,17 +431,8 @@ class JavaRules:
         refs = self.lookup_qualified(names, document, parts, -1)
         if refs:
             return refs[0].document
-
-        if member != "*":
-            return None
-
-        package = b".".join(parts)
-        for project in _projects(names, document, package):
-            if package in packages(project):
-                for first in _first_files(project):
-                    if package_of(first) == package:
-                        return first
-
+        if member == "*":
+            return _first_file_of(names, document, b".".join(parts))
         return None
 
     def module_names(self, document: Document) -> Collection[str]:
@@ -428,10 +445,23 @@ class JavaRules:
         return {name.decode(errors="replace"): True for name in packages(project) if name}
 
 
+def _first_file_of(names: NameResolver, document: Document, package: bytes) -> Document | None:
+    """Return the first file of a package that a file sees."""
+    for project in _projects(names, document, package):
+        # A look-up in a set, before the files are gone through.
+        if package not in packages(project):
+            continue
+        for first_file in _first_files(project):
+            if package_of(first_file) == package:
+                return first_file
+
+    return None
+
+
 def _local(path: Sequence[Node], kind: str, declared_type: Node | None, value: Node | None = None) -> Declaration:
     leaf = path[-1]
     scope = nearest(path, _SCOPES) or path[0]
-    return Declaration(kind, leaf.start_byte, leaf.end_byte, path[-2], scope, leaf.start_byte, declared_type, value)
+    return declare(kind, leaf, path[-2], scope, visible=leaf.start_byte, declared_type=declared_type, value=value)
 
 
 def _owner(path: Sequence[Node]) -> int:
@@ -445,7 +475,7 @@ def _owner(path: Sequence[Node]) -> int:
 
 
 def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
-    """Yield the parts of a dotted name up to a byte; nothing if a part isn't a name."""
+    """Yield the parts of a dotted name up to a byte; nothing if a part isn't a name, as a call isn't."""
     text = text_of(node)[: end - node.start_byte]
     parts = _SPACE.sub(b"", text).split(b".")
     if all(_IDENTIFIER.fullmatch(part) for part in parts):
@@ -472,7 +502,9 @@ def package_of(document: Document) -> bytes:
 def _read_package(document: Document) -> bytes:
     # Only the head, and without parsing: this is asked of a file in every directory.
     match = _PACKAGE.search(document.text[:_MAX_HEAD])
-    return match[1] if match else b""
+    if match is None:
+        return b""
+    return match[1]
 
 
 def packages(project: Project) -> frozenset[bytes]:

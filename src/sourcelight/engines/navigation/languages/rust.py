@@ -16,7 +16,9 @@ from sourcelight.engines.navigation.languages.declared import (
     DeclarationRef,
     ModuleRef,
     NameUse,
+    ParameterCount,
     TypeStep,
+    declare,
 )
 from sourcelight.engines.navigation.languages.rust_crates import crate_root, crates
 from sourcelight.engines.navigation.languages.rust_paths import RustPaths
@@ -100,7 +102,8 @@ class RustRules:
         if len(path) < 3:
             return None
 
-        leaf, parent = path[-1], path[-2]
+        leaf = path[-1]
+        parent = path[-2]
         kind = parent.type
         is_name = is_field(parent, "name", leaf)
         if kind in _ITEMS:
@@ -115,11 +118,11 @@ class RustRules:
             return _member_declaration("field", path, owner, parent.child_by_field_name("type"))
 
         if kind in {"type_parameter", "const_parameter"} and is_name and len(path) > 3:
-            return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, path[-4])
+            return declare("typeparameter", leaf, parent, path[-4])
 
         # A label of a loop is visible in the loop alone; `break 'name` outside of it is an error.
         if kind == "label" and path[-3].type in _LOOPS:
-            return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, path[-3])
+            return declare("variable", leaf, parent, path[-3])
 
         return self._pattern_declaration(path)
 
@@ -140,17 +143,14 @@ class RustRules:
         if owner != NO_OWNER and kind == "function":
             kind = "method"
 
-        return Declaration(
-            kind=kind,
-            start=leaf.start_byte,
-            end=leaf.end_byte,
-            node=node,
-            scope=nearest(path, _SCOPES, len(path) - 2) or path[0],
-            visible=0,
-            type=node.child_by_field_name("return_type") or node.child_by_field_name("type"),
+        return declare(
+            kind,
+            leaf,
+            node,
+            nearest(path, _SCOPES, len(path) - 2) or path[0],
+            declared_type=node.child_by_field_name("return_type") or node.child_by_field_name("type"),
             owner=owner,
             owner_name=owner_name,
-            # `mod name;` only announces a module, whose code is in a file of that name.
             is_prototype=kind == "module" and node.child_by_field_name("body") is None,
         )
 
@@ -191,21 +191,21 @@ class RustRules:
         elif node.type == "for_expression":
             is_element = True
 
-        return Declaration(
-            kind=kind,
-            start=leaf.start_byte,
-            end=leaf.end_byte,
-            node=node,
-            scope=scope,
+        return declare(
+            kind,
+            leaf,
+            node,
+            scope,
             visible=visible,
-            type=node.child_by_field_name("type"),
+            declared_type=node.child_by_field_name("type"),
             value=value,
             is_element=is_element,
         )
 
     def use_of(self, path: Sequence[Node]) -> NameUse:
         """Return how an identifier is used."""
-        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        leaf = path[-1]
+        parent = path[-2] if len(path) > 1 else leaf
         kind = parent.type
         # First, because paths inside a `use` look like other paths, but may have lists and aliases.
         if nearest(path, {"use_declaration"}) is not None:
@@ -364,7 +364,7 @@ class RustRules:
         """Return None: all methods are inside their class."""
         return None
 
-    def parameters(self, node: Node) -> tuple[int, bool] | None:  # noqa: ARG002 - there are no overloads
+    def parameters(self, node: Node) -> ParameterCount | None:  # noqa: ARG002 - there are no overloads
         """Return None: Rust has no overloads."""
         return None
 
@@ -405,13 +405,12 @@ def _first_argument(call: Node) -> Node | None:
 def _member_declaration(kind: str, path: Sequence[Node], owner: Node, type_node: Node | None) -> Declaration:
     """Return the declaration of a field of a struct, or of a variant of an enum, by the name at the end of a path."""
     leaf = path[-1]
-    return Declaration(
-        kind=kind,
-        start=leaf.start_byte,
-        end=leaf.end_byte,
-        node=path[-2],
-        scope=owner,
-        type=type_node,
+    return declare(
+        kind,
+        leaf,
+        path[-2],
+        owner,
+        declared_type=type_node,
         owner=owner.start_byte,
         owner_name=text_of(owner.child_by_field_name("name")),
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.navigation.languages.declared import (
     Declaration,
     NameUse,
+    declare,
 )
 from sourcelight.engines.navigation.nodes import is_field, text_of
 
@@ -68,15 +69,7 @@ def macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
     if previous_type == "," and type_name is None:
         return None
 
-    return Declaration(
-        kind="variable",
-        start=leaf.start_byte,
-        end=leaf.end_byte,
-        node=tree,
-        scope=tree,
-        visible=leaf.start_byte,
-        type=type_name,
-    )
+    return declare("variable", leaf, tree, tree, visible=leaf.start_byte, declared_type=type_name)
 
 
 def _type_behind(colon: Node) -> Node | None:
