@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sourcelight.core.cells import CellDocument, UnreadableNotebook, read_cells
 from sourcelight.core.cells.json_places import InvalidJson, JsonNode, JsonScalar, JsonString, read_json, unescape
-from sourcelight.core.cells.notebook import quick_text, read_notebook, read_slowly
+from sourcelight.core.cells.notebook import quick_text, read_notebook
+from sourcelight.core.cells.notebook_nodes import read_slowly
 
 words = st.sampled_from(
     ["a", 'print("x")', "\\", "\n", "\n\n", "é", "\U0001f600", "\t", "\x7f", "\u2028", '"', "/", "{", "]"]

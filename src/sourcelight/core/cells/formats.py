@@ -8,7 +8,8 @@ import re
 from sourcelight.core.cells import markdown, scripts
 from sourcelight.core.cells.json_places import InvalidJson
 from sourcelight.core.cells.model import CellDocument
-from sourcelight.core.cells.notebook import NoNotebook, read_notebook
+from sourcelight.core.cells.notebook import read_notebook
+from sourcelight.core.cells.notebook_nodes import NoNotebook
 from sourcelight.core.query.languages import language_of
 
 MAX_BYTES = 64 * 1024 * 1024
