@@ -20,9 +20,17 @@ from sourcelight.lab.plots.sheet import new_sheet, note_if_empty, style_axes, us
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
 if TYPE_CHECKING:
-    from pandas import Series
+    from pandas import DataFrame, Series
 
 _ROW_IN = 0.3
+"""Height of a row with its bar, in inches: a label of 9 points with space around it."""
+
+_AXIS_IN = 0.5
+"""Height of the axis below the rows, in inches."""
+
+_SHARES_AXIS_IN = 1.0
+"""Height of the axis and of the legend, in inches. Bars of shares always have a legend, other bars seldom do."""
+
 _MIN_ROWS = 2
 """Rows that a sheet has at least: a single bar would fill it."""
 
@@ -30,6 +38,7 @@ _BAR_HEIGHT = 0.72
 """Height of a bar as a share of its row."""
 
 _LABEL_CHARS = 30
+"""Characters of a label in a legend, whose labels share a line."""
 
 
 @follows_theme
@@ -71,29 +80,23 @@ def bars(
     Figure
         Displays itself in a notebook; `Figure.save` writes it.
     """
-    colors, data = theme_of(theme), plot_data(source, value, origin)
+    colors = theme_of(theme)
+    data = plot_data(source, value, origin)
     keys = text_column(data.frame, by)
     totals = _positive(data.amounts.groupby(keys).sum())
     names, hidden_names = largest_first(totals, top)
-    layers = [_Layer("", colors.series[0], [float(totals[name]) for name in names])]
-    if split is not None:
-        groups = text_column(data.frame, split)
-        parts = data.amounts.groupby([keys, groups]).sum()
-
-        def amount_of(name: str, members: Sequence[str]) -> float:
-            return sum(float(parts.get((name, member), 0)) for member in members)
-
-        def amounts_of(members: Sequence[str]) -> list[float]:
-            return [amount_of(name, members) for name in names]
-
-        # The same heads for all bars, so that a color means one value in the whole figure.
-        heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
-        layers = _layers(colors, heads, tail, amounts_of)
+    if split is None:
+        layers = [_Layer("", colors.series[0], [float(totals[name]) for name in names])]
+        series_count = 0
+    else:
+        layers = _layers_of_column(data, split, keys, names, colors)
+        series_count = len(layers)
 
     noun = by.replace("_", " ")
-    heading = title or f"{data.unit.capitalize()} by {noun}"
-    if split and not title:
+    heading = f"{data.unit.capitalize()} by {noun}"
+    if split:
         heading += f" and {split}"
+    heading = title or heading
     # Commits by 3 authors, but in 3 repositories.
     preposition = "by" if by.endswith("author") else "in"
     total = format_amount(data.total, data.unit)
@@ -101,13 +104,15 @@ def bars(
     limits = sentences(_hidden_text(hidden_names, totals, data.unit), data.limits)
 
     def draw() -> Any:
-        figure, axes = new_sheet(colors, 0.5 + _rows_in(names), heading, counts, limits)
+        figure, axes = new_sheet(colors, _AXIS_IN + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
-            _annotate(axes, colors, format_number(float(totals[name])), float(totals[name]), row)
+            amount = float(totals[name])
+            _annotate(axes, colors, format_number(amount), amount, row)
 
+        # Space for the number behind the longest bar.
         axes.margins(x=0.1)
-        _finish_amounts(axes, colors, names, series=0 if split is None else len(layers))
+        _finish_amounts(axes, colors, names, series=series_count)
         note_if_empty(axes, colors, data.unit, is_empty=not names)
         return figure
 
@@ -146,40 +151,48 @@ def ownership(
     Figure
         Displays itself in a notebook; `Figure.save` writes it.
     """
-    colors, data = theme_of(theme), plot_data(source, value, origin)
+    colors = theme_of(theme)
+    data = plot_data(source, value, origin)
     author_column = _author_column(data.frame)
     authors = text_column(data.frame, author_column)
     author_totals = _positive(data.amounts.groupby(authors).sum())
 
+    unit = data.unit
     # A row with blame is a line: counting it as a match would name the unit of the search, not of the figure.
-    unit = "lines" if author_column == "blame_author" and data.unit in {"matches", "rows"} else data.unit
-    repositories: Any = data.frame["repository"].dropna().unique() if "repository" in data.frame.columns else ()
-    scope = f" of {repositories[0]}" if len(repositories) == 1 else ""
+    if author_column == "blame_author" and unit in {"matches", "rows"}:
+        unit = "lines"
+    scope = _repository_text(data.frame)
     column = _bar_column(data.frame, by)
     if column is None:
         return _author_bars(colors, data, author_totals, unit, scope, top, title)
 
     keys = text_column(data.frame, column)
     totals = _positive(data.amounts.groupby(keys).sum())
-    parts = data.amounts.groupby([keys, authors]).sum()
+    amounts = data.amounts.groupby([keys, authors]).sum()
     names, hidden_names = largest_first(totals, top)
     heads, tail = largest_first(author_totals, len(colors.series))
 
     def shares_of(members: Sequence[str]) -> list[float]:
-        rows = [parts[name] for name in names]
-        # By `isin`: an author without lines in a directory has no entry there, and a lookup would fail.
-        amounts = [float(row[row.index.isin(members)].sum()) for row in rows]
-        return [100 * amount / float(totals[name]) for amount, name in zip(amounts, names, strict=True)]
+        shares = []
+        for name in names:
+            row = amounts[name]
+            # By `isin`: an author without lines in a directory has no entry there, and a lookup would fail.
+            amount = float(row[row.index.isin(members)].sum())
+            shares.append(100 * amount / float(totals[name]))
+        return shares
 
     layers = _layers(colors, heads, tail, shares_of)
-    is_directory = column == "path" and all(name.endswith(("/", "/*")) for name in names)
-    heading = title or f"{unit.capitalize()} by {'directory' if is_directory else column} and author"
+    noun = column
+    # Paths of directories end so.
+    if column == "path" and all(name.endswith(("/", "/*")) for name in names):
+        noun = "directory"
+    heading = title or f"{unit.capitalize()} by {noun} and author"
     total = format_amount(data.total, unit)
     counts = sentences(f"Shares of the {unit}{scope}: {total} by {count_of(len(author_totals), 'author')}", data.query)
     limits = sentences(_hidden_text(hidden_names, totals, unit), data.limits)
 
     def draw() -> Any:
-        figure, axes = new_sheet(colors, 1.0 + _rows_in(names), heading, counts, limits)
+        figure, axes = new_sheet(colors, _SHARES_AXIS_IN + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
             _annotate(axes, colors, format_amount(float(totals[name]), unit), 100, row)
@@ -199,7 +212,17 @@ def ownership(
     )
 
 
-def _bar_column(frame: Any, by: str | None) -> str | None:
+def _repository_text(frame: DataFrame) -> str:
+    """Return the words that name the repository of a frame; empty if it has several, or none."""
+    if "repository" not in frame.columns:
+        return ""
+    repositories = frame["repository"].dropna().unique()
+    if len(repositories) != 1:
+        return ""
+    return f" of {repositories[0]}"
+
+
+def _bar_column(frame: DataFrame, by: str | None) -> str | None:
     """Return the column with a bar for each of its values: `by`, else the first with several, or None without one."""
     if by:
         return by
@@ -209,7 +232,7 @@ def _bar_column(frame: Any, by: str | None) -> str | None:
     return None
 
 
-def _author_column(frame: Any) -> str:
+def _author_column(frame: DataFrame) -> str:
     """Return the column of authors; blame's comes first, since matched lines have an empty `author`."""
     names = [name for name in ("blame_author", "last_author", "author") if name in frame.columns]
     for name in names:
@@ -228,12 +251,13 @@ def _author_bars(
     limits = sentences(_hidden_text(hidden_names, totals, unit, "author"), data.limits)
 
     def draw() -> Any:
-        figure, axes = new_sheet(colors, 0.5 + _rows_in(names), heading, counts, limits)
+        figure, axes = new_sheet(colors, _AXIS_IN + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, [_Layer("", colors.series[0], [float(totals[name]) for name in names])])
         for row, name in enumerate(names):
             amount = float(totals[name])
             _annotate(axes, colors, f"{format_number(amount)}  ({_percent(amount / total)})", amount, row)
 
+        # Space for the number and the share behind the longest bar.
         axes.margins(x=0.14)
         _finish_amounts(axes, colors, names, series=0)
         note_if_empty(axes, colors, unit, is_empty=not names)
@@ -254,6 +278,24 @@ class _Layer(NamedTuple):
     label: str
     color: str
     widths: Sequence[float]
+
+
+def _layers_of_column(
+    data: PlotData, column: str, keys: Series[Any], names: Sequence[str], colors: Theme
+) -> list[_Layer]:
+    """Return the layers of bars that a column divides; `keys` is the bar of each row, `names` are the bars."""
+    groups = text_column(data.frame, column)
+    amounts = data.amounts.groupby([keys, groups]).sum()
+    # The same heads for all bars, so that a color means one value in the whole figure.
+    heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
+
+    def amounts_of(members: Sequence[str]) -> list[float]:
+        widths = []
+        for name in names:
+            widths.append(sum(float(amounts.get((name, member), 0)) for member in members))
+        return widths
+
+    return _layers(colors, heads, tail, amounts_of)
 
 
 def _layers(
@@ -285,8 +327,17 @@ def _draw_layers(axes: Any, colors: Theme, layers: Sequence[_Layer]) -> None:
 
 
 def _annotate(axes: Any, colors: Theme, text: str, x: float, row: int) -> None:
-    axes.annotate(text, (x, row), xytext=(5, 0), fontsize=8.5, textcoords="offset points", va="center",
-                  color=colors.muted, annotation_clip=False)  # fmt: skip
+    """Write a text behind the bar of a row, which ends at `x`."""
+    axes.annotate(
+        text,
+        (x, row),
+        xytext=(5, 0),
+        textcoords="offset points",
+        fontsize=8.5,
+        va="center",
+        color=colors.muted,
+        annotation_clip=False,
+    )
 
 
 def _finish_amounts(axes: Any, colors: Theme, names: Sequence[str], *, series: int) -> None:
@@ -309,12 +360,15 @@ def _positive(totals: Series[Any]) -> Series[Any]:
 def _hidden_text(names: Sequence[str], totals: Series[Any], unit: str, noun: str = "") -> str:
     if not names:
         return ""
+    hidden = f"{len(names):,} more"
+    if noun:
+        hidden += f" {noun if len(names) == 1 else plural(noun)}"
     amount = format_amount(sum(float(totals[name]) for name in names), unit)
-    counted_noun = plural(noun) if noun and len(names) != 1 else noun
-    hidden = f"{len(names):,} more {counted_noun}".rstrip()
     return f"Not shown: {hidden} with {amount}"
 
 
 def _percent(share: float) -> str:
     """Return a share in percent; a small one is not shown as 0%."""
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    if 0 < share < 0.005:
+        return "<1%"
+    return f"{share:.0%}"

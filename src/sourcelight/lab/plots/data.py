@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +12,17 @@ from sourcelight.core.tools.catalog import columns_by_origin, columns_named
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-_COUNT_COLUMNS = (
-    ("match_count", "matches"),
-    ("matches", "matches"),
-    ("commits", "commits"),
-    ("lines", "lines"),
-)
+_COUNT_UNITS = {"match_count": "matches", "matches": "matches", "commits": "commits", "lines": "lines"}
+"""Columns that count something, with their units; the first that a frame has is drawn unless the caller names one."""
+
 _UNITS = {"additions": "added lines", "deletions": "removed lines"}
+"""Units of other columns whose name is no unit."""
 
 _PICKAXE_UNITS = {"added": "added matching lines", "removed": "removed matching lines", "net": "net matching lines"}
 """Meaning of columns with unclear names; ``net`` is added minus removed lines."""
 
-_PARTS = ("path", "other_path", "directory", "file_kind")
-"""Columns by which a commit is in several rows: it counts in each."""
+_FILE_COLUMNS = ("path", "other_path", "directory", "file_kind")
+"""Columns by which a commit is in several rows. It counts in each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +60,60 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
         check_column(frame, value)
         _check_summable(frame, value)
 
-    count_column = next(((name, unit) for name, unit in _COUNT_COLUMNS if name in frame.columns), None)
     if value is not None:
-        units = _PICKAXE_UNITS if {"added", "removed", "net"} <= set(frame.columns) else _UNITS
-        amounts, unit = pd.to_numeric(frame[value]).fillna(0), units.get(value, value.replace("_", " "))
-    elif count_column is not None:
-        amounts, unit = pd.to_numeric(frame[count_column[0]]).fillna(0), count_column[1]
+        unit = _unit_of_value(frame, value)
     else:
-        amounts = pd.Series(1, index=frame.index)
-        names = set(frame.columns)
-        if {"line", "line_number"} <= names:
-            unit = "lines"
-        elif {"commit", "subject"} <= names:
-            unit = "commits"
-        else:
-            unit = "rows"
+        value = _count_column(frame)
+        unit = _COUNT_UNITS[value] if value else _unit_of_rows(frame)
 
-    query = next((frame.attrs["query"] for frame in frames if isinstance(frame.attrs.get("query"), str)), "")
-    limits = sentences(_repeats_text(frame, unit), *dict.fromkeys(map(_limits_text, frames)))
+    if value is None:
+        amounts = pd.Series(1, index=frame.index)
+    else:
+        amounts = pd.to_numeric(frame[value]).fillna(0)
+
+    # The same limit of both frames is said once.
+    limit_texts = dict.fromkeys(map(_limits_text, frames))
     return PlotData(
-        frame=frame, amounts=amounts.astype("float64"), unit=unit, query=f"Of {query}" if query else "", limits=limits
+        frame=frame,
+        amounts=amounts.astype("float64"),
+        unit=unit,
+        query=_query_text(frames),
+        limits=sentences(_repeats_text(frame, unit), *limit_texts),
     )
+
+
+def _count_column(frame: DataFrame) -> str | None:
+    """Return the first column that counts something, or None if each row counts as one."""
+    for name in _COUNT_UNITS:
+        if name in frame.columns:
+            return name
+    return None
+
+
+def _unit_of_value(frame: DataFrame, name: str) -> str:
+    """Return the unit of a column that the caller chose."""
+    units = _UNITS
+    if {"added", "removed", "net"} <= set(frame.columns):
+        units = _PICKAXE_UNITS
+    return units.get(name, name.replace("_", " "))
+
+
+def _unit_of_rows(frame: DataFrame) -> str:
+    names = set(frame.columns)
+    if {"line", "line_number"} <= names:
+        return "lines"
+    if {"commit", "subject"} <= names:
+        return "commits"
+    return "rows"
+
+
+def _query_text(frames: Sequence[DataFrame]) -> str:
+    """Return the first query of some frames as a sentence; empty without one."""
+    for frame in frames:
+        query = frame.attrs.get("query")
+        if isinstance(query, str) and query:
+            return f"Of {query}"
+    return ""
 
 
 def _frame_of(source: Any) -> DataFrame:
@@ -105,11 +137,14 @@ def _limits_text(frame: DataFrame) -> str:
 
 
 def _repeats_text(frame: DataFrame, unit: str) -> str:
-    """Add the notice that rows of files or directories count commits several times."""
-    column = next((name for name in _PARTS if name in frame.columns and frame[name].notna().any()), "")
-    if unit != "commits" or "commits" not in frame.columns or not column:
+    """Return the notice that rows of files or directories count commits several times; empty if they don't."""
+    if unit != "commits" or "commits" not in frame.columns:
         return ""
-    return f"A commit counts once for each {column.replace('_', ' ')} that it changed"
+
+    for name in _FILE_COLUMNS:
+        if name in frame.columns and frame[name].notna().any():
+            return f"A commit counts once for each {name.replace('_', ' ')} that it changed"
+    return ""
 
 
 def _check_summable(frame: DataFrame, name: str) -> None:
@@ -119,13 +154,21 @@ def _check_summable(frame: DataFrame, name: str) -> None:
     """
     table = columns_by_origin(frame.attrs)
     columns = columns_named(name) if table is None else [column for column in table if column.name == name]
-    wrong = [column for column in columns if column.is_number and not column.adds_up]
-    if not wrong:
+    refused_columns = [column for column in columns if column.is_number and not column.adds_up]
+    if not refused_columns:
         return
 
-    meanings = {column.meaning for column in wrong}
-    meaning = f"it is: {meanings.pop()}" if len(meanings) == 1 else "it is a rank, a ratio or a running total"
-    hint = next((f"; use value={column.instead!r}" for column in wrong if column.instead in frame.columns), "")
+    meaning = "it is a rank, a ratio or a running total"
+    meanings = {column.meaning for column in refused_columns}
+    if len(meanings) == 1:
+        meaning = f"it is: {meanings.pop()}"
+
+    hint = ""
+    for column in refused_columns:
+        if column.instead in frame.columns:
+            hint = f"; use value={column.instead!r}"
+            break
+
     raise ValueError(f"{name} can't be summed: {meaning}{hint}")
 
 
@@ -137,4 +180,10 @@ def check_column(frame: DataFrame, name: str) -> None:
 
 def sentences(*parts: str) -> str:
     """Join the parts that are not empty, with a full stop each."""
-    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)
+    finished = []
+    for part in parts:
+        if part.endswith((".", "!", "?")):
+            finished.append(part)
+        elif part:
+            finished.append(f"{part}.")
+    return " ".join(finished)

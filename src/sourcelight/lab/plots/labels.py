@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import one_line
@@ -13,6 +12,9 @@ if TYPE_CHECKING:
 
 MAX_LABEL_CHARS = 44
 """Characters of a label beside an axis; a longer name loses its middle."""
+
+MAX_READ_CHARS_PER_LABEL_CHAR = 10
+"""Characters that are read for each that is shown: a name from a repository may have megabytes."""
 
 _AUTHORS = frozenset({"author", "blame_author", "last_author"})
 """Columns of people, whose addresses are in a column with ``_email`` behind the name."""
@@ -32,25 +34,48 @@ def text_column(frame: DataFrame, name: str) -> Series[Any]:
         The frame has no such column.
     """
     check_column(frame, name)
-    texts = frame[name].astype("object").where(frame[name].notna(), "unknown").astype("str")
-    addresses = f"{name}_email"
-    if name not in _AUTHORS or addresses not in frame.columns or not frame[addresses].notna().any():
-        return texts
+    column = frame[name]
+    texts = column.astype("object").where(column.notna(), "unknown").astype("str")
+    address_column = f"{name}_email"
+    if name in _AUTHORS and address_column in frame.columns:
+        addresses = frame[address_column]
+        if addresses.notna().any():
+            return _person_labels(texts, addresses)
 
-    keys = frame[addresses].astype("object").where(frame[addresses].notna(), texts).astype("str").str.casefold()
-    # A person may have several names: the most frequent one, which comes first, becomes the label.
-    pairs = texts.groupby([keys, texts], sort=False).size().sort_values(ascending=False, kind="stable")
+    return texts
+
+
+def _person_labels(names: Series[Any], addresses: Series[Any]) -> Series[Any]:
+    """Return the label of the person in each row. An address is a person, who may have several names.
+
+    =========  ============  =======================
+    name       address       label
+    =========  ============  =======================
+    Ada        ada@work      Ada
+    Ada Byron  ada@work      Ada
+    Ada        ada@work      Ada
+    Ada        lace@home     Ada <lace@home>
+    =========  ============  =======================
+    """
+    # Rows without an address are distinguished by the name.
+    keys = addresses.astype("object").where(addresses.notna(), names).astype("str").str.casefold()
+    counts = names.groupby([keys, names], sort=False).size()
     labels: dict[str, str] = {}
-    existing_names: set[str] = set()
-    for key, text in pairs.index:
-        if key not in labels:
-            labels[key] = f"{text} <{key}>" if text in existing_names else text
-            existing_names.add(labels[key])
+    seen_labels: set[str] = set()
+    # The most frequent name of a person comes first, and becomes the label.
+    for key, name in counts.sort_values(ascending=False, kind="stable").index:
+        if key in labels:
+            continue
+        label = name
+        if label in seen_labels:
+            label = f"{name} <{key}>"
+        labels[key] = label
+        seen_labels.add(label)
 
     return keys.map(labels)
 
 
-def largest_first(totals: Series[Any], limit: int) -> tuple[list[str], Sequence[str]]:
+def largest_first(totals: Series[Any], limit: int) -> tuple[list[str], list[str]]:
     """Return the names with the largest totals, at most `limit`, and the remaining ones."""
     names = [str(name) for name in totals.sort_values(ascending=False, kind="stable").index]
     return names[:limit], names[limit:]
@@ -58,25 +83,34 @@ def largest_first(totals: Series[Any], limit: int) -> tuple[list[str], Sequence[
 
 def short_label(text: Any, width: int = MAX_LABEL_CHARS) -> str:
     """Return a name as a label: one line, without its middle where it is long, since names differ at their ends."""
-    line = one_line(str(text), 10 * width)
+    line = one_line(str(text), MAX_READ_CHARS_PER_LABEL_CHAR * width)
     if len(line) <= width:
         return line
-    tail = (width - 1) * 2 // 3
-    return f"{line[: width - 1 - tail]}…{line[-tail:]}"
+
+    # Two thirds for the end: paths and qualified names differ there.
+    name_chars = width - len("…")
+    tail_chars = name_chars * 2 // 3
+    head_chars = name_chars - tail_chars
+    return f"{line[:head_chars]}…{line[-tail_chars:]}"
 
 
 def format_number(value: float) -> str:
     """Return a number with separators, and one decimal if it has any."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.1f}"
 
 
 def format_amount(value: float, unit: str) -> str:
     """Return a number with its unit, a plural: ``1 match``, ``2 matches``, ``1 added line``."""
-    head, _, last = unit.rpartition(" ")
-    unit_text = f"{head} {_SINGULARS.get(last, last)}".strip() if value == 1 else unit
-    return f"{format_number(value)} {unit_text}"
+    if value == 1:
+        *first_words, last_word = unit.split(" ")
+        unit = " ".join([*first_words, _SINGULARS.get(last_word, last_word)])
+    return f"{format_number(value)} {unit}"
 
 
 def others_label(count: int) -> str:
     """Return the name of a series of everything else: ``1 other``, ``2 others``."""
-    return f"{count:,} other{'' if count == 1 else 's'}"
+    if count == 1:
+        return "1 other"
+    return f"{count:,} others"

@@ -1,4 +1,8 @@
-"""The sections, numbers and sentences of the stories of a file, a directory and a definition."""
+"""The sections, numbers and sentences of a story: the history of a file, a directory or a definition.
+
+`changes` are the rows of its changes, newest first, as `Client.path_history` or `Client.symbol_history` return them.
+`commits` has one row for each commit of them; `story_commits` makes it.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,22 @@ from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTa
 from sourcelight.lab.reports.people import JOINED
 from sourcelight.lab.reports.text import Links, date_text, person_labels, shares_text
 
-_PEOPLE_SHOWN = 15
-_NAMES_SHOWN = 3
+_MAX_PEOPLE = 15
+"""Bars of the figure of people, which is as high as half a page."""
+
+_MAX_NAMED_MOVES = 3
+"""Moves that the introduction describes; the section of moves has all."""
+
+_MAX_LOG_ROWS = 40
+"""Commits that the page shows; the file of the table has all."""
 
 MOVED = ("renamed", "moved", "file renamed")
 """Statuses of a change after which the thing has another name, or another file."""
 
 # Other tables of the page have this, and these columns would take space from its texts.
 _FILES_ONLY = ("status", "references", "path", "line_number", "url")
+
+_NO_MERGES = "merges, which have no changes of their own"
 _MERGED_RENAMES = "renames in a merge."
 
 
@@ -75,37 +87,39 @@ def story_commits(changes: Frame, period: str) -> Frame:
 
 def _reason(message: str) -> str:
     """Return the first paragraph after the subject, unless it is one of trailers; empty for none."""
-    paragraphs = [" ".join(part.split()) for part in message.split("\n\n")[1:]]
-    body = next((part for part in paragraphs if part), "")
-    return "" if trailers_of(f"subject\n\n{body}") else body
+    _, *paragraphs = message.split("\n\n")
+    for paragraph in paragraphs:
+        text = " ".join(paragraph.split())
+        if not text:
+            continue
+        # Trailers are read from a whole message, whose first line is its subject.
+        has_trailers = bool(trailers_of(f"subject\n\n{text}"))
+        return "" if has_trailers else text
+
+    return ""
 
 
 def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric]:
     """Return the numbers of the story."""
     people = commits.loc[~commits["bot"], "person"]
     subject = f"the {story_subject.noun}"
-    merges = "merges, which have no changes of their own."
     moves = changes["status"].astype("str").isin(MOVED)
     names = set(changes["path"].astype("str")) | set(changes.loc[moves, "old_path"].astype("str"))
     numbers = [
-        Metric("commits", len(commits), f"Commits that changed {subject} under any of its names.", merges, "commits"),
+        Metric("commits", len(commits), f"Commits that changed {subject} under any of its names.", f"{_NO_MERGES}.",
+               "commits"),
         Metric("people", int(people.nunique()), f"Authors of these commits. {JOINED}", "bots.", "commits",
                {"bot": False}),
         Metric("commits by bots", int(commits["bot"].sum()), "Commits whose author is a bot.", "",
                "commits", {"bot": True}),
     ]  # fmt: skip
     for column, name in (("additions", "lines added"), ("deletions", "lines removed")):
-        value, left_out = total(changes, column)
-        excludes = f"{merges[:-1]}; {left_out}." if left_out else merges
-        numbers.append(
-            Metric(
-                name=name,
-                value=value,
-                counts=f"Lines of {subject} in these commits, as git log --numstat counts them.",
-                excludes=excludes,
-                source="commits",
-            )
-        )
+        value, unknown_text = total(changes, column)
+        excludes = f"{_NO_MERGES}."
+        if unknown_text:
+            excludes = f"{_NO_MERGES}; {unknown_text}."
+        counts = f"Lines of {subject} in these commits, as git log --numstat counts them."
+        numbers.append(Metric(name, value, counts, excludes, source="commits"))
 
     counts = f"Changes that gave {_a_part(story_subject)} a new {_place(story_subject)}."
     numbers.append(
@@ -133,34 +147,48 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
             "Distinct issues, requests and advisories that the messages name, as they are written.",
         )
     )
-    return numbers  # fmt: skip
+    return numbers
 
 
 def _a_part(subject: Thing) -> str:
-    return f"the {subject.noun}" if subject.is_one else "one of its files"
+    if subject.is_one:
+        return f"the {subject.noun}"
+    return "one of its files"
 
 
 def _place(subject: Thing) -> str:
-    return "name or file" if subject.noun == "definition" else "path"
+    if subject.noun == "definition":
+        return "name or file"
+    return "path"
 
 
 def references_frame(commits: Frame) -> Frame:
     """Return one row per reference, newest first: how many commits name it, the first and the last of them."""
     import pandas as pd
 
-    rows: dict[str, list[int]] = {}
-    for index, references in enumerate(commits["references"]):
-        for reference in () if references is None else references:
-            rows.setdefault(str(reference), []).append(index)
+    rows_by_reference: dict[str, list[int]] = {}
+    for row, references in enumerate(_reference_lists(commits)):
+        for reference in references:
+            rows_by_reference.setdefault(reference, []).append(row)
 
-    dates, subjects = commits["commit_date"], commits["subject"]
+    records = []
+    # In the order of the newest commit that names each.
+    for reference, rows in rows_by_reference.items():
+        dates = commits["commit_date"].iloc[rows]
+        newest_subject = commits["subject"].iloc[rows[0]]
+        records.append((reference, len(rows), dates.min(), dates.max(), newest_subject))
+
     columns = ["reference", "commits", "first_date", "last_date", "subject"]
-    records = [
-        (name, len(index), dates.iloc[index].min(), dates.iloc[index].max(), subjects.iloc[index[0]])
-        for name, index in rows.items()  # in the order of the newest commit that names each
-    ]
-    frame = pd.DataFrame(records, columns=columns)
-    return frame.astype({"commits": "int64"})
+    return pd.DataFrame(records, columns=columns).astype({"commits": "int64"})
+
+
+def _reference_lists(commits: Frame) -> list[list[str]]:
+    """Return the references in the message of each commit."""
+    lists = []
+    for references in commits["references"]:
+        # A service may not know them.
+        lists.append([] if references is None else [str(reference) for reference in references])
+    return lists
 
 
 def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, links: Links) -> list[Section]:
@@ -187,21 +215,28 @@ def _milestones(subject: Thing, changes: Frame, links: Links) -> Section:
         return Section("Milestones", "")
     turns = changes[changes["status"].astype("str") != "modified"].iloc[::-1]
     items = tuple(_item(_turn_text(row), row, links) for row in turns.to_dict("records"))
-    if items:
-        return Section(title="Milestones", text="", tables=(), figures=(), lists=(Listing("Oldest first", items),))
-    return Section("Milestones", "")
+    if not items:
+        return Section("Milestones", "")
+    return Section("Milestones", "", lists=(Listing("Oldest first", items),))
 
 
 def _turn_text(row: Mapping[Any, Any]) -> str:
-    status, (old, new) = str(row["status"]), _locations(row)
-    event_text = f"{status} from {old} to {new}" if status in MOVED else f"{status} as {_location(row)}"
-    return f"{date_text(row['commit_date'])}: {event_text}"
+    """Return a milestone: ``2024-06-28: renamed from old.py to new.py``."""
+    status = str(row["status"])
+    date = date_text(row["commit_date"])
+    if status in MOVED:
+        old, new = _locations(row)
+        return f"{date}: {status} from {old} to {new}"
+    return f"{date}: {status} as {_location(row)}"
 
 
 def _location(row: Mapping[Any, Any], prefix: str = "") -> str:
-    """Return a path, and of a definition its name before it."""
+    """Return the location of a change: ``src/retry.py``, or ``wait in src/retry.py`` for a definition."""
     path = str(row[f"{prefix}path"])
-    return f"{row[f'{prefix}symbol']} in {path}" if "symbol" in row else path
+    if "symbol" not in row:
+        return path
+    symbol = row[f"{prefix}symbol"]
+    return f"{symbol} in {path}"
 
 
 def _locations(row: Mapping[Any, Any]) -> tuple[str, str]:
@@ -212,7 +247,8 @@ def _locations(row: Mapping[Any, Any]) -> tuple[str, str]:
 
 
 def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
-    repository, commit = str(row["repository"]), str(row["commit"])
+    repository = str(row["repository"])
+    commit = str(row["commit"])
     url = links.commit(repository, commit, str(row["url"] or ""))
     return Item(text, f"{commit[:9]}, {row['author']}: {row['subject']}", url)
 
@@ -231,10 +267,12 @@ def _people(subject: Thing, commits: Frame, links: Links) -> Section:
     about = f"Commits that changed the {subject.noun}, and its lines in them."
     table = ReportTable("people", "People", frame, about, "merges; co-authors.", "commits", ("author", "author_email"),
                         link=links.of_people(repository))  # fmt: skip
-    top = frame[~frame["bot"]].head(_PEOPLE_SHOWN)
+    top = frame[~frame["bot"]].head(_MAX_PEOPLE)
     description = f"Bars of commits of the {count_of(len(top), 'person')} with the most."
     figure = people_figure("people", "Commits by person", description, top, "commits")
-    return Section(title="People", text="", tables=(table,), figures=(figure,) if len(top) > 1 else ())
+    if len(top) < 2:
+        return Section("People", "", tables=(table,))
+    return Section("People", "", tables=(table,), figures=(figure,))
 
 
 def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
@@ -291,11 +329,12 @@ def _references(commits: Frame) -> Section:
     if not len(frame):
         return Section("References", "")
 
-    lists = [set(() if references is None else map(str, references)) for references in commits["references"]]
+    reference_lists = _reference_lists(commits)
 
     def commits_of(row: int) -> Frame:
         reference = frame["reference"].iloc[row]
-        return commits[[reference in names for names in lists]].reset_index(drop=True)
+        names_it = [reference in references for references in reference_lists]
+        return commits[names_it].reset_index(drop=True)
 
     table = ReportTable(
         "references", "References in messages, newest first", frame,
@@ -309,14 +348,17 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
     # Narrow columns come before texts, so that they are visible on a page of usual width.
     columns = ["commit", "commit_date", "author", "subject", "additions", "deletions", "files", "status", "reason",
                "references", "path", "line_number", "agent", "repository", "url"]  # fmt: skip
-    left_out = {"status", "path"} if not subject.is_one else {"files"}
-    rows = commits[[name for name in columns if name in commits and name not in left_out]].reset_index(drop=True)
-    names_agents = "agent" in rows and bool((rows["agent"].fillna("").astype("str") != "").any())
-    hidden = _FILES_ONLY if names_agents else (*_FILES_ONLY, "agent")
+    # Of a directory, each file has another status and path; of one file, the number of files says nothing.
+    omitted = {"files"} if subject.is_one else {"status", "path"}
+    names = [name for name in columns if name in commits and name not in omitted]
+    rows = commits[names].reset_index(drop=True)
+    hidden: tuple[str, ...] = _FILES_ONLY
+    if "agent" not in rows or not (rows["agent"].fillna("").astype("str") != "").any():
+        hidden = (*_FILES_ONLY, "agent")
     table = ReportTable(
         "log", "Commits, newest first", rows,
         f"Commits that changed the {subject.noun}, and its lines; reason is the first paragraph after the subject.",
-        "merges.", "commits", ("commit",), max_rows=40, hidden=hidden, link=links.of_commits(),
+        "merges.", "commits", ("commit",), max_rows=_MAX_LOG_ROWS, hidden=hidden, link=links.of_commits(),
     )  # fmt: skip
     return Section("Commits", "", (table,))
 
@@ -343,9 +385,12 @@ def _beginning(story_subject: Thing, changes: Frame) -> str:
         return f"The first file of {story_subject.name} was added {_by(first)} as {name}{subject}."
 
     newest = changes.iloc[0]
-    location = "" if name == _location(dict(newest)) else f" as {name}"
-    if location and "symbol" in changes and str(first["symbol"]) == str(newest["symbol"]):
+    if name == _location(dict(newest)):
+        location = ""
+    elif "symbol" in changes and str(first["symbol"]) == str(newest["symbol"]):
         location = f" in {first['path']}"
+    else:
+        location = f" as {name}"
 
     return f"{story_subject.name} was added {_by(first)}{location}{subject}."
 
@@ -355,20 +400,31 @@ def _by(row: Any) -> str:
 
 
 def _work(subject: Thing, commits: Frame) -> str:
+    """Return who changed the subject: ``9 commits changed it, 2 of them by bots: 7 by 1 person: Ada. The last …``."""
     human = commits[~commits["bot"]]
-    counts = human.groupby("person", observed=True).size().sort_values(ascending=False, kind="stable")
-    bots = len(commits) - len(human)
-    text = f"{count_of(len(commits), 'commit')} changed {'it' if subject.is_one else 'its files'}"
-    text += f", {bots:,} of them by bots" if bots else ""
+    bot_count = len(commits) - len(human)
+    object_text = "it" if subject.is_one else "its files"
+    text = f"{count_of(len(commits), 'commit')} changed {object_text}"
+    if bot_count:
+        text += f", {bot_count:,} of them by bots"
     if not len(human):
         return f"{text}."
 
-    text += (
-        f": {len(human):,} by {count_of(len(counts), 'person')}" if bots else f", by {count_of(len(counts), 'person')}"
-    )
+    counts = human.groupby("person", observed=True).size().sort_values(ascending=False, kind="stable")
+    people = count_of(len(counts), "person")
+    if bot_count:
+        text += f": {len(human):,} by {people}"
+    else:
+        text += f", by {people}"
+
     labels = person_labels(counts.index.tolist())
-    largest_shares = shares_text(labels, counts.tolist(), float(len(human))) if len(counts) > 1 else labels[0]
-    return f"{text}{f': {largest_shares}' if largest_shares else ''}. The last was made {_by(commits.iloc[0])}."
+    if len(counts) > 1:
+        names = shares_text(labels, counts.tolist(), float(len(human)))
+    else:
+        names = labels[0]
+    if names:
+        text += f": {names}"
+    return f"{text}. The last was made {_by(commits.iloc[0])}."
 
 
 def _move_text(subject: Thing, changes: Frame) -> str:
@@ -379,11 +435,13 @@ def _move_text(subject: Thing, changes: Frame) -> str:
         commits = rows["commit"].astype("str").nunique()
         return f"{count_of(len(rows), 'change')} in {count_of(commits, 'commit')} moved files within it or into it."
 
-    moves = [f"from {_locations(row)[0]} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
-    hidden_count = len(rows) - len(moves)
+    moves = [f"from {_locations(row)[0]} {_by(row)}" for row in rows.head(_MAX_NAMED_MOVES).to_dict("records")]
     times = "once" if len(rows) == 1 else f"{len(rows):,} times"
-    earlier_text = f", and {count_of(hidden_count, 'time')} before" if hidden_count else ""
-    return f"It moved {times}: {join_words(moves)}{earlier_text}."
+    text = f"It moved {times}: {join_words(moves)}"
+    hidden_count = len(rows) - len(moves)
+    if hidden_count:
+        text += f", and {count_of(hidden_count, 'time')} before"
+    return f"{text}."
 
 
 def _end(subject: Thing, changes: Frame) -> str:
