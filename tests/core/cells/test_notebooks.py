@@ -289,3 +289,12 @@ def test_strings_that_are_no_lines_have_their_places() -> None:
         data.index(b"\\u0"),
         data.index(b"d\\"),
     ]
+
+
+def test_an_unknown_escape_of_an_n_is_no_newline() -> None:
+    data = rb'{"nbformat":4,"cells":[{"cell_type":"code","source":"a\Nb\nx\u000Ay"}]}'
+    (text,) = read_slowly(data).texts
+    assert isinstance(text.source_map, tuple)
+    (fragment,) = text.source_map
+    assert text.text == b"aNb\nx\ny"
+    assert [data[position : fragment.end] for position in fragment.breaks] == [rb"x\u000Ay", b"y"]

@@ -35,7 +35,7 @@ _MAX_VERSION_DIGITS = 3
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 r"""``\n`` or ``\u000a`` inside a JSON string."""
 
-_NEWLINE_ESCAPES = frozenset({rb"\n", rb"\u000a"})
+_NEWLINE_ESCAPES = frozenset({rb"\n", rb"\u000a", rb"\u000A"})
 
 
 class NoNotebook(ValueError):
@@ -190,7 +190,7 @@ class NotebookFile:
         """Return where lines of the cell begin inside a string: behind each escaped newline, but not at its end."""
         breaks = []
         for escape in _ESCAPE.finditer(self.data, string.start, string.end):
-            if escape[0].lower() in _NEWLINE_ESCAPES and escape.end() < string.end:
+            if escape[0] in _NEWLINE_ESCAPES and escape.end() < string.end:
                 breaks.append(escape.end())
         return tuple(breaks)
 
