@@ -256,8 +256,8 @@ class _QuickReader:
             text = CellText(self.cells, kind, language, *joined_lines)
         else:
             # A string with several lines, or with a part of one: the places of its lines are read from the file.
-            joined = self._notebook_file().join(map(self._places_of, runs))
-            text = CellText(self.cells, kind, language, joined.text, joined.fragments)
+            joined_text = self._notebook_file().join(map(self._places_of, runs))
+            text = CellText(self.cells, kind, language, joined_text.text, joined_text.fragments)
 
         if text.text:
             self.texts.append(text)

@@ -104,8 +104,8 @@ class _CellList:
         # Keys are sorted in most notebooks, so outputs come before their source.
         self.texts += sorted((text for text in texts if text.text), key=lambda text: text.file_start)
 
-    def _text(self, kind: str, language: str, joined: JoinedText) -> CellText:
-        return CellText(self.count, kind, language, joined.text, joined.fragments)
+    def _text(self, kind: str, language: str, joined_text: JoinedText) -> CellText:
+        return CellText(self.count, kind, language, joined_text.text, joined_text.fragments)
 
 
 class JoinedText(NamedTuple):

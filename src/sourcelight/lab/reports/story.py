@@ -14,7 +14,9 @@ from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.sections.story import Thing, metrics, sections, story_commits, write_introduction
+from sourcelight.lab.reports.sections.story import metrics, sections
+from sourcelight.lab.reports.sections.story_data import Thing, story_commits
+from sourcelight.lab.reports.sections.story_introduction import write_introduction
 from sourcelight.lab.reports.text import links_of
 
 if TYPE_CHECKING:

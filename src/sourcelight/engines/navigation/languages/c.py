@@ -1,4 +1,8 @@
-"""The syntax rules of C and C++, and the headers that a file sees."""
+"""The syntax rules of C and C++.
+
+A rule reads the nodes around one identifier: for ``count`` in ``int add(int count)``, `declaration_at` finds a
+parameter of the type ``int``, and for ``next`` in ``list->next``, `use_of` finds a member of ``list``.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.languages.c_includes import (
     find_header,
     header_names,
-    included_files,
     provided_headers,
 )
+from sourcelight.engines.navigation.languages.c_lookup import TAGGED, has_storage_class, lookup
 from sourcelight.engines.navigation.languages.declared import (
-    CODE,
     NAMED_OWNER,
     NO_OWNER,
     TYPES,
@@ -23,7 +26,6 @@ from sourcelight.engines.navigation.languages.declared import (
     ParameterCount,
     TypeStep,
     declare,
-    misfit,
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.nodes import (
@@ -63,9 +65,6 @@ _SAME_TYPE = frozenset({
 _IDENTIFIERS = frozenset({
     "identifier", "field_identifier", "type_identifier", "statement_identifier", "namespace_identifier",
 })  # fmt: skip
-_TAGGED = frozenset(_SPECIFIERS)
-"""Nodes that declare ``struct s``."""
-
 _ALIASED = frozenset({"type_definition", "alias_declaration", "type_parameter_declaration"})
 """Nodes that declare a type that is named without ``struct``."""
 
@@ -238,7 +237,7 @@ class CRules:
             visible=visible,
             declared_type=declared_type,
             value=value,
-            is_prototype=is_top_level and _has_storage_class(node, b"extern"),
+            is_prototype=is_top_level and has_storage_class(node, b"extern"),
         )
 
     def _make_declaration(
@@ -306,7 +305,7 @@ class CRules:
         if receiver is None:
             # Tags have a name space of their own (C standard, name spaces of identifiers): `struct s` never means a
             # typedef `s`.
-            preferred_nodes = _TAGGED if kind in _SPECIFIERS else _ALIASED
+            preferred_nodes = TAGGED if kind in _SPECIFIERS else _ALIASED
             return NameUse(
                 is_called=is_called,
                 argument_count=count,
@@ -415,72 +414,7 @@ class CRules:
     ) -> list[DeclarationRef]:
         """Return the declarations of included headers; definitions come before their prototypes."""
         members = self._enclosing_members(names, document, name, use, offset)
-        if members:
-            return members
-
-        included = included_files(names.session, document)
-        visible_refs, hidden_refs = self._top_level_refs(names, document, name, use, included)
-        is_announced = bool(visible_refs) or use.preferred_nodes == _TAGGED
-
-        # The compiler would use a visible definition, so others of that name are unrelated.
-        if not is_announced or any(not ref.declaration.is_prototype for ref in visible_refs):
-            hidden_refs = []
-
-        refs = [ref for ref in hidden_refs if _can_be_linked(ref.declaration)] + visible_refs
-        if not refs:
-            return self._declarations_elsewhere(names, document, name, included)
-
-        def rank(ref: DeclarationRef) -> tuple[object, ...]:
-            if use.is_type:
-                kind_rank = misfit(ref.declaration, use, separate_function_names=False)
-            else:
-                kind_rank = int(ref.declaration.kind in TYPES)
-
-            return (
-                kind_rank,
-                ref.declaration.is_prototype,
-                ref.document != document,
-                # Of several definitions, the one in the nearest directory is most likely linked with this file.
-                -_common(ref.document.path, document.path),
-                ref.document.path,
-                ref.declaration.start,
-            )
-
-        return sorted(refs, key=rank)
-
-    def _top_level_refs(
-        self, names: NameResolver, document: Document, name: bytes, use: NameUse, included: Mapping[object, Document]
-    ) -> tuple[list[DeclarationRef], list[DeclarationRef]]:
-        """Return the declarations of a name in visible files, and in other files, which a header may declare."""
-        visible_refs: list[DeclarationRef] = []
-        hidden_refs: list[DeclarationRef] = []
-        for other, start, kind, _, _ in names.definitions_in(document.project, name):
-            # A check by kind before the file is parsed: common names have thousands of definitions.
-            if (use.is_type and kind in CODE) or (use.is_called and kind in {"field", "method"} and other != document):
-                continue
-
-            is_visible = other.key in included or other == document
-            # A header may name a struct without its body, which can be in any file.
-            completes = use.preferred_nodes == _TAGGED and kind in TYPES
-            if not is_visible and kind not in {"function", "variable"} and not completes:
-                continue
-
-            declaration = names.declaration(other, name, start)
-            if declaration is None or declaration.is_member or declaration.owner_name:
-                continue
-            # The scopes of this file have been looked at before.
-            is_local = other == document and declaration.scope.parent is not None
-            if is_local:
-                continue
-
-            if other == document:
-                visible_refs.append(DeclarationRef(other, declaration, "scope", "in an included file"))
-            elif is_visible:
-                visible_refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
-            else:
-                hidden_refs.append(DeclarationRef(other, declaration, "import", "announced in an included file"))
-
-        return visible_refs, hidden_refs
+        return members or lookup(names, document, name, use)
 
     def _enclosing_members(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
@@ -491,39 +425,6 @@ class CRules:
         if scope is None or scope.start_byte <= offset < scope.end_byte:
             return []
         return names.members_of(document, scope, name, use)
-
-    def _declarations_elsewhere(
-        self, names: NameResolver, document: Document, name: bytes, seen: Mapping[object, Document]
-    ) -> list[DeclarationRef]:
-        """Return the declarations of a name in other repositories, whose headers (`seen`) are included."""
-        projects = {header.project.key: header.project for header in seen.values()}
-        projects.pop(document.project.key, None)
-        refs: list[DeclarationRef] = []
-        for project in projects.values():
-            for other, start, _, _, _ in names.definitions_in(project, name):
-                declaration = names.declaration(other, name, start) if other.key in seen else None
-                if declaration is not None and not declaration.is_member:
-                    refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
-
-            # Headers of another repository have prototypes; the bodies are in files that are not included.
-            if refs and all(ref.declaration.is_prototype for ref in refs):
-                refs = self._bodies_in(names, project, name, seen) + refs
-
-        return refs
-
-    def _bodies_in(
-        self, names: NameResolver, project: Project, name: bytes, seen: Mapping[object, Document]
-    ) -> list[DeclarationRef]:
-        """Return the bodies of a function in the files of a repository that are not among `seen`."""
-        refs = []
-        for other, start, kind, _, is_announcement in names.definitions_in(project, name):
-            if kind != "function" or is_announcement or other.key in seen:
-                continue
-            declaration = names.declaration(other, name, start)
-            if declaration is not None and not _has_storage_class(declaration.node, b"static"):
-                refs.append(DeclarationRef(other, declaration, "import", "announced in an included file"))
-
-        return refs
 
     def lookup_qualified(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
@@ -598,23 +499,3 @@ def _count_arguments(call: Node) -> int | None:
     if arguments is None:
         return None
     return sum(child.type != "comment" for child in arguments.named_children)
-
-
-def _has_storage_class(declaration: Node, name: bytes) -> bool:
-    """Return whether a declaration has a storage class: ``static``, or ``extern`` for what another file defines."""
-    return any(child.type == "storage_class_specifier" and child.text == name for child in declaration.named_children)
-
-
-def _can_be_linked(declaration: Declaration) -> bool:
-    """Return whether other files can use a definition: a ``static`` one is local (C standard, linkages)."""
-    return not declaration.is_prototype and not _has_storage_class(declaration.node, b"static")
-
-
-def _common(path: bytes, other_path: bytes) -> int:
-    """Count the directories that two paths share."""
-    count = 0
-    for left, right in zip(path.split(b"/")[:-1], other_path.split(b"/")[:-1], strict=False):
-        if left != right:
-            break
-        count += 1
-    return count

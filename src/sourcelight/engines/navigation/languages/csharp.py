@@ -1,4 +1,4 @@
-"""The syntax rules of C#, and the namespaces that a file declares and sees.
+"""The syntax rules of C#.
 
 A rule reads the nodes around one identifier: for ``count`` in ``void Add(int count)``, `declaration_at` finds a
 parameter of the type ``int``, and for ``Parse`` in ``reader.Parse<T>()``, `use_of` finds a called member of ``reader``.
@@ -10,9 +10,15 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation.languages.csharp_namespaces import (
+    first_files,
+    import_target,
+    lookup_qualified,
+    lookup_visible,
+    namespaces,
+)
 from sourcelight.engines.navigation.languages.declared import (
     NO_OWNER,
-    TYPES,
     Declaration,
     DeclarationRef,
     ModuleRef,
@@ -22,7 +28,6 @@ from sourcelight.engines.navigation.languages.declared import (
     declare,
 )
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.navigation.nodes import (
     child_of_type,
     children_of,
@@ -56,9 +61,6 @@ _LOCALS = {
     "parameter": "parameter", "declaration_pattern": "variable", "catch_declaration": "variable",
     "declaration_expression": "variable",
 }  # fmt: skip
-_NAMESPACE = re.compile(rb"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
-"""``namespace Company.Product``"""
-
 _SPACE = re.compile(rb"\s+")
 
 _IDENTIFIER = re.compile(rb"[\w@\x80-\xff]+")
@@ -69,9 +71,6 @@ _TYPE_FIELDS = ("type", "returns")
 
 _TYPE_HOLDERS = frozenset({"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"})
 """Nodes whose children are types."""
-
-_MAX_HEAD = 64 * 1024
-"""Bytes at the start of a file in which namespaces are searched: in a longer one, the first decide."""
 
 _MAX_TYPE_STEPS = 8
 """Maximum type expressions inside each other; types of hostile code nest without end."""
@@ -310,45 +309,7 @@ class CSharpRules:
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
         """Return the types of the file's namespaces, of those around them, and of imported ones."""
-        visible_namespaces: list[bytes] = []
-        for namespace in namespaces(document):
-            visible_namespaces += _with_outer(namespace)
-
-        for statement in imports_of(document, names.session.workspace):
-            # An alias of the file hides types of all namespaces (C# specification, namespace and type names).
-            if statement.alias.encode() == name:
-                path = tuple(statement.module.encode().split(b"."))
-                refs = self.lookup_qualified(names, document, path, -1)
-                return [ref for ref in refs if isinstance(ref, DeclarationRef)]
-            visible_namespaces.append(statement.module.encode())
-
-        ranks: dict[bytes, int] = {}
-        for rank, namespace in enumerate(visible_namespaces):
-            # The first of equal namespaces wins: the innermost one shadows the others.
-            ranks.setdefault(namespace, rank)
-
-        for project in (document.project, *_providing_projects(names, document, visible_namespaces)):
-            ranked_refs: list[tuple[int, DeclarationRef]] = []
-            for other, start, kind, container, _ in names.definitions_in(project, name):
-                spaces = namespaces(other) if kind in TYPES else ()
-                # A container that is no namespace is a class: the type is inside of it.
-                if container and "." not in container and container.encode() not in spaces:
-                    continue
-
-                visible_ranks = [ranks[namespace] for namespace in spaces if namespace in ranks]
-                if not visible_ranks:
-                    continue
-                declaration = names.declaration(other, name, start)
-                if declaration is not None:
-                    ref = DeclarationRef(other, declaration, rule="import", reason="in an imported namespace")
-                    ranked_refs.append((min(visible_ranks), ref))
-
-            # The own repository comes first; only if it lacks the type may it come from a dependency.
-            if ranked_refs:
-                ranked_refs.sort(key=lambda ranked: ranked[0])
-                return [ref for _, ref in ranked_refs]
-
-        return []
+        return lookup_visible(names, document, name)
 
     def lookup_qualified(
         self,
@@ -358,34 +319,11 @@ class CSharpRules:
         offset: int,  # noqa: ARG002 - see above
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the type with a qualified name."""
-        if not path:
-            return []
-
-        *namespace_parts, name = path
-        namespace = b".".join(namespace_parts)
-        for project in (document.project, *_providing_projects(names, document, [namespace])):
-            refs: list[DeclarationRef | ModuleRef] = []
-            for other, start, kind, _, _ in names.definitions_in(project, name):
-                if kind in TYPES and namespace in namespaces(other):
-                    declaration = names.declaration(other, name, start)
-                    if declaration is not None:
-                        refs.append(DeclarationRef(other, declaration, "import", "followed the qualified name"))
-            if refs:
-                return refs
-
-        return []
+        return lookup_qualified(names, document, path)
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
         """Return the first file of a namespace, or the file of a type."""
-        namespace = module.encode()
-        for project in (document.project, *_providing_projects(names, document, [namespace])):
-            number = _spaces(project).get(namespace)
-            if number is not None:
-                return project.document_at(number)
-        refs = self.lookup_qualified(names, document, tuple(namespace.split(b".")), -1)
-        if refs:
-            return refs[0].document
-        return None
+        return import_target(names, document, module)
 
     def module_names(self, document: Document) -> Collection[str]:
         """Return the namespaces of a file."""
@@ -393,7 +331,7 @@ class CSharpRules:
 
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the namespaces of a repository."""
-        return {name.decode(errors="replace"): number for name, number in _spaces(project).items()}
+        return {name.decode(errors="replace"): number for name, number in first_files(project).items()}
 
 
 def _member(
@@ -453,42 +391,3 @@ def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:
     if all(_IDENTIFIER.fullmatch(part) for part in parts):
         return tuple(parts)
     return ()
-
-
-def _with_outer(namespace: bytes) -> list[bytes]:
-    """Return a namespace and all around it, the innermost first: ``a.b``, then ``a``."""
-    parts = namespace.split(b".")
-    return [b".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-
-
-def namespaces(document: Document) -> tuple[bytes, ...]:
-    """Return the namespaces that a file declares; one empty name where it declares none."""
-    return document.project.remember(("c-sharp-namespaces", document.number), lambda: _read_namespaces(document))
-
-
-def _read_namespaces(document: Document) -> tuple[bytes, ...]:
-    # By a regular expression: this runs for every file of a repository, and parsing all would take minutes.
-    names = _NAMESPACE.findall(document.text[:_MAX_HEAD])
-    return tuple(dict.fromkeys(names)) or (b"",)
-
-
-def _spaces(project: Project) -> Mapping[bytes, int]:
-    """Return the first file of every namespace."""
-    return project.remember("c-sharp-spaces", lambda: _read_spaces(project))
-
-
-def _read_spaces(project: Project) -> dict[bytes, int]:
-    first_files: dict[bytes, int] = {}
-    for document in project.documents((b".cs",)):
-        for name in namespaces(document):
-            if name:
-                first_files.setdefault(name, document.number)
-    return first_files
-
-
-def _providing_projects(names: NameResolver, document: Document, namespaces: list[bytes]) -> list[Project]:
-    projects: dict[str, Project] = {}
-    for namespace in namespaces:
-        for other, _ in names.session.providers(document.project, namespace.decode(errors="replace")):
-            projects.setdefault(other.key, other)
-    return list(projects.values())

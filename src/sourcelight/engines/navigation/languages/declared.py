@@ -331,9 +331,11 @@ def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> 
 
     # A later variable shadows an earlier one of the scope, so only the last counts. Overloaded functions all stay, and
     # the one with the right number of parameters comes first.
-    shown = [declaration for declaration in inner if declaration.kind in CODE or declaration.visible == last_visible]
+    unshadowed = [
+        declaration for declaration in inner if declaration.kind in CODE or declaration.visible == last_visible
+    ]
     return sorted(
-        shown,
+        unshadowed,
         key=lambda declaration: (
             parameter_mismatch(rules, declaration, use),
             declaration.is_prototype,

@@ -1,4 +1,4 @@
-"""The syntax rules of Java, and the packages of files and repositories.
+"""The syntax rules of Java.
 
 A rule reads the nodes around one identifier: for ``count`` in ``void add(int count)``, `declaration_at` finds a
 parameter of the type ``int``, and for ``parse`` in ``reader.parse()``, `use_of` finds a called member of ``reader``.
@@ -22,6 +22,12 @@ from sourcelight.engines.navigation.languages.declared import (
     TypeStep,
     declare,
     parameter_mismatch,
+)
+from sourcelight.engines.navigation.languages.java_packages import (
+    first_file_of,
+    lookup_qualified,
+    package_of,
+    packages,
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
@@ -60,9 +66,6 @@ _SCOPES = frozenset({
     "block", "constructor_body", "for_statement", "enhanced_for_statement", "lambda_expression", "catch_clause",
     "try_with_resources_statement", "switch_block_statement_group", "switch_rule", "program", *_CODE, *_BODIES,
 })  # fmt: skip
-_PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
-"""``package org.example.net;``"""
-
 _HOLDERS = frozenset({"class_declaration", "interface_declaration", "enum_declaration", "record_declaration",
                       "annotation_type_declaration", "object_creation_expression", "enum_constant"})  # fmt: skip
 """Nodes with a class body; objects and constants of enums may have one too."""
@@ -71,9 +74,6 @@ _SPACE = re.compile(rb"\s+")
 
 _IDENTIFIER = re.compile(rb"[\w$\x80-\xff]+")
 """``count`` or ``access$000``; letters beyond ASCII count too."""
-
-_MAX_HEAD = 8192
-"""Bytes at the start of a file in which a package clause is searched: a licence comment fits in."""
 
 _MAX_TYPE_STEPS = 8
 """Maximum type expressions inside each other; types of hostile code nest without end."""
@@ -374,7 +374,7 @@ class JavaRules:
     def _lookup_in(self, names: NameResolver, document: Document, holder: bytes, name: bytes) -> list[DeclarationRef]:
         """Return the declarations of a name in a package or class; an empty holder is the package without a name."""
         path = (*holder.split(b"."), name) if holder else (name,)
-        return [ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
+        return [ref for ref in lookup_qualified(names, document, path) if isinstance(ref, DeclarationRef)]
 
     def lookup_qualified(
         self,
@@ -384,43 +384,7 @@ class JavaRules:
         offset: int,  # noqa: ARG002 - see above
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the classes that a dotted name means, or the members of one."""
-        if not path:
-            return []
-
-        # The longest package first, as packages and nested classes look alike: `a.b.C` may be class `C` of package
-        # `a.b`, or class `C` inside `b`.
-        for split in range(len(path) - 1, -1, -1):
-            package = b".".join(path[:split])
-            names_inside = path[split:]
-            for project in _projects(names, document, package):
-                refs = self._lookup_in_package(names, project, package, names_inside)
-                if refs:
-                    return list(refs)
-
-        return []
-
-    def _lookup_in_package(
-        self, names: NameResolver, project: Project, package: bytes, path: tuple[bytes, ...]
-    ) -> list[DeclarationRef]:
-        if package not in packages(project):
-            return []
-
-        refs: list[DeclarationRef] = []
-        for other, start, kind, container, _ in names.definitions_in(project, path[0]):
-            if kind in TYPES and not container and package_of(other) == package:
-                declaration = names.declaration(other, path[0], start)
-                if declaration is not None:
-                    refs.append(DeclarationRef(other, declaration, rule="import", reason="followed the import"))
-
-        for name in path[1:]:
-            # Other declarations of the same class are copies, such as in tests; one body has the members.
-            bodies = names.type_bodies(names.type_of_class(refs[0])) if refs else []
-            if not bodies:
-                return []
-            members = names.members(bodies[0], name, NameUse())
-            refs = [replace(member, rule="import") for member in members]
-
-        return refs
+        return lookup_qualified(names, document, path)
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Return the file of an imported class, or the first of a package."""
@@ -428,11 +392,11 @@ class JavaRules:
         if member and member != "*":
             parts = *parts, member.encode()
 
-        refs = self.lookup_qualified(names, document, parts, -1)
+        refs = lookup_qualified(names, document, parts)
         if refs:
             return refs[0].document
         if member == "*":
-            return _first_file_of(names, document, b".".join(parts))
+            return first_file_of(names, document, b".".join(parts))
         return None
 
     def module_names(self, document: Document) -> Collection[str]:
@@ -443,19 +407,6 @@ class JavaRules:
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the packages of a repository."""
         return {name.decode(errors="replace"): True for name in packages(project) if name}
-
-
-def _first_file_of(names: NameResolver, document: Document, package: bytes) -> Document | None:
-    """Return the first file of a package that a file sees."""
-    for project in _projects(names, document, package):
-        # A look-up in a set, before the files are gone through.
-        if package not in packages(project):
-            continue
-        for first_file in _first_files(project):
-            if package_of(first_file) == package:
-                return first_file
-
-    return None
 
 
 def _local(path: Sequence[Node], kind: str, declared_type: Node | None, value: Node | None = None) -> Declaration:
@@ -492,37 +443,3 @@ def _count_arguments(call: Node) -> int | None:
 
 def _sort_by_parameters(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
     return sorted(refs, key=lambda ref: parameter_mismatch(language, ref.declaration, use))
-
-
-def package_of(document: Document) -> bytes:
-    """Return the package of a file; empty without a package clause."""
-    return document.project.remember(("java-package", document.number), lambda: _read_package(document))
-
-
-def _read_package(document: Document) -> bytes:
-    # Only the head, and without parsing: this is asked of a file in every directory.
-    match = _PACKAGE.search(document.text[:_MAX_HEAD])
-    if match is None:
-        return b""
-    return match[1]
-
-
-def packages(project: Project) -> frozenset[bytes]:
-    """Return the packages of a project; reads one file per directory."""
-    return project.remember("java-packages", lambda: frozenset(map(package_of, _first_files(project))))
-
-
-def _first_files(project: Project) -> Iterator[Document]:
-    """Yield the first Java file of each directory: by convention, all files there belong to one package."""
-    for numbers in project.directories().values():
-        java_files = [number for number in numbers if project.paths[number].endswith(b".java")]
-        if java_files:
-            yield project.document_at(java_files[0])
-
-
-def _projects(names: NameResolver, document: Document, package: bytes) -> Iterator[Project]:
-    # The same project first: its classes shadow classes of other repositories with the same package.
-    yield document.project
-    if package:
-        for other, _ in names.session.providers(document.project, package.decode()):
-            yield other

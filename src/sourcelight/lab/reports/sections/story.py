@@ -7,96 +7,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.core.batches.commit_messages import trailers_of
-from sourcelight.core.markup import count_of, join_words
-from sourcelight.lab.reports.history import activity, add_periods, change_sizes, people_figure, total
+from sourcelight.core.markup import count_of
+from sourcelight.lab.reports.history import activity, change_sizes, people_figure, total
 from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.people import JOINED
-from sourcelight.lab.reports.text import Links, date_text, person_labels, shares_text
+from sourcelight.lab.reports.sections.story_data import (
+    MOVED,
+    Thing,
+    location,
+    locations,
+    reference_lists,
+    references_frame,
+)
+from sourcelight.lab.reports.text import Links, date_text
 
 _MAX_PEOPLE = 15
 """Bars of the figure of people, which is as high as half a page."""
 
-_MAX_NAMED_MOVES = 3
-"""Moves that the introduction describes; the section of moves has all."""
-
 _MAX_LOG_ROWS = 40
 """Commits that the page shows; the file of the table has all."""
-
-MOVED = ("renamed", "moved", "file renamed")
-"""Statuses of a change after which the thing has another name, or another file."""
 
 # Other tables of the page have this, and these columns would take space from its texts.
 _FILES_ONLY = ("status", "references", "path", "line_number", "url")
 
 _NO_MERGES = "merges, which have no changes of their own"
 _MERGED_RENAMES = "renames in a merge."
-
-
-@dataclass(frozen=True, slots=True)
-class Thing:
-    """Subject of a story.
-
-    Attributes
-    ----------
-    noun
-        ``file``, ``directory`` or ``definition``.
-    name
-        Its name in sentences.
-    exists
-        Whether the revision has it.
-    is_repository
-        Whether it is the directory that has all others; `name` is that of the repository then.
-    """
-
-    noun: str
-    name: str
-    exists: bool = True
-    is_repository: bool = False
-
-    @property
-    def is_one(self) -> bool:
-        """Whether a commit is one row; a directory has one row for each of its files."""
-        return self.noun != "directory"
-
-
-def story_commits(changes: Frame, period: str) -> Frame:
-    """Return one row per commit of the changes of a thing, newest first, with their lines and number of files."""
-    keys = ["repository", "commit"]
-    frame = changes.drop_duplicates("commit").reset_index(drop=True)
-    frame = frame.astype(dict.fromkeys([*keys, "subject", "message", "url"], "str"))
-
-    # `min_count`, because pandas sums nulls to 0, and an unknown number isn't 0.
-    rows = changes.astype(dict.fromkeys(keys, "str")).groupby(keys, observed=True)
-    sums = rows.agg(
-        files=("path", "size"),
-        additions=("additions", lambda column: column.sum(min_count=1)),
-        deletions=("deletions", lambda column: column.sum(min_count=1)),
-    ).reset_index()
-    frame = frame.drop(columns=["additions", "deletions"]).merge(sums, on=keys, how="left")
-    frame = frame.astype({"additions": "Int64", "deletions": "Int64", "bot": "bool"})
-    frame["person"] = frame["author"].astype("str") + " <" + frame["author_email"].astype("str") + ">"
-    frame["merge"] = False  # merges have no change of their own
-    frame["size"] = frame["additions"] + frame["deletions"]
-    frame["reason"] = [_reason(message) for message in frame["message"]]
-    return add_periods(frame, frame["commit_date"], period)
-
-
-def _reason(message: str) -> str:
-    """Return the first paragraph after the subject, unless it is one of trailers; empty for none."""
-    _, *paragraphs = message.split("\n\n")
-    for paragraph in paragraphs:
-        text = " ".join(paragraph.split())
-        if not text:
-            continue
-        # Trailers are read from a whole message, whose first line is its subject.
-        has_trailers = bool(trailers_of(f"subject\n\n{text}"))
-        return "" if has_trailers else text
-
-    return ""
 
 
 def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric]:
@@ -162,35 +99,6 @@ def _place(subject: Thing) -> str:
     return "path"
 
 
-def references_frame(commits: Frame) -> Frame:
-    """Return one row per reference, newest first: how many commits name it, the first and the last of them."""
-    import pandas as pd
-
-    rows_by_reference: dict[str, list[int]] = {}
-    for row, references in enumerate(_reference_lists(commits)):
-        for reference in references:
-            rows_by_reference.setdefault(reference, []).append(row)
-
-    records = []
-    # In the order of the newest commit that names each.
-    for reference, rows in rows_by_reference.items():
-        dates = commits["commit_date"].iloc[rows]
-        newest_subject = commits["subject"].iloc[rows[0]]
-        records.append((reference, len(rows), dates.min(), dates.max(), newest_subject))
-
-    columns = ["reference", "commits", "first_date", "last_date", "subject"]
-    return pd.DataFrame(records, columns=columns).astype({"commits": "int64"})
-
-
-def _reference_lists(commits: Frame) -> list[list[str]]:
-    """Return the references in the message of each commit."""
-    lists = []
-    for references in commits["references"]:
-        # A service may not know them.
-        lists.append([] if references is None else [str(reference) for reference in references])
-    return lists
-
-
 def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, links: Links) -> list[Section]:
     """Return all sections in reading order."""
     parts = [
@@ -225,25 +133,9 @@ def _turn_text(row: Mapping[Any, Any]) -> str:
     status = str(row["status"])
     date = date_text(row["commit_date"])
     if status in MOVED:
-        old, new = _locations(row)
+        old, new = locations(row)
         return f"{date}: {status} from {old} to {new}"
-    return f"{date}: {status} as {_location(row)}"
-
-
-def _location(row: Mapping[Any, Any], prefix: str = "") -> str:
-    """Return the location of a change: ``src/retry.py``, or ``wait in src/retry.py`` for a definition."""
-    path = str(row[f"{prefix}path"])
-    if "symbol" not in row:
-        return path
-    symbol = row[f"{prefix}symbol"]
-    return f"{symbol} in {path}"
-
-
-def _locations(row: Mapping[Any, Any]) -> tuple[str, str]:
-    """Return the locations before and after a change; a definition with the same name moved to another file."""
-    if "symbol" in row and str(row["symbol"]) == str(row["old_symbol"]):
-        return str(row["old_path"]), str(row["path"])
-    return _location(row, "old_"), _location(row)
+    return f"{date}: {status} as {location(row)}"
 
 
 def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
@@ -329,11 +221,11 @@ def _references(commits: Frame) -> Section:
     if not len(frame):
         return Section("References", "")
 
-    reference_lists = _reference_lists(commits)
+    lists = reference_lists(commits)
 
     def commits_of(row: int) -> Frame:
         reference = frame["reference"].iloc[row]
-        names_it = [reference in references for references in reference_lists]
+        names_it = [reference in references for references in lists]
         return commits[names_it].reset_index(drop=True)
 
     table = ReportTable(
@@ -361,94 +253,3 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
         "merges.", "commits", ("commit",), max_rows=_MAX_LOG_ROWS, hidden=hidden, link=links.of_commits(),
     )  # fmt: skip
     return Section("Commits", "", (table,))
-
-
-def write_introduction(story_subject: Thing, changes: Frame, commits: Frame) -> list[str]:
-    """Return the introduction: the first commit, authors, former locations and the current state."""
-    sentences = [
-        _beginning(story_subject, changes),
-        _work(story_subject, commits),
-        _move_text(story_subject, changes),
-        _end(story_subject, changes),
-    ]
-    return [sentence for sentence in sentences if sentence]
-
-
-def _beginning(story_subject: Thing, changes: Frame) -> str:
-    first = changes.iloc[-1]
-    subject = f": \u201c{first['subject']}\u201d"
-    if str(first["status"]) != "added":
-        return f"The oldest known commit that changed {story_subject.name} was made {_by(first)}{subject}."
-
-    name = _location(dict(first))
-    if not story_subject.is_one:
-        return f"The first file of {story_subject.name} was added {_by(first)} as {name}{subject}."
-
-    newest = changes.iloc[0]
-    if name == _location(dict(newest)):
-        location = ""
-    elif "symbol" in changes and str(first["symbol"]) == str(newest["symbol"]):
-        location = f" in {first['path']}"
-    else:
-        location = f" as {name}"
-
-    return f"{story_subject.name} was added {_by(first)}{location}{subject}."
-
-
-def _by(row: Any) -> str:
-    return f"by {row['author']} on {date_text(row['commit_date'])}"
-
-
-def _work(subject: Thing, commits: Frame) -> str:
-    """Return who changed the subject: ``9 commits changed it, 2 of them by bots: 7 by 1 person: Ada. The last …``."""
-    human = commits[~commits["bot"]]
-    bot_count = len(commits) - len(human)
-    object_text = "it" if subject.is_one else "its files"
-    text = f"{count_of(len(commits), 'commit')} changed {object_text}"
-    if bot_count:
-        text += f", {bot_count:,} of them by bots"
-    if not len(human):
-        return f"{text}."
-
-    counts = human.groupby("person", observed=True).size().sort_values(ascending=False, kind="stable")
-    people = count_of(len(counts), "person")
-    if bot_count:
-        text += f": {len(human):,} by {people}"
-    else:
-        text += f", by {people}"
-
-    labels = person_labels(counts.index.tolist())
-    if len(counts) > 1:
-        names = shares_text(labels, counts.tolist(), float(len(human)))
-    else:
-        names = labels[0]
-    if names:
-        text += f": {names}"
-    return f"{text}. The last was made {_by(commits.iloc[0])}."
-
-
-def _move_text(subject: Thing, changes: Frame) -> str:
-    rows = changes[changes["status"].astype("str").isin(MOVED)]
-    if not len(rows):
-        return ""
-    if not subject.is_one:
-        commits = rows["commit"].astype("str").nunique()
-        return f"{count_of(len(rows), 'change')} in {count_of(commits, 'commit')} moved files within it or into it."
-
-    moves = [f"from {_locations(row)[0]} {_by(row)}" for row in rows.head(_MAX_NAMED_MOVES).to_dict("records")]
-    times = "once" if len(rows) == 1 else f"{len(rows):,} times"
-    text = f"It moved {times}: {join_words(moves)}"
-    hidden_count = len(rows) - len(moves)
-    if hidden_count:
-        text += f", and {count_of(hidden_count, 'time')} before"
-    return f"{text}."
-
-
-def _end(subject: Thing, changes: Frame) -> str:
-    if subject.exists:
-        return ""
-    deletions = changes[changes["status"].astype("str") == "deleted"]
-    if not subject.is_one or not len(deletions):
-        return f"The revision no longer has {subject.name}."
-    row = deletions.iloc[0]
-    return f"It was deleted {_by(row)}: \u201c{row['subject']}\u201d."
