@@ -2,6 +2,16 @@
 
 The method is Russ Cox's for trigram indexes (https://swtch.com/~rsc/regexp/regexp4.html): a node keeps all texts that
 it can match while these are few; after that, what its matches can start and end with, and a tree of what is between.
+
+==================  =====================================
+pattern             every match contains
+==================  =====================================
+``(get|set)Name``   ``getName`` or ``setName``
+``read.*Bytes``     ``read`` and ``Bytes``
+``[a-z]+Error``     ``Error``
+``wait(For)?Lock``  ``waitForLock`` or ``waitLock``
+``(read)?[0-9]+``   nothing
+==================  =====================================
 """
 
 from __future__ import annotations
@@ -15,37 +25,26 @@ from sourcelight.core.boolean import ALWAYS, all_of, any_of
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, MIN_TEXT_BYTES, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
 
+# Each of these bounds a product: two parts with 16 texts have 256 texts together.
 MAX_TEXTS = 16
+"""Maximum number of texts of a node; a node with more is known by its heads and tails."""
+
 MAX_TEXT_BYTES = 64
+"""Maximum bytes of a text; a longer one is hardly rarer."""
+
 MAX_MEMBERS = 4
+"""Maximum number of characters of a set whose texts are kept: ``[ab]`` is two texts, ``[a-z]`` is any."""
+
 MAX_COPIES = 4
+"""Maximum number of copies of a repeated part that are joined: in ``(ab){9}``, ``abababab`` is looked for."""
 
 Texts: TypeAlias = frozenset[bytes]
 
 _EMPTY_TEXT: Texts = frozenset((b"",))
-_TWINS = dict(zip((ord(hazard.decode()) for hazard in FOLD_HAZARDS), (b"k", b"s"), strict=True))
+"""The texts of a node that matches only the empty text. As heads or tails, they claim nothing."""
 
-
-@dataclass(frozen=True, slots=True)
-class _KnownTexts:
-    exact: Texts | None
-    heads: Texts
-    tails: Texts
-    between: RequiredTree
-
-    def required_tree(self) -> RequiredTree:
-        if self.exact is not None:
-            return _one_of(self.exact)
-        return all_of((self.between, _one_of(self.heads), _one_of(self.tails)))
-
-
-def _exactly(texts: Iterable[bytes]) -> _KnownTexts:
-    distinct = frozenset(texts)
-    return _KnownTexts(exact=distinct, heads=distinct, tails=distinct, between=ALWAYS)
-
-
-_NO_TEXT = _exactly((b"",))
-_ANY_TEXT = _KnownTexts(exact=None, heads=_EMPTY_TEXT, tails=_EMPTY_TEXT, between=ALWAYS)
+# By code point: the Kelvin sign folds to k, the long s to s.
+_FOLDED_HAZARDS = dict(zip([ord(hazard.decode()) for hazard in FOLD_HAZARDS], (b"k", b"s"), strict=True))
 
 
 def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
@@ -64,11 +63,45 @@ def exact_texts(tree: Node) -> Texts | None:
 def drops_hazards(tree: Node) -> bool:
     """Return whether `required_texts` wrote k or s for a letter of `FOLD_HAZARDS` that folded bytes may contain."""
     if isinstance(tree, Chars):
-        return any(code in _TWINS for code in tree.wide or ())
+        return any(code in _FOLDED_HAZARDS for code in tree.wide or ())
     if isinstance(tree, Concat | Alternate):
         # Most parts are characters of ASCII alone.
         return any(drops_hazards(part) for part in tree.parts if not isinstance(part, Chars) or part.wide)
     return isinstance(tree, Repeat) and drops_hazards(tree.part)
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownTexts:
+    """What is known of the matches of a node.
+
+    Parameters
+    ----------
+    exact
+        All texts that it matches; None if they are too many.
+    heads, tails
+        Texts of which each match starts, or ends, with one.
+    between
+        What each match contains besides.
+    """
+
+    exact: Texts | None
+    heads: Texts
+    tails: Texts
+    between: RequiredTree
+
+    def required_tree(self) -> RequiredTree:
+        if self.exact is not None:
+            return _one_of(self.exact)
+        return all_of((self.between, _one_of(self.heads), _one_of(self.tails)))
+
+
+def _exactly(texts: Iterable[bytes]) -> _KnownTexts:
+    distinct = frozenset(texts)
+    return _KnownTexts(exact=distinct, heads=distinct, tails=distinct, between=ALWAYS)
+
+
+_NO_TEXT = _exactly((b"",))
+_ANY_TEXT = _KnownTexts(exact=None, heads=_EMPTY_TEXT, tails=_EMPTY_TEXT, between=ALWAYS)
 
 
 def _one_of(texts: Texts) -> RequiredTree:
@@ -130,11 +163,15 @@ def _texts_of_chars(node: Chars, *, fold_case: bool) -> _KnownTexts:
     wide = {code: chr(code).encode("utf-8", "surrogatepass") for code in node.wide}
     if fold_case:
         texts = set(map(lower_ascii, texts))
-        # Whatever the context: a set may hold a twin without k or s, and a pattern may have two twins side by side.
-        wide |= {code: counterpart for code, counterpart in _TWINS.items() if code in wide}
+        # Whatever the context: a set may hold a hazard without k or s, and a pattern may have two side by side.
+        for code, folded in _FOLDED_HAZARDS.items():
+            if code in wide:
+                wide[code] = folded
 
     texts.update(wide.values())
-    return _exactly(texts) if len(texts) <= MAX_MEMBERS else _ANY_TEXT
+    if len(texts) > MAX_MEMBERS:
+        return _ANY_TEXT
+    return _exactly(texts)
 
 
 def _texts_of_repeat(node: Repeat, *, fold_case: bool) -> _KnownTexts:
@@ -142,10 +179,12 @@ def _texts_of_repeat(node: Repeat, *, fold_case: bool) -> _KnownTexts:
         return _NO_TEXT
 
     single = _texts_of(node.part, fold_case=fold_case)
+    if node.low == 0 and node.high == 1:
+        return _either([single, _NO_TEXT])
     if node.low == 0:
-        return _either([single, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
+        return _ANY_TEXT
 
-    # x{n,} holds at least n copies in a row. Up to 4 of them are crossed: each multiplies the texts.
+    # x{n,} holds at least n copies in a row.
     copies = min(node.low, MAX_COPIES)
     texts = single
     for _ in range(copies - 1):
@@ -173,43 +212,59 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
     seam = _cross(left.tails, right.heads)
     if seam is None:
         between = all_of((_one_of(left.tails), _one_of(right.heads)))
+    elif left.exact is None and right.exact is None:
+        between = _one_of(seam)
     else:
-        # A seam that lives on as head or tail is stated when that ends, in its longest form only.
-        between = _one_of(seam) if left.exact is None and right.exact is None else ALWAYS
+        # The seam becomes a head or a tail below. It is required when that ends, in its longest form only.
+        between = ALWAYS
 
-    heads, tails = left.heads, right.tails
+    heads = left.heads
+    tails = right.tails
     # An exact part is its own head and tail: crossed with those of its neighbor, it gives the new heads or tails.
     if left.exact is not None:
-        heads = seam if seam is not None else left.exact
-
+        heads = left.exact if seam is None else seam
     if right.exact is not None:
-        tails = seam if seam is not None else right.exact
+        tails = right.exact if seam is None else seam
 
     return _KnownTexts(exact=None, heads=heads, tails=tails, between=all_of((left.between, right.between, between)))
 
 
 def _cross(left: Texts, right: Texts) -> Texts | None:
+    """Return each text of the left followed by each of the right; None if they are too many or too long."""
     if len(left) * len(right) > MAX_TEXTS:
         return None
-    texts = frozenset(head + tail for head in left for tail in right)
-    return None if any(len(text) > MAX_TEXT_BYTES for text in texts) else texts
+
+    texts: set[bytes] = set()
+    for head in left:
+        texts.update(head + tail for tail in right)
+    if max(map(len, texts)) > MAX_TEXT_BYTES:
+        return None
+    return frozenset(texts)
 
 
 def _either(branches: list[_KnownTexts]) -> _KnownTexts:
-    exact: set[bytes] = set()
-    for branch in branches:
-        exact.update(branch.exact or ())
-        if branch.exact is None or len(exact) > MAX_TEXTS:
-            break
-    else:
+    """Return what is known of a match of one of several branches."""
+    exact = _union([branch.exact for branch in branches])
+    if exact is not None:
         return _exactly(exact)
 
-    heads = frozenset().union(*(branch.heads for branch in branches))
-    tails = frozenset().union(*(branch.tails for branch in branches))
+    # Without few heads or tails, the empty text takes their place: it claims nothing.
     return _KnownTexts(
         exact=None,
-        # Too many heads: the empty text claims nothing, and replaces them.
-        heads=heads if len(heads) <= MAX_TEXTS else _EMPTY_TEXT,
-        tails=tails if len(tails) <= MAX_TEXTS else _EMPTY_TEXT,
+        heads=_union([branch.heads for branch in branches]) or _EMPTY_TEXT,
+        tails=_union([branch.tails for branch in branches]) or _EMPTY_TEXT,
         between=any_of(branch.required_tree() for branch in branches),
     )
+
+
+def _union(sets: Iterable[Texts | None]) -> Texts | None:
+    """Return the texts of all sets; None if they are too many, or if one set is unknown."""
+    union: set[bytes] = set()
+    for texts in sets:
+        if texts is None:
+            return None
+        union |= texts
+        if len(union) > MAX_TEXTS:
+            return None
+
+    return frozenset(union)

@@ -1,10 +1,15 @@
-"""Find candidates for a regular expression by plain texts that its matches contain."""
+r"""Find candidates for a regular expression by plain texts that its matches contain.
+
+Every match of ``(get|set)Name\(`` contains ``Name(``, and also ``getName(`` or ``setName(``. Each of these two choices
+is a *prefilter*. A sample of the searched bytes tells which is rarer; RE2 then reads only the lines around its texts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import stringzilla
@@ -28,14 +33,23 @@ MAX_CHOICES = 4
 MIN_BYTES_PER_MATCH = 384
 """Minimum bytes per occurrence of a required text. Below that, RE2 is as fast on all lines as on the candidates."""
 
-SAMPLES, SAMPLE_BYTES = 16, 16 << 10
-"""Number of ranges in a sample, and bytes of each."""
+SAMPLES = 16
+"""Number of ranges in a sample."""
 
-MIN_HAZARDS, BYTES_PER_HAZARD = 128, 2048
-"""Number of `FOLD_HAZARDS` in a block, and bytes for each further one, up to which the text around them is read."""
+SAMPLE_BYTES = 16 * 1024
+"""Bytes of each range in a sample."""
 
-BLOCK_BYTES = 64 << 10
+MIN_HAZARDS = 128
+"""Number of `FOLD_HAZARDS` in any block up to which the text around each is read."""
+
+BYTES_PER_HAZARD = 2048
+"""Bytes of a block that allow one more. With more hazards, RE2 is as fast on the whole block."""
+
+BLOCK_BYTES = 64 * 1024
 """Bytes that are lowered at once, so that they stay in the processor's cache."""
+
+_Group: TypeAlias = tuple[bytes, ...]
+"""Texts of which every match contains at least one; empty where nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +72,25 @@ class Prefilter:
 
     def find(self, buffers: BufferList, ranges: Int64Array) -> Int64Array:
         """Return ascending addresses of candidates; every match in the ranges holds one."""
-        if self.fold_case:
-            offsets = [
-                start for base, lowered in lowered_blocks(buffers, ranges) for start in self._in_lowered(lowered, base)
-            ]
-            # Each text is searched for separately, so the offsets must be merged.
-            return np.unique(np.array(offsets, dtype=np.int64))
+        if not self.fold_case:
+            addresses = [find_in_all(buffers, text, ranges) for text in self.texts]
+            if len(addresses) == 1:
+                return addresses[0]
+            # Each text is searched for separately, so the addresses must be merged.
+            return np.unique(np.concatenate(addresses))
 
-        parts = [find_in_all(buffers, text, ranges) for text in self.texts]
-        return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+        lowered_addresses: list[int] = []
+        for base, lowered in lowered_blocks(buffers, ranges):
+            lowered_addresses += self._in_lowered(lowered, base)
+        return np.unique(np.array(lowered_addresses, dtype=np.int64))
 
     def _in_lowered(self, lowered: bytes, base: int) -> Iterator[int]:
+        """Yield the addresses of each text in a lowered block, whose first byte has the address `base`."""
         find = stringzilla.Str(lowered).find
-        for text in (*self.texts, *(FOLD_HAZARDS if self.hazards else ())):
+        texts = self.texts
+        if self.hazards:
+            texts += FOLD_HAZARDS
+        for text in texts:
             position = find(text)
             while position >= 0:
                 yield base + position
@@ -80,15 +100,16 @@ class Prefilter:
 def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     """Return the possible prefilters, each sufficient by itself; none for a tree whose matches need no text."""
     # Exact spellings first: these searches read the mapped bytes and need no lowered copy.
-    exact_prefilters = [Prefilter(texts) for texts in _required_texts(required_texts(tree, fold_case=False))]
-    selected = [prefilter for prefilter in exact_prefilters if len(prefilter.texts) <= MAX_SPELLINGS]
-    if not selected:
-        hazards = drops_hazards(tree)
-        selected = [
-            Prefilter(texts, fold_case=True, hazards=hazards) for texts in _required_texts(required_texts(tree))
-        ]
+    exact_groups = _required_groups(required_texts(tree, fold_case=False))
+    exact_prefilters = tuple(Prefilter(texts) for texts in exact_groups)
+    fast_prefilters = tuple(prefilter for prefilter in exact_prefilters if len(prefilter.texts) <= MAX_SPELLINGS)
+    if fast_prefilters:
+        return fast_prefilters
 
-    return tuple(selected or exact_prefilters)
+    hazards = drops_hazards(tree)
+    groups = _required_groups(required_texts(tree))
+    folded_prefilters = tuple(Prefilter(texts, fold_case=True, hazards=hazards) for texts in groups)
+    return folded_prefilters or exact_prefilters
 
 
 def separate_texts(tree: Node) -> tuple[bytes, ...]:
@@ -97,7 +118,9 @@ def separate_texts(tree: Node) -> tuple[bytes, ...]:
     Empty where there are many or other matches, or where a text begins with another.
     """
     texts = exact_texts(tree)
-    return tuple(sorted(texts)) if texts is not None and are_separate(texts) else ()
+    if texts is None or not are_separate(texts):
+        return ()
+    return tuple(sorted(texts))
 
 
 def are_separate(texts: Collection[bytes]) -> bool:
@@ -115,7 +138,8 @@ def hides_matches(texts: Collection[bytes], starts: Int64Array, ends: Int64Array
     A text such as `papa` can overlap itself. If the match of another text covers its first occurrence, a second one
     within the first becomes a match. Without an overlap of two texts, all these occurrences are matches, and no other.
     """
-    return bool((starts[1:] < ends[:-1]).any()) and not all(map(never_overlaps, texts))
+    has_overlaps = bool((starts[1:] < ends[:-1]).any())
+    return has_overlaps and not all(map(never_overlaps, texts))
 
 
 def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Int64Array) -> Prefilter | None:
@@ -134,46 +158,67 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
     return None
 
 
-def _required_texts(tree: RequiredTree) -> list[tuple[bytes, ...]]:
+def _required_groups(tree: RequiredTree) -> list[_Group]:
     """Return groups of texts, the longest first: every match contains one text of each group."""
-    return _longest_first(map(_alternatives, tree.args if isinstance(tree, And) else (tree,)))
+    branches = tree.args if isinstance(tree, And) else (tree,)
+    return _longest_first(map(_group_of, branches))
 
 
-def _longest_first(choices: Iterable[tuple[bytes, ...]]) -> list[tuple[bytes, ...]]:
-    # Longer texts are usually rarer; `rarest_prefilter` samples the first few and decides.
-    distinct = {texts for texts in choices if texts}
-    return sorted(distinct, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MAX_CHOICES]
-
-
-def _alternatives(tree: RequiredTree) -> tuple[bytes, ...]:
+def _group_of(tree: RequiredTree) -> _Group:
     """Return alternative texts, one of which every match contains; empty if there are none, or too many."""
-    return fold(
-        tree, _longest_line, all_of=lambda choices: next(iter(_longest_first(choices)), ()), any_of=_all_alternatives
-    )
+    return fold(tree, _group_of_leaf, all_of=_best_group, any_of=_union)
 
 
-def _longest_line(leaf: RequiredText) -> tuple[bytes, ...]:
+def _group_of_leaf(leaf: RequiredText) -> _Group:
     # The searched blocks end at newlines, so a text must not contain one.
     line = max(leaf.text.split(b"\n"), key=len)
-    return (line,) if line else ()
+    if not line:
+        return ()
+    return (line,)
 
 
-def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]:
-    branches = list(choices)
-    # If one branch requires no text, the whole OR requires none.
-    texts = tuple(dict.fromkeys(text for branch in branches for text in branch))
-    return texts if all(branches) and len(texts) <= MAX_TEXTS else ()
+def _best_group(groups: Iterable[_Group]) -> _Group:
+    """Return one of several groups of which every match contains a text."""
+    ordered = _longest_first(groups)
+    if not ordered:
+        return ()
+    return ordered[0]
+
+
+def _union(groups: Iterable[_Group]) -> _Group:
+    """Return the texts of several branches, of which a match takes one."""
+    texts: dict[bytes, None] = {}
+    for group in groups:
+        # If one branch requires no text, the whole OR requires none.
+        if not group:
+            return ()
+        texts.update(dict.fromkeys(group))
+
+    if len(texts) > MAX_TEXTS:
+        return ()
+    return tuple(texts)
+
+
+def _longest_first(groups: Iterable[_Group]) -> list[_Group]:
+    # Longer texts are usually rarer; `rarest_prefilter` samples the first few and decides.
+    distinct = {group for group in groups if group}
+    return sorted(distinct, key=lambda group: (-min(map(len, group)), len(group), group))[:MAX_CHOICES]
 
 
 def lowered_blocks(buffers: BufferList, ranges: Int64Array) -> Iterator[tuple[int, bytes]]:
-    """Cut ranges at newlines into blocks of about `BLOCK_BYTES`; yield address and lowered text of each."""
+    """Cut ranges at newlines into blocks; yield the address and the lowered text of each.
+
+    A block has `BLOCK_BYTES` and the rest of a line, and the last of a range up to twice as many.
+    """
     for base, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
-        position, size = 0, len(text)
+        position = 0
+        size = len(text)
         while position < size:
             end = size
             if size - position > 2 * BLOCK_BYTES:
                 newline = stringzilla.Str(text).find(b"\n", position + BLOCK_BYTES, size)
-                end = newline + 1 if newline >= 0 else size
+                if newline >= 0:
+                    end = newline + 1
             # Only ASCII is folded and lengths stay the same, so offsets are valid in the original text.
             yield base + position, lower_ascii(text[position:end])
             position = end
@@ -191,8 +236,11 @@ def owners_holding(
     # occurrence then reads some hundred bytes instead of the whole document.
     holding: list[int] = []
     last = -1
-    for part, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):
-        if owner != last and stringzilla.Str(lower_ascii(part) if fold_case else part).find(text) >= 0:
+    for piece, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):
+        if owner == last:
+            continue
+        searched = lower_ascii(piece) if fold_case else piece
+        if stringzilla.Str(searched).find(text) >= 0:
             holding.append(owner)
             last = owner
     return np.array(holding, dtype=np.int64)
@@ -204,10 +252,10 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     None when `hazards` count and a match may hold one: only RE2 can decide then.
     """
     starts: list[int] = []
-    add, width, done = starts.append, len(text), 0
+    done_bytes = 0
     for base, lowered in lowered_blocks(buffers, ranges):
         # The text is common: comparing all bytes at once is faster than one search per occurrence, so start over.
-        if len(starts) * DENSE > done > BLOCK_BYTES:
+        if len(starts) * DENSE > done_bytes > BLOCK_BYTES:
             return _find_all(buffers, text, ranges, hazards=hazards)
 
         find = stringzilla.Str(lowered).find
@@ -216,10 +264,10 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
 
         position = find(text)
         while position >= 0:
-            add(base + position)
-            position = find(text, position + width)
+            starts.append(base + position)
+            position = find(text, position + len(text))
 
-        done += len(lowered)
+        done_bytes += len(lowered)
 
     return np.array(starts, dtype=np.int64)
 
@@ -232,14 +280,16 @@ def _may_match_hazard(lowered: bytes, text: bytes) -> bool:
 
     # A match has as many characters as the text, and a hazard has the most bytes that one of them takes.
     reach = len(text) * max(map(len, FOLD_HAZARDS))
-    unread = MIN_HAZARDS + len(lowered) // BYTES_PER_HAZARD
+    remaining = MIN_HAZARDS + len(lowered) // BYTES_PER_HAZARD
+    find = stringzilla.Str(lowered).find
     for hazard in FOLD_HAZARDS:
-        find = stringzilla.Str(lowered).find
         position = find(hazard)
         while position >= 0:
-            unread -= 1
+            remaining -= 1
+            if remaining < 0:
+                return True
             nearby = lowered[max(position - reach, 0) : position + reach]
-            if unread < 0 or text in _fold_hazards(nearby):
+            if text in _fold_hazards(nearby):
                 return True
             position = find(hazard, position + len(hazard))
 
@@ -247,6 +297,7 @@ def _may_match_hazard(lowered: bytes, text: bytes) -> bool:
 
 
 def _fold_hazards(lowered: bytes) -> bytes:
+    """Replace the hazards by the ASCII letters for which they can stand."""
     for hazard in FOLD_HAZARDS:
         lowered = lowered.replace(hazard, hazard.decode().casefold().encode())
     return lowered
