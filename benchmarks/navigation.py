@@ -209,7 +209,7 @@ def _identifiers(root: Path, name: str, rng: random.Random, limit: int) -> list[
         for number, line in enumerate(text.split("\n"), 1):
             for match in re.finditer(r"[A-Za-z_]\w*", line.split("#")[0]):
                 if (number, match.start()) not in binding_positions:
-                    identifiers.append((name, str(file.relative_to(root)), number, match.start(), match[0]))  # noqa: PERF401
+                    identifiers.append((name, str(file.relative_to(root)), number, match.start(), match[0]))
     rng.shuffle(identifiers)
     return identifiers[: 4 * limit]
 

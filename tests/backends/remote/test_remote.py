@@ -56,7 +56,7 @@ def search(
         results: list[Event] = []
         try:
             async for event in backend.stream(SearchRequest(query)):
-                results.append(event)  # noqa: PERF401 - what came before an error counts
+                results.append(event)  # what came before an error counts
         except SourcelightError as exc:
             return results, exc
         finally:
