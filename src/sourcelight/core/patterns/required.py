@@ -164,9 +164,9 @@ def _texts_of_chars(node: Chars, *, fold_case: bool) -> _KnownTexts:
     if fold_case:
         texts = set(map(lower_ascii, texts))
         # Whatever the context: a set may hold a hazard without k or s, and a pattern may have two side by side.
-        for code, folded in _FOLDED_HAZARDS.items():
+        for code, letter in _FOLDED_HAZARDS.items():
             if code in wide:
-                wide[code] = folded
+                wide[code] = letter
 
     texts.update(wide.values())
     if len(texts) > MAX_MEMBERS:

@@ -236,10 +236,10 @@ def owners_holding(
     # occurrence then reads some hundred bytes instead of the whole document.
     holding: list[int] = []
     last = -1
-    for piece, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):
+    for text_bytes, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):
         if owner == last:
             continue
-        searched = lower_ascii(piece) if fold_case else piece
+        searched = lower_ascii(text_bytes) if fold_case else text_bytes
         if stringzilla.Str(searched).find(text) >= 0:
             holding.append(owner)
             last = owner
