@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sourcelight.core.patterns.bulk import BulkMatcher
-from sourcelight.core.patterns.exact import ClassRuns, ExactMatcher, class_runs, compile_re2, quote
+from sourcelight.core.patterns.class_runs import ClassRuns, class_runs
+from sourcelight.core.patterns.exact import ExactMatcher, compile_re2, quote
 from sourcelight.core.patterns.relaxed import weaker_patterns
 from sourcelight.core.patterns.syntax import (
     Node,

@@ -175,6 +175,7 @@ def _texts_of_chars(node: Chars, *, fold_case: bool) -> _KnownTexts:
 
 
 def _texts_of_repeat(node: Repeat, *, fold_case: bool) -> _KnownTexts:
+    # x{0} is the empty text, whatever x matches.
     if node.high == 0:
         return _NO_TEXT
 
@@ -264,6 +265,7 @@ def _union(sets: Iterable[Texts | None]) -> Texts | None:
         if texts is None:
             return None
         union |= texts
+        # Checked for each set: an alternation of a thousand words ends after the first few.
         if len(union) > MAX_TEXTS:
             return None
 

@@ -179,6 +179,7 @@ def _group_of_leaf(leaf: RequiredText) -> _Group:
 
 def _best_group(groups: Iterable[_Group]) -> _Group:
     """Return one of several groups of which every match contains a text."""
+    # An AND needs all of its groups, so each alone selects every match.
     ordered = _longest_first(groups)
     if not ordered:
         return ()
@@ -215,6 +216,7 @@ def lowered_blocks(buffers: BufferList, ranges: Int64Array) -> Iterator[tuple[in
         size = len(text)
         while position < size:
             end = size
+            # At a newline, so that a match within a line is within one block.
             if size - position > 2 * BLOCK_BYTES:
                 newline = stringzilla.Str(text).find(b"\n", position + BLOCK_BYTES, size)
                 if newline >= 0:
