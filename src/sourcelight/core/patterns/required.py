@@ -72,7 +72,7 @@ def drops_hazards(tree: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _KnownTexts:
-    """What is known of the matches of a node.
+    """The known texts of the matches of a node.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class _KnownTexts:
     heads, tails
         Texts of which each match starts, or ends, with one.
     between
-        What each match contains besides.
+        The texts that each match contains besides.
     """
 
     exact: Texts | None
@@ -244,7 +244,7 @@ def _cross(left: Texts, right: Texts) -> Texts | None:
 
 
 def _either(branches: list[_KnownTexts]) -> _KnownTexts:
-    """Return what is known of a match of one of several branches."""
+    """Return the known texts of a match of one of several branches."""
     exact = _union([branch.exact for branch in branches])
     if exact is not None:
         return _exactly(exact)
