@@ -241,27 +241,6 @@ def say_client_warnings(client: BlockingSearches) -> None:
                 say(warning)
 
 
-def finish_index(client: BlockingSearches) -> None:
-    """Wait for an index that is being built after an answer: the next search needs it."""
-    if not client.backend.local:
-        return
-
-    from sourcelight.backends.embedded import EmbeddedBackend
-    from sourcelight.core.cancellation import Cancellation
-
-    backend = client.backend
-    if not isinstance(backend, EmbeddedBackend) or not backend.engine.indexing.is_running:
-        return
-
-    sys.stdout.flush()
-    line = StatusLine()
-    try:
-        for item in backend.engine.indexing.wait(Cancellation()):
-            line.show(f"indexing for the next search, Ctrl-C stops: {item.message}")
-    finally:
-        line.clear()
-
-
 def exit_status(command: Callable[[], object]) -> int:  # noqa: PLR0911 - one for each outcome
     """Run a command and return its exit status; an error is one line on standard error, never a traceback."""
     try:

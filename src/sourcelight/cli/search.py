@@ -10,6 +10,7 @@ import typer
 
 from sourcelight.cli.options import Paths, PatternType, PatternTypeOption, Query, ServiceUrl, Worktree, path_texts
 from sourcelight.cli.output import DONE, print_line
+from sourcelight.cli.startup.background_index import IndexTime
 from sourcelight.cli.startup.search import SearchCommand, open_client, search
 
 
@@ -65,6 +66,14 @@ def search_command(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
     worktree: Worktree = False,
+    index: Annotated[
+        Optional[IndexTime],  # noqa: UP045 - see options
+        typer.Option(
+            "--index",
+            help="Build a missing index after the answer: in the background, while the command waits, or never."
+            "  [env: SOURCELIGHT_INDEX; default: background on a terminal, else wait]",
+        ),
+    ] = None,
 ) -> int:
     """Search and write matches as they arrive.
 
@@ -85,6 +94,7 @@ def search_command(  # noqa: PLR0913 - the options of a command
             worktree=worktree,
             spreadsheet=spreadsheet,
             limit=limit,
+            index=index.value if index else "",
         ),
     )
 

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.portal import call
@@ -144,17 +145,38 @@ def open(  # noqa: A001 - users write sourcelight.open
 
 
 def open_searches(
-    *paths: str | os.PathLike[str], worktree: bool, progress: Callable[[ProgressSnapshot], object]
+    *paths: str | os.PathLike[str],
+    worktree: bool,
+    progress: Callable[[ProgressSnapshot], object],
+    index_on_demand: bool = False,
+    index_small: bool = True,
 ) -> BlockingSearches:
     """Open repositories for searches and counts alone; parameters and errors as of `open`.
 
     It loads no tools and no methods of answers, which together take longer than a search of a small repository, and
     builds no definitions.
+
+    Parameters
+    ----------
+    paths, worktree, progress
+        As of `open`.
+    index_on_demand
+        Build a large index only if a query needs it.
+    index_small
+        Build a small one now, even so: then the search takes less time.
     """
     from sourcelight.client.blocking_searches import BlockingSearches
     from sourcelight.client.searches import SearchMethods
 
-    backend = call(_open_embedded, paths, worktree=worktree, background_index=False, progress=progress)
+    backend = call(
+        _open_embedded,
+        paths,
+        worktree=worktree,
+        background_index=False,
+        progress=progress,
+        index_on_demand=index_on_demand,
+        index_small=index_small,
+    )
     return BlockingSearches(SearchMethods(backend))
 
 
@@ -244,7 +266,7 @@ def _cluster(scheduler: str | Sequence[str], storage: str, tls: Mapping[str, str
     return embedded.EmbeddedBackend(engine, name=f"{CLUSTER}{', '.join(schedulers)}", cluster=engine.cluster)
 
 
-async def _open_embedded(
+async def _open_embedded(  # noqa: PLR0913 - those of `open`
     paths: tuple[str | os.PathLike[str], ...],
     *,
     worktree: bool,
@@ -256,6 +278,8 @@ async def _open_embedded(
     max_index_bytes: int | None = None,
     index_workers: int | None = None,
     embedder: Callable[[Sequence[str]], Any] | None = None,
+    index_on_demand: bool = False,
+    index_small: bool = True,
 ) -> Any:
     _check_paths(paths)
     cancellation = Cancellation()
@@ -283,7 +307,16 @@ async def _open_embedded(
             index_now=False,
         )
         engine.embedder = embedder
-        _index(engine, state, cancellation, background_index=background_index)
+        # A small index is built at once: a search that had to read files directly would be slower than the build.
+        is_small = engine.index_takes_a_moment() if index_small else engine.is_indexed()
+        build_more = partial(_build_more, engine) if background_index else _build_nothing
+        # The user of a notebook can wait for an index and interrupt it; a client of a service can't.
+        engine.indexing.wait_s = math.inf
+        if is_small:
+            engine.update(progress=state.update, cancellation=cancellation)
+            build_more()
+        else:
+            engine.start_indexing(build_more, on_demand=index_on_demand)
         return embedded.EmbeddedBackend(engine)
 
     async with painting(state, progress, cancellation.cancel):
@@ -309,23 +342,15 @@ async def _open_embedded(
     return backend
 
 
-def _index(engine: Any, state: IndexState, cancellation: Cancellation, *, background_index: bool) -> None:
-    """Build a small index, or start to build a large one."""
+def _build_more(engine: Any) -> None:
+    """Start to build what follows a text index."""
+    targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+    engine.definitions.start(targets)
+    engine.term_updates.start(targets)
 
-    def build_more() -> None:
-        if background_index:
-            targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
-            engine.definitions.start(targets)
-            engine.term_updates.start(targets)
 
-    # The user of a notebook can wait for an index and interrupt it; a client of a service can't.
-    engine.indexing.wait_s = math.inf
-    # A small index is built at once: a search that had to read files directly would be slower than the build.
-    if engine.index_takes_a_moment():
-        engine.update(progress=state.update, cancellation=cancellation)
-        build_more()
-    else:
-        engine.start_indexing(build_more)
+def _build_nothing() -> None:
+    """Follow a text index with nothing."""
 
 
 def _check_paths(paths: Iterable[object]) -> None:

@@ -153,6 +153,7 @@ _SEARCH_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "-n": ("limit", _limit),
     "--limit": ("limit", _limit),
     "--format": ("output_format", _one_of("table", "jsonl", "csv")),
+    "--index": ("index", _one_of("background", "wait", "never")),
     "--pattern-type": ("pattern_type", _one_of("standard", "keyword", "regexp", "literal", "ast-grep")),
     "--worktree": _WORKTREE,
 }

@@ -20,12 +20,12 @@ from sourcelight.cli.output import (
     DONE,
     StatusLine,
     binary_output,
-    finish_index,
     open_output,
     print_table,
     say,
     say_client_warnings,
 )
+from sourcelight.cli.startup.background_index import IndexTime, finish_index, index_time
 from sourcelight.core.errors import NoRepositories, SearchFailed
 from sourcelight.core.markup.counts import count_of
 
@@ -68,6 +68,7 @@ class SearchCommand:
     worktree: bool = False
     spreadsheet: bool = False
     limit: int | None = None
+    index: str = ""
 
     @property
     def address(self) -> str:
@@ -122,14 +123,15 @@ def search(query: str, command: SearchCommand) -> int:
         raise usage_error(f"--spreadsheet needs the format csv, got {output_format}")
 
     columns = [] if command.count_by is None else command.columns
-    with _open_searches(query, command) as client:
+    time = index_time(command.index)
+    with _open_searches(query, command, time) as client:
         if columns:
             status = _count(client, query, columns, output_format, command)
         elif output_format == "table":
             status = _print_matches(client, query, command)
         else:
             status = _export(client, query, output_format, command)
-        finish_index(client)
+        finish_index(client, time)
 
     if status != DONE and not command.paths and is_directory(query):
         say(f"{query} is a directory: write QUERY before PATH")
@@ -156,15 +158,18 @@ def _open_paths(command: SearchCommand, open_: Callable[..., C]) -> C:
     return client
 
 
-def _open_searches(query: str, command: SearchCommand) -> BlockingSearches:
+def _open_searches(query: str, command: SearchCommand, time: IndexTime) -> BlockingSearches:
     """Return a client for a query; if the query is a directory and PATH is none, say that they are swapped."""
     if command.address:
         return open_client(command)
 
     from sourcelight.client.factory import open_searches
 
+    open_ = functools.partial(
+        open_searches, index_on_demand=time is not IndexTime.WAIT, index_small=time is not IndexTime.NEVER
+    )
     try:
-        return _open_paths(command, open_searches)
+        return _open_paths(command, open_)
     except NoRepositories as exc:
         if is_directory(query):
             raise usage_error(f"{query} is a directory: write QUERY before PATH") from exc

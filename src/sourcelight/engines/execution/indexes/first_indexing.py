@@ -48,6 +48,7 @@ class FirstIndexing:
         self._thread: threading.Thread | None = None
         self._may_start = threading.Event()
         self._is_searched = False
+        self._is_on_demand = False
 
     @property
     def is_running(self) -> bool:
@@ -55,22 +56,31 @@ class FirstIndexing:
         return not self._finished.is_set()
 
     def start(
-        self, index: Callable[[Callable[[IndexProgress], None], Cancellation], object], on_end: Callable[[], None]
+        self,
+        index: Callable[[Callable[[IndexProgress], None], Cancellation], object],
+        on_end: Callable[[], None],
+        *,
+        on_demand: bool = False,
     ) -> None:
         """Call `index` in a thread with low-priority processes, and `on_end` after it, also after a failure.
 
         A search that begins at once reads the repositories itself and has all cores: `index` begins when it has ended.
+        With `on_demand`, it begins when a call waits for it, and otherwise never.
         """
         self._finished.clear()
+        self._is_on_demand = on_demand
 
         def work() -> None:
+            if on_demand:
+                self._may_start.wait()
             # Later searches share the machine with it: a build that paused for each would get little done.
-            if not self._may_start.wait(_FIRST_SEARCH_S) and self._is_searched:
+            elif not self._may_start.wait(_FIRST_SEARCH_S) and self._is_searched:
                 self._may_start.wait(_MAX_DELAY_S)
 
             try:
-                with worker_pool.in_background():
-                    index(self._note, self._cancellation)
+                if not self._cancellation.cancelled:
+                    with worker_pool.in_background():
+                        index(self._note, self._cancellation)
             except Exception as exc:  # noqa: BLE001 - searches name the repositories that are missing
                 self.failure = exc
             finally:
@@ -90,7 +100,8 @@ class FirstIndexing:
         try:
             yield
         finally:
-            self._may_start.set()
+            if not self._is_on_demand:
+                self._may_start.set()
 
     def stop(self, wait_s: float = 2.0) -> None:
         """Stop it at its next check, and wait at most `wait_s` seconds for that; finished indexes are kept."""

@@ -143,8 +143,8 @@ class IndexedRepositories:
             self._note_attempts(targets)
             return self.report
 
-    def start_indexing(self, on_end: Callable[[], None] = lambda: None) -> None:
-        """Index missing files in a thread, then call `on_end`.
+    def start_indexing(self, on_end: Callable[[], None] = lambda: None, *, on_demand: bool = False) -> None:
+        """Index missing files in a thread, then call `on_end`; with `on_demand`, only once a search waits for it.
 
         Meanwhile searches of text read what is not indexed yet from the repositories. Other searches wait for the
         index a while, and other calls don't.
@@ -155,7 +155,10 @@ class IndexedRepositories:
             self.direct.clear()
             on_end()
 
-        self.indexing.start(lambda note, cancellation: self.update(progress=note, cancellation=cancellation), end)
+        def index(note: Callable[[IndexProgress], None], cancellation: Cancellation) -> IndexReport:
+            return self.update(progress=note, cancellation=cancellation)
+
+        self.indexing.start(index, end, on_demand=on_demand)
 
     def index_takes_a_moment(self) -> bool:
         """Return whether indexing the rest takes only a second or two, so that a caller can wait for it."""
@@ -166,6 +169,10 @@ class IndexedRepositories:
                 if size > _MOMENT_BYTES:
                     return False
         return True
+
+    def is_indexed(self) -> bool:
+        """Return whether all repositories are indexed."""
+        return self.store.all_current(self._default_targets())
 
     def read_file(self, target: Target, path: str, cancellation: Cancellation | None = None) -> bytes | None:
         """Return the content of a file. A commit without an index, or with a damaged one, is indexed first.
