@@ -34,7 +34,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,30}")
 _TICKS = re.compile(r"`+")
 # Renderers beyond CommonMark support bare addresses, formulas, attributes and more; `!` and `&` depend on the next
 # characters.
-_SPECIAL = re.compile(r"[\\`*\[\]|$~{}]|&(?=[#\w])|!(?=\[|$)|(?<!\w)_|_(?!\w)")
+_SPECIAL = re.compile(r"[\\`*\[\]|$~{}]|&(?=[#\w])|!(?=\[|$)|(?<![^\W_])_|_(?![^\W_])")
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.|(?:mailto|xmpp):)[^\s<>`\[\]|]+|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+",
     re.IGNORECASE,
