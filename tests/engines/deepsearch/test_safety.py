@@ -119,10 +119,17 @@ def test_fences_hold_what_they_hold(text: str) -> None:
     assert not any(fence in line for line in lines[1:-1])
 
 
+def test_a_quoted_line_has_a_bound() -> None:
+    """A minified file is one line: an answer of 84,000 characters quoted it whole."""
+    block = fence_code("short\n" + "ab" * 40_000 + "\nlast", "a.js")
+    lines = block.split("\n")
+    assert lines == ["```javascript", "short", "ab" * 500 + "… (79,000 more characters)", "last", "```"]
+
+
 def test_formatting_takes_linear_time() -> None:
     """A line of backticks or spaces took time by the square of its length: 15 seconds for 64,000 of them."""
     start_s = time.process_time()
-    assert fence_code("`" * 300_000, "a.py").startswith("`" * 300_001 + "python\n")
+    assert fence_code("`" * 300_000, "a.py").startswith("`" * 1_001 + "python\n")
     assert code("x" + "`" * 300_000) == "`" * 300_001 + " x" + "`" * 300_000 + " " + "`" * 300_001
     spaces = "x" + " " * 300_000 + "y"
     assert link_citations(spaces, {}, "") == spaces

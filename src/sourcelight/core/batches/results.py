@@ -29,7 +29,8 @@ COUNT_SKIPPED = b"skipped"
 """In the metadata of an incomplete table of counts: what it leaves out, as JSON of `wire.encode.encode_skipped`."""
 
 _ADDRESS = re.compile(
-    r"/(?P<repository>[^?]+?)(?:@(?P<commit>[0-9a-f]{40,64}))?(?:/-/(?P<kind>blob|tree|commit)/(?P<rest>.*))?"
+    r"/(?P<repository>[^?]+?)(?:@(?P<commit>[0-9a-f]{40,64}))?(?:/-/(?P<kind>blob|tree|commit)/(?P<rest>.*))?",
+    re.DOTALL,
 )
 
 

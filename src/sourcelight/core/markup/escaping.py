@@ -17,6 +17,7 @@ _UNSEEN = re.compile(
 NO_MATH = "tex2jax_ignore mathjax_ignore"
 """Classes of HTML in which MathJax 2 and its successors don't typeset what stands between two dollar signs."""
 _BACKTICKS = re.compile("`+")
+_LABEL_SPECIAL = re.compile(r"[\\`*\[\]<>|]")
 _TAG = re.compile(r"<[^>]*>")
 _SCHEMES = frozenset({"http", "https"})
 
@@ -45,10 +46,22 @@ def _picture(match: re.Match[str]) -> str:
     return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
 
 
-def one_line(text: str, width: int) -> str:
-    """Return `visible` text on one line of at most `width` characters; an ellipsis marks truncation."""
-    line = visible(text[: width + 1]).replace("\n", "\u240a").replace("\t", " ")
-    return line if len(line) <= width else line[: max(width - 1, 0)] + "\u2026"
+def one_line(text: str, width: int | None = None) -> str:
+    """Return `visible` text on one line, of at most `width` characters; an ellipsis marks truncation."""
+    part = text if width is None else text[: width + 1]
+    line = visible(part).replace("\n", "\u240a").replace("\t", " ")
+    return line if width is None or len(line) <= width else line[: max(width - 1, 0)] + "\u2026"
+
+
+def link_label(text: str) -> str:
+    r"""Return text as the label of a link in Markdown: on one line, and without an end of the label in it.
+
+    Examples
+    --------
+    >>> link_label("app/[id].tsx\n<b>")
+    'app/\\[id\\].tsx␊\\<b\\>'
+    """
+    return _LABEL_SPECIAL.sub(r"\\\g<0>", one_line(text))
 
 
 def code(text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sourcelight.core.markup import clean_markdown, code, fence_around, join_inline, literal, visible
+from sourcelight.core.markup import clean_markdown, code, fence_around, join_inline, link_label, literal, visible
+from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.citations import Citation
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import fence_name
@@ -21,6 +22,9 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
 _SINGLE_MARKS = str.maketrans("“”„‟", "\u2018\u2019\u201a\u201b")
 
 _MAX_NAME_CHARS = 80
+
+_MAX_QUOTED_CHARS = 1_000
+"""Characters of a quoted line: a minified file is one line of megabytes."""
 
 _PLAIN_NAME = re.compile(
     r"(?:(?:[^\W\d_]|Dr|St|Mr|Mrs|Ms|Prof)\. |[^\W\d_][\w'\u2019-]*,? ){0,4}\w[\w'\u2019.@+-]*(?:\[bot\])?"
@@ -50,19 +54,20 @@ def person_name(name: str) -> str:
 
 def fence_code(text: str, path: str, language: str = "") -> str:
     """Format lines of a file as a code block; `language` is the display name of a notebook's language."""
-    lines = visible(redact(text))
+    lines = "\n".join(map(_shorten, visible(redact(text)).split("\n")))
     fence = fence_around(lines, 3)
     return f"{fence}{fence_name(path, language)}\n{lines}\n{fence}"
+
+
+def _shorten(line: str) -> str:
+    extra = len(line) - _MAX_QUOTED_CHARS
+    return line if extra <= 0 else f"{line[:_MAX_QUOTED_CHARS]}… ({count_of(extra, 'more character')})"
 
 
 def link_to(citation: Citation, base_url: str) -> str:
     """Format a citation as a link."""
     item = citation.evidence
-    return f"[{_SPECIAL.sub(_escape, item.label)}]({_address(item.link(base_url))})"
-
-
-def _escape(match: re.Match[str]) -> str:
-    return match[0] if match[0] in "#_~!" else f"\\{match[0]}"
+    return f"[{link_label(item.label)}]({_address(item.link(base_url))})"
 
 
 def _address(url: str) -> str:

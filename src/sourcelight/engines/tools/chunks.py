@@ -19,7 +19,7 @@ from sourcelight.core.tools.chunk_table import chunk_heads, chunk_schema, table_
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import NOTHING, number_lines, tail, with_notices
+from sourcelight.engines.tools.handler import NOTHING, file_heading, number_lines, tail, with_notices
 
 MAX_FILES = 15
 MAX_CHUNKS = 3
@@ -372,7 +372,7 @@ def render_chunks(answer: ToolResult, context: ToolContext) -> tuple[dict[str, A
         if score is not None:
             block["score"] = round(score, 6)
 
-        heading = f"# {repository} – {path}\n"  # noqa: RUF001 - the dash that readers of these texts look for
+        heading = f"{file_heading(repository, path)}\n"
         chunk_rows = [row for row in of_file if row["chunk"] is not None]
         chunks = [_chunk_payload(row) for row in chunk_rows]
         if len({row["score"] for row in chunk_rows}) > 1:

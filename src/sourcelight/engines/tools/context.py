@@ -10,6 +10,7 @@ from typing import Protocol
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import CallObserver, ToolResult, place_text
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped
+from sourcelight.core.markup import one_line
 from sourcelight.core.tools.tool import WireArguments
 from sourcelight.engines.execution import Engine, LocalEngine
 from sourcelight.repos import Repository, Viewer, resolve
@@ -107,7 +108,7 @@ class ToolContext:
 
     def link(self, url: str) -> str:
         """Return a relative address of the service as readers can use it."""
-        return f"{self.base_url}{url}" if self.has_pages else place_text(url)
+        return f"{self.base_url}{url}" if self.has_pages else one_line(place_text(url))
 
 
 @dataclass(frozen=True, slots=True)

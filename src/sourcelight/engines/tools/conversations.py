@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from sourcelight.core.batches.results import ToolResult, place_text
 from sourcelight.core.errors import UnsupportedTool
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, link_label, one_line
 from sourcelight.core.tools.conversations import (
     DEEPSEARCH,
     DEEPSEARCH_CHANGE,
@@ -34,6 +35,7 @@ from sourcelight.engines.tools.pages.items import FactItems
 _MAX_ROWS = 1_000
 """Rows of a counted table that one call gives."""
 
+_TARGET_SPECIAL = re.compile(r"[()<>\\]")
 _LINK = re.compile(r"\]\((/[^()\s]+)\)")
 
 
@@ -84,7 +86,7 @@ def _with_places(value: Any, context: ToolContext) -> Any:
 
     if isinstance(value, Mapping):
         return {
-            name: place_text(item) if name == "link" and isinstance(item, str) else _with_places(item, context)
+            name: _place(item) if name == "link" and isinstance(item, str) else _with_places(item, context)
             for name, item in value.items()
         }
 
@@ -92,8 +94,13 @@ def _with_places(value: Any, context: ToolContext) -> Any:
         return [_with_places(item, context) for item in value]
 
     if isinstance(value, str):
-        return _LINK.sub(lambda link: f"]({place_text(link[1])})", value)
+        return _LINK.sub(lambda link: f"]({_place(link[1])})", value)
     return value
+
+
+def _place(url: str) -> str:
+    """Return the place of an address as the target of a link: without characters that end it or start a tag."""
+    return _TARGET_SPECIAL.sub(lambda match: quote(match[0]), one_line(place_text(url)))
 
 
 def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +129,8 @@ def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _source_lines(attributes: Mapping[str, Any]) -> str:
     lines = "".join(
-        f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in attributes.get("sources", ())
+        f"- [{link_label(str(source.get('label', '')))}]({source.get('link', '')})\n"
+        for source in attributes.get("sources", ())
     )
     rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in attributes.get("rejected", ()))
     section = f"\n## Sources\n\n{lines}" if lines else ""
@@ -167,7 +175,7 @@ def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _one_line(text: Any) -> str:
-    return " ".join(str(text).split())
+    return one_line(" ".join(str(text).split()))
 
 
 def _follow_up(arguments: DeepSearchFollowUpArguments, context: ToolContext) -> ToolResult:

@@ -12,6 +12,7 @@ from sourcelight.core.batches.results import (
     file_url,
 )
 from sourcelight.core.errors import BinaryFile, PathNotFound, ToolError
+from sourcelight.core.markup import one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import (
@@ -264,7 +265,8 @@ def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
         **({"pageInfo": {"endCursor": cursor, "hasNextPage": True}} if cursor else {}),
         **tail(answer),
     }
-    text = "".join(f"{row['path']}\n" for row in rows) or "No files: the repository is empty at this revision.\n"
+    lines = "".join(f"{one_line(row['path'])}\n" for row in rows)
+    text = lines or "No files: the repository is empty at this revision.\n"
     text += f"\nendCursor: {cursor}\n" if cursor else ""
     return payload, with_notices(text, answer)
 

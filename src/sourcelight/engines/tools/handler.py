@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import RevisionNotFound
+from sourcelight.core.markup import one_line
 from sourcelight.core.tools.tool import A, Tool
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.pages.items import Items, TableItems
@@ -156,6 +157,14 @@ def number_lines(first: int, lines: Sequence[str]) -> str:
     return "".join(f"{number}: {line}\n" for number, line in enumerate(lines, first))
 
 
+def file_heading(repository: str, path: str) -> str:
+    """Return the heading of a file.
+
+    A path may have newlines, and would forge headings and lines of other files.
+    """
+    return one_line(f"# {repository} – {path}")  # noqa: RUF001 - the dash that readers of these texts look for
+
+
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a payload without empty values: an absent key means null, no text or no entries, and costs no tokens."""
     return {key: value for key, value in values.items() if value is not None and value not in ("", [], (), {})}
@@ -179,4 +188,4 @@ def tail(answer: ToolResult) -> dict[str, Any]:
 
 def with_notices(text: str, answer: ToolResult) -> str:
     """Return text followed by its notices in parentheses."""
-    return text + "".join(f"\n({notice})\n" for notice in answer.notices)
+    return text + "".join(f"\n({one_line(notice)})\n" for notice in answer.notices)

@@ -27,7 +27,16 @@ from sourcelight.core.tools.navigation import (
 from sourcelight.engines.navigation import Document, TimeBudget, Workspace
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext, clean_path
-from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, drop_empty, number_lines, tail, with_notices
+from sourcelight.engines.tools.handler import (
+    NOTHING,
+    Handler,
+    Rendered,
+    drop_empty,
+    file_heading,
+    number_lines,
+    tail,
+    with_notices,
+)
 from sourcelight.engines.tools.pages.items import TableItems
 
 if TYPE_CHECKING:
@@ -173,7 +182,7 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
                 "chunks": [{"startLine": first, "endLine": last, "content": content}],
             }
         )
-        texts.append(f"# {row['repository']} – {row['path']}\n{content}")  # noqa: RUF001 - the service writes this dash
+        texts.append(f"{file_heading(row['repository'], row['path'])}\n{content}")
 
     text = "\n".join(texts) if texts else NOTHING
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
@@ -348,7 +357,7 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
 
         url = context.link(file_url("", name, commit, path))
         references.append({"repo": name, "path": path, "rev": commit, "url": url, "chunks": chunks})
-        texts.append(f"# {name} – {path}\n{''.join(chunk['content'] for chunk in chunks)}")  # noqa: RUF001 - as above
+        texts.append(f"{file_heading(name, path)}\n{''.join(chunk['content'] for chunk in chunks)}")
 
     payload = {"references": references, **tail(answer)}
     return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)

@@ -11,6 +11,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult, repository_url, time_text, utc_time
 from sourcelight.core.errors import ToolError
+from sourcelight.core.markup import one_line
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import DEFAULT_PAGE, LIST_REPOS, ListReposArguments
 from sourcelight.engines.tools.context import ToolContext
@@ -164,7 +165,7 @@ def _repository_line(row: Mapping[str, Any]) -> str:
     description = " ".join(row["description"].split())
     if description:
         line += f" - {description}"
-    return line
+    return one_line(line)
 
 
 def _correct_cursors(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:

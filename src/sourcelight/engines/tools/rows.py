@@ -15,9 +15,10 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolResult, time_text
+from sourcelight.core.markup import one_line, visible
 from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import NOTHING, Rendered, tail, total_beside, with_notices
+from sourcelight.engines.tools.handler import NOTHING, Rendered, file_heading, tail, total_beside, with_notices
 
 Row: TypeAlias = Mapping[str, Any]
 """A row of the table of a tool, by column."""
@@ -101,9 +102,9 @@ def _value(value: Any) -> Any:
 
 def _shorten(text: str, *, keeps_lines: bool = False) -> str:
     if keeps_lines:
-        line = text.replace("\r", " ").replace("\n", " ")
+        line = visible(text.replace("\r", " ").replace("\n", " "))
     else:
-        line = " ".join(text.split())
+        line = visible(" ".join(text.split()))
     if len(line) <= _MAX_LINE:
         return line
     return f"{line[: _MAX_LINE - 1]}…"
@@ -121,8 +122,7 @@ def stamp(time: datetime | None) -> str | None:
 
 def location_text(row: Row, prefix: str = "") -> str:
     """Return the heading of a file, as texts of searches have it."""
-    repository, path = row[f"{prefix}repository"], row[f"{prefix}path"]
-    return f"# {repository} – {path}"  # noqa: RUF001 - the dash that readers of these texts look for
+    return file_heading(row[f"{prefix}repository"], row[f"{prefix}path"])
 
 
 def join_parts(parts: Sequence[str]) -> str:
@@ -137,8 +137,8 @@ def commit_heading(row: Row) -> str:
 
 def author_heading(row: Row, date: str | None) -> str:
     """Return the heading of a commit in three lines: its subject, author and date."""
-    author = f"{row['author']} <{row['author_email']}>"
-    first = f"## {row['repository']}@{row['commit'][:7]} {row['subject']}"
+    author = one_line(f"{row['author']} <{row['author_email']}>")
+    first = one_line(f"## {row['repository']}@{row['commit'][:7]} {row['subject']}")
     return f"{first}\nAuthor: {author}\nDate: {date}\n"
 
 

@@ -16,6 +16,7 @@ _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _QUESTION = re.compile(r"^# (.+)$", re.MULTILINE)
 _CONVERSATION = re.compile(r"/deepsearch/([^/?#]+)$")
+_BACKSLASH = re.compile(r"\\([\\`*\[\]<>|])")
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
 _STILL_RUNNING = "The question is still running; read the conversation later with deepsearch_read."
 Fields = Mapping[str, Any]
@@ -146,7 +147,7 @@ def parse_sources(text: str) -> list[dict[str, str]]:
         # No expression: one that finds the last bracket before a link takes quadratic time on a line of brackets.
         label, separator, link = line[3:-1].rpartition("](")
         if line.startswith("- [") and line.endswith(")") and separator and not any(map(str.isspace, link)):
-            sources.append({"type": _type_of(link), "label": label, "link": link})
+            sources.append({"type": _type_of(link), "label": _BACKSLASH.sub(r"\1", label), "link": link})
     return sources
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Any
 
 from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.markup import visible
 from sourcelight.core.tools.commits import COMMIT_SEARCH, CommitSearchArguments
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search.find import find_commits
@@ -183,7 +185,8 @@ def _commit_object(row: dict[str, Any], context: ToolContext) -> dict[str, Any]:
 def _commit_text(row: dict[str, Any]) -> str:
     heading = author_heading(row, stamp(row["author_date"]))
     body = _body(row["message"])
-    return f"{heading}\n{_shorten(body)}\n" if body else heading
+    # Indented, as git does: a line of a message could look like the heading of another commit.
+    return f"{heading}\n{indent(visible(_shorten(body)), '    ')}\n" if body else heading
 
 
 def _body(message: str) -> str:

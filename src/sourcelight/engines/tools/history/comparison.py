@@ -13,7 +13,7 @@ from sourcelight.core.batches.commit_messages import trailers_of
 from sourcelight.core.batches.patches import abbreviate_object_ids, patch_facts
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
-from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup import count_of, fence_around, one_line
 from sourcelight.core.notices import Rule
 from sourcelight.core.tools.commits import (
     COMMIT_DETAILS,
@@ -269,10 +269,9 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         **tail(answer),
     }
     line_totals = "" if totals["additions"] is None else f", +{totals['additions']} -{totals['deletions']}"
-    title = (
-        f"Comparing {attributes['base_revision']}..{attributes['head_revision']} in {attributes['repository']} "
-        f"({count_of(totals['files'], 'file')}{line_totals})"
-    )
+    base, head = attributes["base_revision"], attributes["head_revision"]
+    counts = f"{count_of(totals['files'], 'file')}{line_totals}"
+    title = one_line(f"Comparing {base}..{head} in {attributes['repository']} ({counts})")
     cursor_lines = [f"endCursor: {attributes['end_cursor']}"] if attributes["end_cursor"] else []
     return payload, with_notices("\n".join([title, "", *texts, *cursor_lines]) + "\n", answer)
 
@@ -292,7 +291,7 @@ def _file_payload(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _file_texts(row: Mapping[str, Any], *, has_patches: bool) -> Iterator[str]:
     """Yield the heading of a file, and its patch as a fenced diff."""
-    name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
+    name = one_line(row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}")
     counts = "" if row["additions"] is None else f"+{row['additions']} -{row['deletions']}"
     if has_patches:
         yield f"{name} ({', '.join(filter(None, (row['status'], counts)))})"
@@ -302,7 +301,8 @@ def _file_texts(row: Mapping[str, Any], *, has_patches: bool) -> Iterator[str]:
     if row["patch"]:
         notes = "".join(f"({note})\n" for note in _patch_notes(row))
         patch = abbreviate_object_ids(row["patch"]).removesuffix("\n")
-        yield f"```diff\n{patch}\n```\n{notes}"
+        fence = fence_around(patch, 3)
+        yield f"{fence}diff\n{patch}\n{fence}\n{notes}"
 
 
 def _beside_patch(row: Mapping[str, Any]) -> dict[str, Any]:

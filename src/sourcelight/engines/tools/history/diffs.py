@@ -13,6 +13,7 @@ import pyarrow.compute
 from sourcelight.core.arrays import Int64Array, mask_of
 from sourcelight.core.batches.patches import Hunk, abbreviate_object_ids, read_hunks
 from sourcelight.core.batches.results import ToolResult, repository_url
+from sourcelight.core.markup import fence_around
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.commits import DIFF_SEARCH, WHOLE_PATCHES, DiffSearchArguments
@@ -337,19 +338,21 @@ def _commit_lines(result: Mapping[str, Any]) -> list[str]:
         "subject": result["subject"],
     }
     lines = [author_heading(row, result["authorDate"]).rstrip("\n")]
+    texts = [_diff_text_lines(file) for file in result["files"]]
+    fence = fence_around("\n".join(chain.from_iterable(texts)), 3)
     is_open = False
-    for file in result["files"]:
+    for file, text in zip(result["files"], texts, strict=True):
         # One block for all files of a commit, as git prints them; a note about a file ends it.
         if not is_open:
-            lines.append("```diff")
-        lines += _diff_text_lines(file)
+            lines.append(f"{fence}diff")
+        lines += text
         notes = [f"({note})" for note in _cuts(file)]
         if notes:
-            lines += ["```", *notes]
+            lines += [fence, *notes]
         is_open = not notes
 
     if is_open:
-        lines.append("```")
+        lines.append(fence)
     if result.get("filesLeftOut"):
         lines.append(f"({result['filesLeftOut']} more files match)")
     return lines

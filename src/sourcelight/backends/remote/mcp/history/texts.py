@@ -51,7 +51,7 @@ _AUTHOR_AND_DATE_PATTERNS = (
 )
 _COUNT = re.compile(r"(?:found|showing|returned|first)\D{0,40}?(\d[\d,]*)(?: (?:of|out of) (\d[\d,]*))?", re.IGNORECASE)
 _NOTE = re.compile(r"\((?!cherry picked)(.*(?:more|cut|truncat|limit|omitted|left out).*)\)", re.IGNORECASE)
-_DIFF_START = re.compile(r"diff --git |--- \S|```(?:diff|patch)\s*$|@@ -\d")
+_DIFF_START = re.compile(r"diff --git |--- \S|`{3,}(?:diff|patch)\s*$|@@ -\d")
 _COMPARING = re.compile(
     r"(?:compar\w+|diff)\b\D*?(?P<base>[^\s.]\S*?)(?:\.{2,3}| (?:to|and|with|\u2192|->) )(?P<head>\S+)",
     re.IGNORECASE,

@@ -10,6 +10,7 @@ import numpy as np
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
+from sourcelight.core.markup import one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.commits import (
     GET_CONTRIBUTOR_REPOS,
@@ -194,7 +195,7 @@ def _repository_object(row: dict[str, Any]) -> dict[str, Any]:
 
 def _repository_line(row: dict[str, Any]) -> str:
     first, last = stamp(row["first_date"]), stamp(row["last_date"])
-    return f"{row['repository']} - {count_of(row['commits'], 'commit')} (first {first}, last {last})\n"
+    return f"{one_line(row['repository'])} - {count_of(row['commits'], 'commit')} (first {first}, last {last})\n"
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
