@@ -34,6 +34,7 @@ _LEFT_OUT = re.compile(
     | repository-(fork|archived?|empty)
     | .*\b(binary|too-large)\b.*
     | worktree.*
+    | document-lfs
     | name-only.*
     | structure-language
     | cells-paired

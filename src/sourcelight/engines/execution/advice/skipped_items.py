@@ -13,6 +13,7 @@ from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.cells.reader import CELL_NOTICES, UNREAD
 from sourcelight.engines.search.definition_lookup import UNRANKED
+from sourcelight.engines.search.scan.opened_commit import LFS_POINTER
 from sourcelight.repos import SkippedRepository
 
 _MAX_LISTED = 10
@@ -27,6 +28,12 @@ MISSING_CONTENT = "document-missing"
 _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
     "binary": ("document-binary", "binary files", "have a NUL byte", "info"),
     "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
+    LFS_POINTER: (
+        "document-lfs",
+        "files in Git LFS",
+        "have their content in Git LFS; the pointer was searched",
+        "info",
+    ),
     "missing": (MISSING_CONTENT, "files missing", _NOT_READABLE, "warn"),
     "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
     UNRANKED: (

@@ -34,7 +34,7 @@ from sourcelight.engines.search.model import (
     UnitNumbers,
     add_maximum,
 )
-from sourcelight.engines.search.scan.opened_commit import OpenedCommit, apply_filter, languages_matching
+from sourcelight.engines.search.scan.opened_commit import LFS_POINTER, OpenedCommit, apply_filter, languages_matching
 from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS, PathLists, PathSpans, PathTable
 from sourcelight.engines.storage.sections import SectionFile
 
@@ -455,7 +455,7 @@ class Corpus(Memo):
         )
 
     def skipped_counts(self, selection: FileSelection) -> list[dict[str, int]]:
-        """Count, for each member, the selected files that are matched by name only, by reason."""
+        """Count, for each member, the selected files that are matched by name only, by reason, and pointers of LFS."""
         if selection.mask is None:
             return self.remember("skipped", lambda: self._count_skipped(None))
         return self._count_skipped(selection.mask)
@@ -497,7 +497,20 @@ class Corpus(Memo):
         # One code for member and reason: a single bincount replaces one per member.
         codes = self.member_of(files) * kinds + self.reason[files]
         table = np.bincount(codes, minlength=len(self.members) * kinds).reshape(-1, kinds).tolist()
-        return [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
+        counts = [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
+        if len(self._lfs_pointers):
+            pointers = self._lfs_pointers if mask is None else self._lfs_pointers[mask[self._lfs_pointers]]
+            members = self.member_of(FileNumbers(pointers))
+            for member, files_of_member in enumerate(np.bincount(members, minlength=len(self.members)).tolist()):
+                if files_of_member:
+                    counts[member][LFS_POINTER] = files_of_member
+
+        return counts
+
+    @functools.cached_property
+    def _lfs_pointers(self) -> Int64Array:
+        bases = self.file_base.tolist()
+        return _concatenate([member.lfs_pointers + base for member, base in zip(self.members, bases, strict=False)])
 
 
 def _member_shards(members: Sequence[OpenedCommit]) -> list[tuple[int, int]]:

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.caching import Memo
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
+from sourcelight.engines.search.index.view import (
+    MISSING,
+    NO_SHARD,
+    REASONS,
+    CommitView,
+    DocumentPlacement,
+    LooseView,
+)
 from sourcelight.engines.search.model import FileFilter, LanguageTest, ShownLanguage
 from sourcelight.engines.search.scan.paths import PathTable
+
+LFS_POINTER = "lfs"
+"""Reason in `SearchPart.skipped` for files whose content is in Git LFS."""
+
+_POINTER_START = b"version https://git-lfs.github.com/spec/v1\n"
+_POINTER_BYTES = range(len(_POINTER_START) + 80, 200)
+"""Bytes of a pointer of Git LFS: its version, the SHA-256 of the content, the size of the content."""
+
+_ATTRIBUTES = re.compile(rb"\.gitattributes\n")
 
 
 class OpenedCommit(Memo):
@@ -62,6 +79,26 @@ class OpenedCommit(Memo):
         """The files whose content the clone lacks, each as path and blob id."""
         numbers = np.flatnonzero(self.view.reason == MISSING).tolist()
         return tuple(f"{self.view.path(number)} (blob {self.view.blob_id(number)})" for number in numbers)
+
+    @functools.cached_property
+    def lfs_pointers(self) -> Int64Array:
+        """The numbers of files that stand for content in Git LFS: their text is the pointer, which is searched."""
+        # Of an index, the attributes are read first: few repositories use LFS, and sizes alone make many candidates.
+        if not isinstance(self.view, LooseView) and not self._uses_lfs():
+            return np.array([], dtype=np.int64)
+
+        sizes = self.view.file.array("size")
+        fits = (sizes >= _POINTER_BYTES.start) & (sizes < _POINTER_BYTES.stop) & (self.view.shard != NO_SHARD)
+        numbers = [n for n in np.flatnonzero(fits).tolist() if (self.text_at(n) or b"").startswith(_POINTER_START)]
+        return np.array(numbers, dtype=np.int64)
+
+    def _uses_lfs(self) -> bool:
+        text, starts = self.view.path_text, self.view.path_start
+        for match in _ATTRIBUTES.finditer(text):
+            number = int(starts.searchsorted(match.start(), side="right")) - 1
+            if text[match.start() - 1] in b"\n/" and b"filter=lfs" in (self.text_at(number) or b""):
+                return True
+        return False
 
     def placement(self, shard: int) -> DocumentPlacement:
         """Return which files have their content in a shard."""
