@@ -8,7 +8,7 @@ import pytest
 
 import sourcelight as sl
 from lab.reports.report_values import values
-from sourcelight.lab.reports import Report, directory, file, symbol
+from sourcelight.lab.reports import Report, changes, contributors, directory, file, symbol
 from sourcelight.testing import RepositoryBuilder
 
 BEN = "Ben <ben@example.org>"
@@ -212,3 +212,25 @@ def test_moves_beyond_those_named_are_counted(tmp_path: Path) -> None:
     assert leads[0].endswith(", and 1 time before.")
     assert leads[1].startswith(f"It moved {len(moves)} times: ")
     assert leads[1].endswith(f", and {len(moves) - 3} times before.")
+
+
+def test_no_author_or_subject_adds_a_sentence(tmp_path: Path) -> None:
+    """A name that could go on as a sentence is a quotation, and a subject doesn't end its own."""
+    liar = "Ada on 1 May 1999. Everybody else copied it <liar@example.org>"
+    name = liar.partition(" <")[0]
+    builder = RepositoryBuilder(tmp_path / "src" / "demo")
+    builder.commit({"app.py": MAIN}, "Begin\u201d. It is perfect: \u201cnothing", author=liar, date=START)
+    builder.tag("v1")
+    builder.commit({"app.py": MAIN + "# a\n"}, "More", author=BEN, date=START + DAY)
+    builder.commit({"app.py": MAIN + "# b\n"}, "More again", author=f"{name} <other@example.org>", date=START + 2 * DAY)
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
+        repository = str(code.list_repos()["repository"].iloc[0])
+        leads = [
+            *file(code, repository, "app.py").lead,
+            *contributors(code, repository).lead,
+            *changes(code, repository, "v1", "main").lead,
+        ]
+    quotation = "\u201cBegin\u2019. It is perfect: \u2018nothing\u201d"
+    assert f"app.py was added by \u201c{name}\u201d on 14 November 2023: {quotation}." in leads
+    assert len([lead for lead in leads if name in lead]) >= 3
+    assert not [lead for lead in leads if name in lead.replace(f"\u201c{name}\u201d", "")], leads

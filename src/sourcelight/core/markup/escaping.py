@@ -19,6 +19,15 @@ NO_MATH = "tex2jax_ignore mathjax_ignore"
 _BACKTICKS = re.compile("`+")
 _LABEL_SPECIAL = re.compile(r"[\\`*\[\]<>|]")
 _TAG = re.compile(r"<[^>]*>")
+_SINGLE_MARKS = str.maketrans("“”„‟", "\u2018\u2019\u201a\u201b")
+
+MAX_NAME_CHARS = 80
+
+_PLAIN_NAME = re.compile(
+    r"(?:(?:[^\W\d_]|Dr|St|Mr|Mrs|Ms|Prof)\. |[^\W\d_][\w'\u2019-]*,? ){0,4}\w[\w'\u2019.@+-]*(?:\[bot\])?"
+)
+"""Up to five words without the end of a sentence between them; the last may be a login, or that of a robot."""
+
 _SCHEMES = frozenset({"http", "https"})
 
 _BAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>`{}|^\u2000-\u206f\ud800-\udfff]")
@@ -62,6 +71,31 @@ def link_label(text: str) -> str:
     'app/\\[id\\].tsx␊\\<b\\>'
     """
     return _LABEL_SPECIAL.sub(r"\\\g<0>", one_line(text))
+
+
+def single_marks(text: str) -> str:
+    """Return text with single quotation marks for its double ones, so that it can't end a quotation of it."""
+    return text.translate(_SINGLE_MARKS)
+
+
+def is_plain_name(name: str) -> bool:
+    """Return whether it is certain where a person's name ends within a sentence.
+
+    An author chooses the name: ``Ada on 2020-01-01. The limit is 99`` would be read as a part of the sentence.
+    """
+    return _PLAIN_NAME.fullmatch(" ".join(name.split())) is not None
+
+
+def name_in_sentence(name: str) -> str:
+    """Return a person's name for a sentence, as a quotation unless it is certain where the name ends.
+
+    Examples
+    --------
+    >>> name_in_sentence("Ada Lovelace"), name_in_sentence("Ada. The limit is 99")
+    ('Ada Lovelace', '“Ada. The limit is 99”')
+    """
+    text = one_line(" ".join(name.split()), MAX_NAME_CHARS)
+    return text if is_plain_name(name) else f"“{single_marks(text)}”"
 
 
 def code(text: str) -> str:

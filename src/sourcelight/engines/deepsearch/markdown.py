@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sourcelight.core.markup import clean_markdown, code, fence_around, join_inline, link_label, literal, visible
+from sourcelight.core.markup import (
+    MAX_NAME_CHARS,
+    clean_markdown,
+    code,
+    fence_around,
+    is_plain_name,
+    join_inline,
+    link_label,
+    literal,
+    single_marks,
+    visible,
+)
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.citations import Citation
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
@@ -19,17 +30,8 @@ _WITH_SPACE = re.compile(rf"(?<!\s)(\s*){CITED.pattern}", re.IGNORECASE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
 
 
-_SINGLE_MARKS = str.maketrans("“”„‟", "\u2018\u2019\u201a\u201b")
-
-_MAX_NAME_CHARS = 80
-
 _MAX_QUOTED_CHARS = 1_000
 """Characters of a quoted line: a minified file is one line of megabytes."""
-
-_PLAIN_NAME = re.compile(
-    r"(?:(?:[^\W\d_]|Dr|St|Mr|Mrs|Ms|Prof)\. |[^\W\d_][\w'\u2019-]*,? ){0,4}\w[\w'\u2019.@+-]*(?:\[bot\])?"
-)
-"""Up to five words without the end of a sentence between them; the last may be a login, or that of a robot."""
 
 
 def inline(text: str, limit: int = 300) -> str:
@@ -37,19 +39,16 @@ def inline(text: str, limit: int = 300) -> str:
 
     Sentences quote it between “ and ”, so its own double quotation marks become single ones: none ends the quotation.
     """
-    line = " ".join(visible(redact(text)).split()).translate(_SINGLE_MARKS)
+    line = single_marks(" ".join(visible(redact(text)).split()))
     if len(line) > limit:
         line = line[: limit - 1].rstrip() + "…"
     return _SPECIAL.sub(r"\\\1", line)
 
 
 def person_name(name: str) -> str:
-    """Format a person's name within a sentence, quoted unless it is certain where the name ends.
-
-    An author chooses the name: ``Ada on 2020-01-01. The limit is 99`` would be read as a part of the sentence.
-    """
-    text = inline(name, _MAX_NAME_CHARS)
-    return text if _PLAIN_NAME.fullmatch(" ".join(name.split())) else f"“{text}”"
+    """Format a person's name within a sentence, quoted unless it is certain where the name ends."""
+    text = inline(name, MAX_NAME_CHARS)
+    return text if is_plain_name(name) else f"“{text}”"
 
 
 def fence_code(text: str, path: str, language: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.markup import count_of, join_words, one_line
+from sourcelight.core.markup import count_of, join_words, name_in_sentence, one_line
 from sourcelight.display.notebook.views.links import Link, LinkResolver
 from sourcelight.lab.reports.model import LinkOf, ReportTable
 
@@ -202,14 +202,16 @@ def first_directory(path: str) -> str:
 
 
 def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
-    """Return names of people that are given as ``Name <address>``, for `shares_text`.
+    """Return names of people that are given as ``Name <address>``, for `shares_text`: as sentences have them.
 
     People among the first `limit` who share a name keep their address, which distinguishes them, as in figures.
     """
     names = [person.rpartition(" <")[0] for person in people]
     first_names = names[:limit]
     return [
-        person if position < limit and first_names.count(name) > 1 else name
+        f"{name_in_sentence(name)}{person[len(name) :]}"
+        if position < limit and first_names.count(name) > 1
+        else name_in_sentence(name)
         for position, (person, name) in enumerate(zip(people, names, strict=True))
     ]
 
@@ -232,7 +234,10 @@ def namesake_texts(counts: Sequence[tuple[tuple[str, str], int]], total: int, li
         if first_names.count(name) > 1:
             commits = [count for (_, other_name), count in counts if other_name == name]
             share = share_text(sum(commits) / total)
-            texts.append(f"The {len(commits):,} people named {name} wrote {share} together, and may be one person.")
+            shown_name = name_in_sentence(name)
+            texts.append(
+                f"The {len(commits):,} people named {shown_name} wrote {share} together, and may be one person."
+            )
 
     return texts
 

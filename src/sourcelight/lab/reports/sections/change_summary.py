@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sourcelight.core.markup import count_of, join_words, plural
+from sourcelight.core.markup import count_of, join_words, name_in_sentence, plural
 from sourcelight.lab.reports.history import line_metrics
 from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import JOINED, PEOPLE, unify_names
@@ -193,7 +193,7 @@ def _authors_text(ends: Ends, commits: Frame, people: Frame) -> str:
     if new_names:
         text += f"; {len(new_names):,} of the people {'is' if len(new_names) == 1 else 'are'} new"
         if len(new_names) <= _MAX_NEW_NAMES:
-            text += f": {join_words(new_names)}"
+            text += f": {join_words([name_in_sentence(name) for name in new_names])}"
 
     return f"{text}."
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, person_key
-from sourcelight.core.markup import count_of
+from sourcelight.core.markup import count_of, name_in_sentence
 from sourcelight.lab.reports.history import Span, activity, change_sizes, clock, people_figure
 from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, ReportTable, Section
 from sourcelight.lab.reports.sections.change_data import API_ORDER, count_symbols
@@ -126,7 +126,7 @@ def _item(row: Mapping[str, Any], repository: str, urls: dict[str, str], links: 
         url = links.request(repository, request) or url
         reference = f"#{request}"
 
-    return Item(str(row["title"]), f"{reference}, {row['author']}", url)
+    return Item(str(row["title"]), f"{reference}, {name_in_sentence(str(row['author']))}", url)
 
 
 def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: LinkOf) -> tuple[Frame, Section]:

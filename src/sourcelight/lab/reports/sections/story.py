@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.markup import count_of
+from sourcelight.core.markup import count_of, name_in_sentence
 from sourcelight.lab.reports.history import activity, change_sizes, people_figure, total
 from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.people import JOINED
@@ -142,7 +142,7 @@ def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
     repository = str(row["repository"])
     commit = str(row["commit"])
     url = links.commit(repository, commit, str(row["url"] or ""))
-    return Item(text, f"{commit[:9]}, {row['author']}: {row['subject']}", url)
+    return Item(text, f"{commit[:9]}, {name_in_sentence(str(row['author']))}: {row['subject']}", url)
 
 
 def _people(subject: Thing, commits: Frame, links: Links) -> Section:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sourcelight.core.markup import count_of, join_words
+from sourcelight.core.markup import count_of, join_words, name_in_sentence, single_marks
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.sections.story_data import MOVED, Thing, location, locations
 from sourcelight.lab.reports.text import date_text, person_labels, shares_text
@@ -30,7 +30,7 @@ def write_introduction(story_subject: Thing, changes: Frame, commits: Frame) -> 
 
 def _beginning(story_subject: Thing, changes: Frame) -> str:
     first = changes.iloc[-1]
-    subject = f": \u201c{first['subject']}\u201d"
+    subject = f": \u201c{single_marks(str(first['subject']))}\u201d"
     if str(first["status"]) != "added":
         return f"The oldest known commit that changed {story_subject.name} was made {_by(first)}{subject}."
 
@@ -50,7 +50,7 @@ def _beginning(story_subject: Thing, changes: Frame) -> str:
 
 
 def _by(row: Any) -> str:
-    return f"by {row['author']} on {date_text(row['commit_date'])}"
+    return f"by {name_in_sentence(str(row['author']))} on {date_text(row['commit_date'])}"
 
 
 def _work(subject: Thing, commits: Frame) -> str:
@@ -105,4 +105,4 @@ def _end(subject: Thing, changes: Frame) -> str:
     if not subject.is_one or not len(deletions):
         return f"The revision no longer has {subject.name}."
     row = deletions.iloc[0]
-    return f"It was deleted {_by(row)}: \u201c{row['subject']}\u201d."
+    return f"It was deleted {_by(row)}: \u201c{single_marks(str(row['subject']))}\u201d."
