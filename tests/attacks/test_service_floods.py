@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from sourcelight.backends.remote import event_reader
 from sourcelight.backends.remote.event_reader import EventReader
 from sourcelight.backends.remote.stream_limits import MAX_ALERTS, MAX_ITEMS, MAX_KEPT_CHARS
+from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.errors import StreamBroken
 from sourcelight.core.wire.events import Alert, Progress, Skipped
@@ -145,6 +147,40 @@ def test_the_draft_and_the_steps_of_a_question_are_bounded() -> None:
     assert len(state.draft_text) <= 1 << 20
     assert all(len(detail) <= 2_000 for _, detail in state.turns)
     assert state.snapshot().notices
+
+
+@pytest.mark.parametrize(
+    ("query", "default_matches", "ends"),
+    [
+        ("x count:10", None, True),
+        ("x", 10, True),
+        ("(x or y) count:10", 10, True),
+        ("x count:all", 10, False),
+        ("x", None, False),
+        ("x count:100000", None, False),
+    ],
+)
+def test_matches_beyond_the_count_of_a_query_end(
+    monkeypatch: pytest.MonkeyPatch, query: str, default_matches: int | None, *, ends: bool
+) -> None:
+    """A service that never stops would fill the memory; the rows that arrived stay."""
+    monkeypatch.setattr(event_reader, "MAX_UNREQUESTED", 1_000)
+    reader = EventReader(query, default_matches=default_matches)
+    event = b"event: matches\ndata: " + json.dumps([{"type": "repo", "repository": "a/b"}] * 100).encode() + b"\n\n"
+    rows, message = 0, ""
+    try:
+        for _ in range(20):
+            for batch in reader.feed(event):
+                rows += len(batch.batch) if isinstance(batch, MatchBatch) else 0
+    except StreamBroken as exc:
+        message = str(exc)
+    assert ("and the query asks for 10" in message, rows) == ((True, 1_100) if ends else (False, 2_000))
+
+
+def test_an_error_without_a_message_says_so() -> None:
+    odd: list[Any] = [None, {}, [], {"message": ""}]
+    for data in odd:
+        assert "the service gives no reason" in " ".join(searched([("error", data)]).reasons)
 
 
 def test_ordinary_alerts_stay_as_they_are() -> None:

@@ -183,7 +183,9 @@ class RemoteBackend:
         TransportError, ServiceError, ProtocolError
             There was no stream.
         """
-        reader = EventReader(request.query, request.display, request.pattern_type)
+        reader = EventReader(
+            request.query, request.display, request.pattern_type, default_matches=request.default_matches
+        )
         crossing = not request.chunk_matches and may_cross_lines(request)
         params = portable(in_chunks(request) if crossing else request).to_params()
         _check(params, request.query)

@@ -6,6 +6,8 @@ doesn't know. The reader compares the count with the matches that arrived, and r
 
 from __future__ import annotations
 
+import functools
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +21,9 @@ from sourcelight.core.markup.counts import capitalize, count_of, join_words
 from sourcelight.core.query import parse
 from sourcelight.core.wire import SseDecoder, decode_event
 from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Filters, Matches, Progress, Skipped
+
+MAX_UNREQUESTED = 1_000_000
+"""Matches beyond the count of a query that end a stream: a service that never stops would fill the memory."""
 
 _MAX_OTHER = 10_000
 _MAX_OTHER_BYTES = 64 << 20
@@ -36,12 +41,19 @@ class EventReader:
         Text of the query, for errors.
     display
         Number of matches that the request asked for; -1 for all.
+    pattern_type
+        How the query is read.
+    default_matches
+        Number of matches that a query without ``count:`` asks for; None if the service decides.
     """
 
-    def __init__(self, query: str, display: int = -1, pattern_type: str = "standard") -> None:
+    def __init__(
+        self, query: str, display: int = -1, pattern_type: str = "standard", *, default_matches: int | None = None
+    ) -> None:
         self._query = query
         self._pattern_type = pattern_type
         self._display = display
+        self._default_matches = default_matches
         self._framing = SseDecoder()
         self._matches = MatchDecoder()
         self._delayed: list[Alert | ErrorEvent] = []
@@ -110,6 +122,22 @@ class EventReader:
             yield from self.delayed_events()
             yield from batches
             yield from self._take_other(size)
+            arrived = self._count_arrived()
+            if arrived > MAX_UNREQUESTED and arrived > self._requested + MAX_UNREQUESTED:
+                raise ProtocolError(f"{arrived:,} matches arrived, and the query asks for {self._requested:,.0f}")
+
+    def _count_arrived(self) -> int:
+        return self._matches.matches + self._unknown_types.total() + self._other.total()
+
+    @functools.cached_property
+    def _requested(self) -> float:
+        """The number of matches after which the service should stop; infinite for ``count:all``."""
+        try:
+            alternatives = parse(self._query, self._pattern_type).plan
+        except QueryError:
+            return math.inf
+        counts = [alternative.count_limit(self._default_matches) for alternative in alternatives]
+        return math.inf if None in counts else float(sum(count or 0 for count in counts))
 
     def _take_other(self, size: int) -> Iterator[Event]:
         """Count the matches that are no rows, of events of `size` bytes, and yield as many as a search keeps."""
@@ -221,7 +249,7 @@ class EventReader:
                 severity="warn",
             )
 
-        arrived = self._matches.matches + self._unknown_types.total() + self._other.total()
+        arrived = self._count_arrived()
         received = self._received_matches
         expected = min(received, self._display) if self._display >= 0 else received
         if arrived < expected and not any(item.reason == "display" for item in (last.skipped if last else ())):

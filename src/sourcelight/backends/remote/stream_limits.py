@@ -87,7 +87,7 @@ def _within(items: Iterable[tuple[_Item, int]]) -> Iterator[_Item]:
 
 
 def _short_error(event: ErrorEvent) -> ErrorEvent:
-    return ErrorEvent(_short(event.message, _MAX_TEXT_CHARS))
+    return ErrorEvent(_short(event.message, _MAX_TEXT_CHARS) or "the service gives no reason")
 
 
 def _short_alert(event: Alert) -> Alert:

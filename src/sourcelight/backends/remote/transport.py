@@ -303,8 +303,9 @@ class HttpTransport:
         upgraded = (url.scheme, target.scheme) == ("http", "https")
         same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
         if target.userinfo or not (same_origin or (upgraded and target.host == url.host)):
+            address = f"{target.scheme}://{target.netloc.decode('ascii', 'replace')}"
             raise ServiceError(
-                f"{self._endpoint.url} redirects to {target.scheme}://{target.host}, which is not followed: "
+                f"{self._endpoint.url} redirects to {address}, which is not followed: "
                 "the token goes to one host only; connect to the other address directly if you trust it",
                 status=response.status_code,
             )
