@@ -7,6 +7,7 @@ cells.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -43,9 +44,6 @@ _KERNEL_LANGUAGES = (
 """Languages whose fences are cells, as written here or in capitals."""
 
 _FENCE_NAMES = [*_KERNEL_LANGUAGES, *(name.upper() for name in _KERNEL_LANGUAGES)]
-_CODE_FENCE = re.compile(rb"```(`*)\s*(" + "|".join(map(re.escape, _FENCE_NAMES)).encode() + rb")(?:$|\s(.*)$)")
-"""A fence that is a cell: the marks beyond three, the language, and the options behind it."""
-
 _REGION = re.compile(rb"<!--\s*#(region|markdown|md|raw)(.*)-->\s*$")
 _BLANK = re.compile(rb"\s*$")
 _ACTIVE = re.compile(rb"\bactive=\"([^\"]*)\"")
@@ -76,6 +74,14 @@ class _CodeFence(NamedTuple):
     marks: bytes
     language: bytes
     options: bytes
+
+
+@functools.cache
+def _code_fence() -> re.Pattern[bytes]:
+    """Return the pattern of a fence that is a cell: the marks beyond three, the language, and the options behind it."""
+    # Compiled on first use, which takes 5 ms that a search of text would spend for nothing.
+    names = "|".join(map(re.escape, _FENCE_NAMES)).encode()
+    return re.compile(rb"```(`*)\s*(" + names + rb")(?:$|\s(.*)$)")
 
 
 def read_markdown(data: bytes) -> CellDocument:
@@ -120,7 +126,7 @@ def opens_markdown_cell(line: bytes) -> bool:
     """Return whether a line opens a cell: a fence or a region."""
     fence = _FENCE.match(line)
     is_fence = fence is not None and _CELL_INFO.match(fence[2]) is not None
-    return is_fence or _CODE_FENCE.match(line.rstrip(b"\r")) is not None or _REGION.match(line) is not None
+    return is_fence or _code_fence().match(line.rstrip(b"\r")) is not None or _REGION.match(line) is not None
 
 
 def _document(
@@ -270,7 +276,7 @@ class _JupytextReader:
             language = _language_of(fence.language) or self._main
             return self._marked_block(kind, language, first, re.compile(b"```" + fence.marks))
 
-        displayed = _CODE_FENCE.match(line)
+        displayed = _code_fence().match(line)
         if displayed is not None and not self._all_fences:
             # Displayed code is a separate cell if a cell begins with it.
             end = self._first_match(re.compile(b"```" + displayed[1]), first + 1)
@@ -296,7 +302,7 @@ class _JupytextReader:
             name, _, options = line[3:].strip().partition(b" ")
             return _CodeFence(b"", name if _language_of(name) else b"", options)
 
-        match = _CODE_FENCE.match(line)
+        match = _code_fence().match(line)
         if match is None or _NO_CELL.search(match[3] or b""):
             return None
 
@@ -332,9 +338,9 @@ class _JupytextReader:
                 return self._text(first, number - 1 if has_blank else number, number, is_explicit=False)
 
             if line.startswith(b"```"):
-                if blanks >= 2 and not line.startswith(b"```{") and not _CODE_FENCE.match(line):
+                if blanks >= 2 and not line.startswith(b"```{") and not _code_fence().match(line):
                     return self._text(first, number - 2, number, is_explicit=True)
-                marks = _CODE_FENCE.match(line)
+                marks = _code_fence().match(line)
                 # As in jupytext, a fence after displayed code ends where the displayed code would end.
                 closing = closing if marks is None else re.compile(b"```" + marks[1])
                 is_fenced = True

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import stringzilla
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, distinct
 from sourcelight.core.boolean import And, fold
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, MIN_TEXT_BYTES, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.ranges import DENSE, BufferList, find_in_all, find_texts, never_overlaps
@@ -77,12 +77,12 @@ class Prefilter:
             if len(addresses) == 1:
                 return addresses[0]
             # Each text is searched for separately, so the addresses must be merged.
-            return np.unique(np.concatenate(addresses))
+            return distinct(np.concatenate(addresses))
 
         lowered_addresses: list[int] = []
         for base, lowered in lowered_blocks(buffers, ranges):
             lowered_addresses += self._in_lowered(lowered, base)
-        return np.unique(np.array(lowered_addresses, dtype=np.int64))
+        return distinct(np.array(lowered_addresses, dtype=np.int64))
 
     def _in_lowered(self, lowered: bytes, base: int) -> Iterator[int]:
         """Yield the addresses of each text in a lowered block, whose first byte has the address `base`."""

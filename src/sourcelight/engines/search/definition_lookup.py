@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array, UInt8Array, runs
+from sourcelight.core.arrays import Int64Array, UInt8Array, distinct, runs
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
@@ -120,7 +120,7 @@ class RankedDefinitions:
 
         # By shard, because each has its own table. The order of names is that of the shards, and `files` follows the
         # same order.
-        for number in np.unique(shards[shards != NO_SHARD]).tolist():
+        for number in distinct(shards[shards != NO_SHARD]).tolist():
             selected = np.flatnonzero(shards == number)
             documents = view.document[file_numbers[selected]].astype(np.int64)
             table, shard = tables[number], snapshot.shards[number]

@@ -227,8 +227,8 @@ class Tally:
             return 0
 
         columns = [name for name in ("repository", "revision", "commit", "path") if name in rows]
-        codes = np.stack([rows.codes(name)[with_name] for name in columns])
-        count = len(np.unique(codes, axis=1).T)
+        # A set, because `np.unique` loads the masked arrays of numpy on its first call.
+        count = len(set(zip(*(rows.codes(name)[with_name].tolist() for name in columns), strict=True)))
         files = [tuple(rows.texts(name, [row])[0] for name in columns) for row in with_name[[0, -1]].tolist()]
 
         # The rows of a file may be in two batches.

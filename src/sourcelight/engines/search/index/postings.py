@@ -27,7 +27,7 @@ import numpy as np
 import stringzilla
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array
+from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array, distinct
 from sourcelight.core.patterns import lower_ascii
 from sourcelight.engines.storage.sections import SectionFile
 
@@ -201,7 +201,7 @@ def literal_keys(text: bytes) -> tuple[UInt32Array, UInt32Array]:
     if len(mapped) <= _SHORT_BYTES:
         return _short_keys(mapped)
     trigrams, is_complete, windows, _ = all_keys(mapped)
-    return np.unique(trigrams[is_complete]), np.unique(windows)
+    return distinct(trigrams[is_complete]), distinct(windows)
 
 
 def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
