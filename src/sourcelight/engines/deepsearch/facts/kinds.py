@@ -176,7 +176,7 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
         return ""
     if language == "Clojure" and _CLOJURE_FUNCTION.search(before) is None:
         return ""  # what a macro of the project's own defines
-    if language in _ALL_METHODS:
+    if language in _ALL_METHODS or (language == "Objective-C" and re.match(r"\s*[-+]\s*\(", before) is not None):
         return "method"
     if language in _ALL_FUNCTIONS:
         return "function"

@@ -22,7 +22,7 @@ from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
-from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_action, find_tested_versions
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
@@ -269,6 +269,8 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
     if finding is None and lookup.asks == "version" and owner and is_repository(work, owner):
         # The package of the repository has no list with it: a list for all of the work may, such as a Gemfile.
         finding = find_dependency(work, replace(question, owner=""), notes)
+    if finding is None and lookup.asks == "version":
+        finding = find_version_key(work, lookup.name, notes)
 
     return finding
 

@@ -13,6 +13,7 @@ from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.definitions.declarations import find_declarations, is_declared_elsewhere
+from sourcelight.engines.deepsearch.lookups.definitions.fields import FIELD_FORMS, find_field_line
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     SPACE,
     DefinitionLocation,
@@ -198,7 +199,8 @@ def _replaces(texts: FileTexts, head: DefinitionLocation, name: str) -> bool:
 
 def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the functions whose parameters are meant: the function itself, or the constructors of a class."""
-    if location.definition.kind in FUNCTION_KINDS:
+    # A table of SQL lists its columns as a function its parameters.
+    if location.definition.kind in FUNCTION_KINDS or location.path.endswith((".sql", ".sql.in")):
         return [location]
 
     definitions = texts.definitions(location.target, location.path)
@@ -258,6 +260,10 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
         return None
 
     definitions = texts.definitions(location.target, location.path)
+    if language_of(location.path) in FIELD_FORMS:
+        field = find_field_line(texts, location, name)
+        return None if field is None else value_at(texts, field)
+
     for definition in definitions.definitions() if definitions is not None else ():
         if (
             definition.name == name

@@ -23,6 +23,8 @@ from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_defau
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, with_overloads
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
+from sourcelight.engines.deepsearch.source.functions import enclosing_function
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.deepsearch.source.values import in_one_line, parameters_of, read_expression, value_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
@@ -126,7 +128,8 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     # The words may be in another order, with others such as num_ and _count: they are compared below.
     name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
     pattern = (
-        rf"(?:\.|->){name}\s*=|\b{name}\s*=\s*[\w$@.?]*{name}\b|^\s*[\"']?{name}[\"']?\s*(?::|=>?)|\[[\w.]*{name}\s*="
+        rf"(?:\.|->){name}\s*=|\b{name}\s*=\s*[\w$@.?]*{name}\b|^\s*[{{,]?\s*[\"']?{name}[\"']?\s*(?::|=>?)"
+        rf"|\[[\w.]*{name}\s*="
         rf"|^\s*{_OPTIONS_CALL}\s+[\"':]?{name}[\"']?\s*(?::|=>)"
     )
     searches = make_queries(work, f"case:no type:file /{pattern}/")
@@ -286,9 +289,9 @@ def _candidates_at(
 
     lines = texts.lines(target, path)
     holders = _holders(texts, target, path, lines, number)
-    if owner and not any(
-        owner.casefold() in {definition.name.casefold(), definition.container.casefold()} for definition in holders
-    ):
+    binding = _binding_around(lines, number, language_of(path) or "") if not holders else ""
+    names = {definition.name for definition in holders} | {definition.container for definition in holders} | {binding}
+    if owner and owner.casefold() not in {name.casefold() for name in names}:
         return
 
     evidence = texts.evidence(target, path, number, number, "definition", 1.0, (name,))
@@ -318,6 +321,20 @@ def _candidates_at(
     # Other functions set it to what someone asked for.
     elif member is not None and enclosing is not None and _PREPARING.search(enclosing.name):
         yield "set", replace(is_set, subject=code(f"{member[1]}{name}"))
+    elif member is None and _OF_DEFAULTS.search(binding) is not None:
+        yield "set", is_set
+
+
+_OF_DEFAULTS = re.compile(r"^def(?:ault)?(?:[A-Z_]|s?$)|Defaults?$|_defaults?$")
+_WITH_RECORDS = frozenset({"Elm", "F#", "Haskell", "OCaml", "PureScript"})
+"""Languages that no grammar reads, in which a record gives its fields values by a sign of equality."""
+
+
+def _binding_around(lines: Sequence[str], number: int, language: str) -> str:
+    """Return the name of the function or value around a line in languages of records; empty in others."""
+    if language not in _WITH_RECORDS:
+        return ""
+    return enclosing_function(list(lines_of_code(lines, language)), number, language)
 
 
 def _fallback_of(name: str, expression: str) -> str:

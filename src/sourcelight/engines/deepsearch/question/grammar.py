@@ -132,7 +132,8 @@ INHERIT = re.compile(
 )
 MEMBER = re.compile(
     r"\b(?:does|do|of|in|on|has|have)\s+(?:the\s+)?(?:(?:class|struct|interface|type)\s+(?P<first>⟨[NQ]\d+⟩"
-    r"|\w+)|(?P<second>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))\s+(?:class|struct|interface|type)\b|(?P<third>⟨[NQ]\d+⟩))"
+    r"|\w+)|(?P<second>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))\s+(?:class|struct|interface|type)\b|(?P<third>⟨[NQ]\d+⟩"
+    r"|(?-i:[A-Z]\w+)(?=\s+(?:have|has|define|defines|declare)\b)))"
     r"(?:\s+(?:have|has|define|defines|contain|declare))?",
     re.IGNORECASE,
 )

@@ -82,7 +82,7 @@ def top_line(lines: Sequence[tuple[int, str]], number: int, language: str) -> st
     return next((line for line in before if line[:1].strip() and not line.startswith(("--", "#"))), "")
 
 
-_WITH_TYPES = frozenset({"Elixir", "Julia", "Crystal", "F#", "Nim", "OCaml", "Swift", "Dart", "Zig"})
+_WITH_TYPES = frozenset({"D", "Elixir", "Julia", "Crystal", "F#", "Nim", "OCaml", "Swift", "Dart", "Zig"})
 _TYPE_HEAD = re.compile(
     r"\s*(?:@\w+\s+)*(?:(?:public|private|fileprivate|protected|internal|open|abstract|mutable|final|sealed|base)\s+)*"
     r"(?:defmodule|defprotocol|module|class|struct|type|record|object|enum|extension|protocol|actor|mixin)\s+"

@@ -49,6 +49,11 @@ _POSITIONAL = re.compile(
     rf"(?:\"[^\"\n]{{0,200}}\"|'[^'\n]{{0,200}}')\s*,\s*(?P<value>{_LITERAL})\s*\)"
 )
 """An option of commander: its flags, its description, its default."""
+_TAGGED = re.compile(
+    r"\s*(?P<name>[A-Z]\w{0,60})\s+[\w.*\[\]{}]{1,80}\s+`[^`\n]{0,400}?"
+    r"(?<![\w-])(?:default|envDefault):\"(?P<value>[^\"\n]{1,80})\""
+)
+"""A field of Go whose tag has the default of a flag or a variable: ``Port int `default:"8080"` ``."""
 _MEMBER = re.compile(
     r"\s*(?:@[A-Z]\w*(?:\([^()]*\))?\s+)?(?:pub(?:\([\w\s:]*\))?\s+|(?:public|private|protected|internal|static|final"
     r"|readonly|val|var|let|const)\s+){0,4}(?:[\w.]+(?:<[\w<>?, .]{0,60}>)?(?:\[\]|\?)?\s+)?"
@@ -116,6 +121,10 @@ def read_option_defaults(lines: Sequence[str], number: int, path: str) -> Iterat
     chained = None if head is None else _default_of_chain(lines, number)
     if head is not None and chained is not None:
         yield replace(chained, name=head["name"], column=head.start("name"))
+
+    tagged = _TAGGED.match(text) if path.endswith(".go") else None
+    if tagged is not None:
+        yield OptionDefault(tagged["name"], tagged["value"], tagged.start("name"), number, number)
 
     member = _MEMBER.match(text)
     if member is not None and (annotated := _annotation(lines, number, member.start("name"))):

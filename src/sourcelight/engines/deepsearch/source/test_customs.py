@@ -179,6 +179,7 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
         f'{_ON_LINE} /^[ \\t]*(?:[\\[;][ \\t]*)?test(?:_\\w+)?[ \\t]+\\"/',
         "lines that begin with test and a text",
     ),
+    Custom("OCaml", f'{_ON_LINE} /\\"[ \\t]*,[ \\t]*`(?:Quick|Slow)\\b/', "lines with a text and `Quick or `Slow"),
     Custom("OCaml", f'{_ON_LINE} /\\btest_case[ \\t]+\\"/', "lines with test_case and a text"),
     Custom(
         "C#",

@@ -134,15 +134,16 @@ def in_one_line(text: str) -> str:
 
 def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceValue | None:
     """Return the value that a line (from 1) gives to a name; None if it gives none that can be read."""
-    if not 0 < line <= len(lines):
-        return None
-
-    text = lines[line - 1]
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
     define = _DEFINE.match(text)
     if define is not None:
         if define[1] != name or define[2]:
             return None
         return _to_value(read_expression(lines, line - 1, define.end(), path, ends_with_line=True), line)
+
+    if path.endswith((".css", ".scss", ".less")) and name.startswith(("--", "$", "@")):
+        given = re.search(rf"(?<![\w-]){re.escape(name)}\s*:\s*(?P<value>[^;{{}}]{{1,500}});", text[:_MAX_CHARS])
+        return None if given is None else SourceValue(in_one_line(given["value"]), line, line)
 
     is_perl = path.endswith((".pl", ".pm", ".t"))
     # The sign of a variable of Perl isn't a part of its name.
@@ -261,6 +262,10 @@ def _split_parameter(text: str, path: str = "") -> tuple[str, str]:
     """Split ``name: type = value``, ``type name = value``, ``name: value`` of Ruby, or a plain name."""
     assigned = _ASSIGNED.search(blank_brackets(text))
     head, value = (text, "") if assigned is None else (text[: assigned.start()], text[assigned.end() :].strip())
+    if path.endswith((".sql", ".sql.in")):
+        given = _GIVEN_IN_SQL.search(text)
+        words = [word for word in text.split() if word.upper() not in {"IN", "OUT", "INOUT", "VARIADIC"}]
+        return (words[0].strip('"`[]') if words else ""), ("" if given is None else given["value"].strip())
     if path.endswith((".R", ".r")):
         # Names of R have dots, also at the beginning.
         return head.strip(), value
@@ -274,6 +279,10 @@ def _split_parameter(text: str, path: str = "") -> tuple[str, str]:
     return (name_match[1] if name_match is not None else ""), value
 
 
+_GIVEN_IN_SQL = re.compile(
+    r"\bDEFAULT\s+(?P<value>.+?)(?=\s+(?:NOT\s+NULL|PRIMARY|UNIQUE|CHECK|REFERENCES|COMMENT|CONSTRAINT)\b|$)",
+    re.IGNORECASE,
+)
 _TYPE_FIRST = re.compile(r"\.(?:c|h|cc|cpp|cxx|hh|hpp|java|cs|m|mm|dart)$")
 _NO_PARAMETER = frozenset({"", "/", "*", "...", "void", "&self", "&mut self", "mut self"})
 _RECEIVERS = frozenset({"self", "cls"})

@@ -1,4 +1,4 @@
-"""Defaults of options that build files declare: CMake, Meson, Cabal, variables of Terraform, values of charts."""
+"""Defaults of options that build files declare: CMake, Meson, Cabal, Terraform, charts, Dockerfiles, Makefiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repo
 from sourcelight.engines.deepsearch.lookups.manifests import normalize, without_comments
 
 _FILES = (
-    r"(^|/)(CMakeLists\.txt|[\w.-]+\.cmake|meson_options\.txt|meson\.options|[\w.-]+\.tf|[\w.-]+\.cabal|values\.ya?ml)$"
+    r"(^|/)(CMakeLists\.txt|[\w.-]+\.cmake|meson_options\.txt|meson\.options|[\w.-]+\.tf|[\w.-]+\.cabal|values\.ya?ml"
+    r"|(?:[\w-]+\.)?(?:Dockerfile|Containerfile)|Dockerfile\.[\w-]+|(?:GNU)?[Mm]akefile|[\w.-]+\.mk)$"
 )
 _MAX_FILES, _MAX_CALL, _MAX_BLOCK, _MAX_VALUE = 40, 12, 60, 120
 _ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|([^\s()\"]+)")
@@ -70,8 +71,21 @@ def _defaults_in(path: str, lines: Sequence[str], name: str) -> Iterator[tuple[s
         yield from _of_terraform(lines, name)
     elif base.endswith(".cabal"):
         yield from _of_cabal(lines, name)
+    elif "ockerfile" in base or "ontainerfile" in base:
+        yield from _of_form(lines, rf"\s*ARG\s+{re.escape(name)}=(?P<value>\"[^\"]*\"|'[^']*'|\S+)")
+    elif base.endswith((".mk", "akefile")):
+        yield from _of_form(lines, rf"\s*(?:(?:export|override)\s+)*{re.escape(name)}\s*\?=\s*(?P<value>[^#]*[^#\s])")
     else:
         yield from _of_chart(lines, name)
+
+
+def _of_form(lines: Sequence[str], pattern: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the values of lines that give an option one unless a user gives another."""
+    form = re.compile(pattern)
+    for number, line in enumerate(lines, 1):
+        match = form.match(line[:1_000])
+        if match is not None and not line.rstrip().endswith("\\"):
+            yield match["value"], number, number
 
 
 def _of_cmake(lines: Sequence[str], name: str) -> Iterator[tuple[str, int, int]]:

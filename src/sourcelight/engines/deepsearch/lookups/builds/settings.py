@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.manifests import normalize
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _FILES = (
     r"\.(toml|json|jsonc|json5|ya?ml|ini|cfg|conf|properties|gradle|kts|props|targets|[cfv]sproj|editorconfig|xcconfig)$"
@@ -26,7 +27,7 @@ _LOCKS = re.compile(r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json)$", re.I
 _DOCKERFILES = r"(^|/)(Dockerfile|Containerfile)$"
 _WORKFLOW = re.compile(r"(?P<name>[\w.-]+)(?: github)? (?:workflow|action)", re.IGNORECASE)
 _OPENED = ("[", "{", "(", "\\", ",", "|", ">")
-_MAX_VALUE, _MAX_ROWS = 160, 200
+_MAX_VALUE, _MAX_ROWS, _MAX_LINE = 160, 200, 500
 
 
 def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | None:
@@ -80,6 +81,43 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
             finding.details.append(Statement(f"{code(other_value[:_MAX_VALUE])} in {location}", (proof,)))
 
     return finding
+
+
+_VERSION_FILES = (
+    r"(^|/)gradle\.properties$|(^|/)(build|plugins|dependencies|versions)\.(sbt|mill|sc)$|^project/[\w.-]+\.scala$"
+)
+_VERSION_KEY = re.compile(
+    r"\s*(?:(?:lazy|private|final|implicit)\s+){0,3}(?:val\s+)?(?P<key>[A-Za-z][\w.-]{1,80})\s*=\s*"
+    r"\"?(?P<version>\d[\w.+-]{0,60})\"?\s*(?:$|#|//)"
+)
+
+
+def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | None:
+    """Return the version that a key named after a package has in files of Gradle and sbt; None for none or several.
+
+    The key ``kotlinxBenchmarkVersion`` is that of kotlinx-benchmark. A prefix of the package may be left out.
+    """
+    words = [part.lower() for part in parts_of(package)]
+    queries = make_queries(work, f'case:yes type:file file:{quote_value(_VERSION_FILES)} /=\\s*"?\\d/')
+    found: dict[str, Statement] = {}
+    texts = FileTexts(work.context)
+    for row in run_searches(work, queries, notes)[:_MAX_ROWS]:
+        match = _VERSION_KEY.match((row["line"] or "")[:_MAX_LINE])
+        if match is None or rank_of(row["path"]) > 1:
+            continue
+
+        key_words = [part.lower() for part in parts_of(match["key"])]
+        key_words = [word for word in key_words if word not in {"version", "versions", "v"}]
+        is_named = "".join(key_words) == "".join(words) or (len(words) > 1 and key_words == words[1:])
+        evidence = row_evidence(work, texts, row, "read", 1.0) if is_named and key_words else None
+        if evidence is not None:
+            place = f"{code(row['path'])}, line {row['line_number']:,}"
+            text = f"{code(match['key'])} is set to {code(match['version'])} in {place}"
+            found.setdefault(match["version"], Statement(text, (evidence,)))
+
+    if len(found) != 1:
+        return None
+    return Finding(next(iter(found.values())), "configured", queries=[join_queries(queries)], notes=notes)
 
 
 def _is_setting(work: Work, row: Mapping[str, Any], owner: str) -> bool:

@@ -156,16 +156,22 @@ _CALLERS = _patterns(
     rf"(?:by )?(?:what|who|which {_CALLER}) (?:is|are) {_SUBJECT} (?:called|invoked)(?: (?:by|from))?{_WITHIN}",
     rf"(?:what|who) are the callers of {_SUBJECT}",
 )
+_OF_STYLE = r"`?(?:--|\$)[a-z][\w-]{1,80}`?"
+"""A custom property of CSS, or a variable of SCSS."""
 # "What is the value of MAX_RETRIES?". The last form, "What is X?", is tried after all others.
 _VALUE = _patterns(
     rf"{_WHAT} {_THE}(?:current )?value of {_NOUN_OR_NAME}",
     rf"what (?:is|are|was) {_DET}(?P<name>{_NAME}){_AFTER_KIND} (?:set|equal|defined|initiali[sz]ed) (?:to|as)",
     rf"what (?:is|are|was) {_DET}(?P<name>{_NAME}){_AFTER_KIND} initially",
     rf"{_WHAT} (?P<name>{_NAME})",
+    rf"{_WHAT} {_THE}(?:value of )?(?P<name>{_OF_STYLE})(?: (?:set|equal) to)?",
 )
 _OF = r"(?:of|for|in|to|on)"
 _OF_OWNER = rf"(?: {_OF} {_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?"
-_MARKED_SETTING = r"(?:`[^`\n]+`|--[a-z][\w-]*|\$\w+|(?-i:[A-Za-z]\w*_\w+|[A-Z][A-Z\d]{2,}|[a-z]+[A-Z]\w*))"
+_MARKED_SETTING = (
+    r"(?:`[^`\n]+`|--[a-z][\w-]*|\$\w+"
+    r"|(?-i:[A-Za-z]\w*_\w+|[A-Z][A-Z\d]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z\d]+[A-Z]\w*))"
+)
 """A setting that can't be a word of prose: with an underscore, in capitals, or with capitals inside."""
 _UNGIVEN = (
     "(?:what happens|what is used|(?:what|which) (?:value )?(?:is used|does it use)|what does it default to) "
@@ -194,7 +200,7 @@ _DEFAULT = _patterns(
     rf"{_WHAT} {_THE}(?P<name>{_SETTING}){_PARAMETER} by default {_OF} {_DET}(?P<owner>{_OWNER}){_OWNER_KIND}",
     (
         rf"(?:is|are) {_THE}(?P<name>{_MARKED_SETTING})(?: (?:flag|option|feature|setting))? "
-        "(?:on|off|set|enabled|disabled|true|false) by default"
+        rf"(?:on|off|set|enabled|disabled|true|false) by default{_OF_OWNER}"
     ),
     rf"(?:is|are) the (?P<name>{_SETTING}) (?:flag|option|setting) (?:on|off|set|enabled|disabled) by default",
     rf"{_THE}(?P<name>{_MARKED_SETTING})(?:'s)? default(?: value)?",
@@ -213,6 +219,11 @@ _SCOPED_VALUE = _patterns(
     (
         rf"{_WHAT} (?:the value of )?(?P<name>{_MARKED_SETTING})(?: set to)? (?:in|inside|within) {_DET}"
         rf"(?P<owner>`[^`\n]+`|[\w./-]+(?: [\w-]+){{0,2}})"
+    ),
+    # A file says where a plain word is a name: "what is minus set to in characters.dart".
+    (
+        rf"{_WHAT} (?:the value of )?{_DET}(?P<name>{_CODE})(?: set to)? (?:in|inside|within) {_DET}(?:file )?"
+        r"(?P<owner>`[\w./-]+\.\w{1,6}`|(?:[\w-]+/){0,8}[\w-]+\.[a-z]\w{0,5})"
     ),
     # A class or a file, rather than what a value is of.
     rf"{_WHAT} (?:the value of )?(?P<name>{_MARKED_SETTING}) (?:of|for) {_DET}(?P<owner>(?-i:[A-Z])\w*[a-z]\w*)",

@@ -91,6 +91,10 @@ _OF_TESTS = re.compile(
 )
 """Tests as the subject of what manifests list: "which version of X do the tests use". "Do hub's tests use" comes as
 "do in tests use", "do the tests of hub use" without the name, and "do the core's tests use" has a package as owner."""
+_DEPLOYMENT = re.compile(
+    r"\b(?P<system>ios|macos|osx|tvos|watchos) (?:deployment )?target(?: version)?\b", re.IGNORECASE
+)
+"""A system as a target of a pod, which is the oldest version that it requires."""
 _AT_LEAST = re.compile(
     r"(?<= )(?:(?:at|as)(?: the| a)?(?: very)? (?:least|minimum)|minimally)$"
     r"|(?<=needs )at least$|(?<=requires )at least$",
@@ -163,6 +167,7 @@ def read_lookup(text: str) -> Lookup | None:
         words,
     )
     words = _AT_LEAST.sub("", words)
+    words = _DEPLOYMENT.sub(r"\g<system> version", words)
     words = _ATTRIBUTE.sub(r"`\g<name>`", words)
     words = _OF_WORKFLOW.sub("does it use", words)
     if (match := _DEFINED_WITH_NOUN.match(words)) is not None:
