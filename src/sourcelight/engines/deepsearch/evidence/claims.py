@@ -70,7 +70,7 @@ CLAIMS: Sequence[Claim] = (
             "setting_defaults.find_setting", "setting_defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value",
-            "uses.find_configured", "settings.find_key",
+            "uses.find_configured", "settings.find_key", "settings.find_version_key",
         ),
     ),
     Claim(
@@ -483,7 +483,7 @@ CLAIMS: Sequence[Claim] = (
             "files.count_languages", "files.count_lines", "files.count_repositories",
             "files.count_repositories_without", "files._count_repositories", "definitions.count_definitions",
             "definitions._by_place", "definitions._add_other_kinds", "counting.count_declarations",
-            "definitions.count_tests", "subclasses.count_subclasses", "commits.count_commits",
+            "definitions.count_tests", "exports.count_exports", "subclasses.count_subclasses", "commits.count_commits",
             "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
             "changes._compare", "changes.count_changed_lines", "changes.count_refs", "imports.count_importing",
             "imports._not_importing", "answering._apply_group", "code.list_tests", "people.list_inactive",

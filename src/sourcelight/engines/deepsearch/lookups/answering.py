@@ -155,6 +155,11 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         return find_value(work, definitions, lookup.name, queries, notes)
 
     find = _OF_DEFINITION.get(lookup.kind)
+    if lookup.kind == "callers" and lookup.owner:
+        # A scope that has a definition of the name tells which one is meant.
+        within = [item for item in definitions if is_in_scope(item.path, item.definition.container, lookup.owner)]
+        definitions = within or definitions
+
     if find is not None:
         finding = find(work, definitions, lookup.name, queries, notes)
         return finding if lookup.kind != "callers" or are_calls_in_scope(finding, definitions, lookup.owner) else None

@@ -22,6 +22,12 @@ _CALL_FORMS: Mapping[str, str] = {
         r"(?i:(?:^\s*|[;|({{=!,]\s*|&\s*|(?<!\S)(?:return|throw|else|do|in|[-]not|[-]and|[-]or)\s+|\$\(\s*)"
         r"{name}(?=[\s;)|}},]|$))"
     ),
+    # Arguments of types precede those in brackets.
+    "Scala": r"(?<![\w$]){name}\s*(?:\[[^\[\]()]*(?:\[[^\[\]()]*\][^\[\]()]*)*\]\s*)?\(",
+    "Rust": r"(?<![\w$]){name}\s*(?:::<[^()]*>\s*)?\(",
+    **dict.fromkeys(
+        ("C#", "C++", "Java", "Kotlin"), r"(?<![\w$]){name}\s*(?:<[^<>();]*(?:<[^<>();]*>[^<>();]*)*>\s*)?\("
+    ),
     # A routine of Nim may be the first word of a command, or behind its first argument.
     "Nim": r"(?:(?<![\w`]){name}\s*\(|(?:^\s*|[:=]\s+|\bawait\s+){name}\s+[\w\"&@\[(]|[\w)\]]\.{name}\b(?!\s*=[^=]))",
     "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",
