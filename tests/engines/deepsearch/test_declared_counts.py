@@ -216,6 +216,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Which version of the aws provider is used?",
             "`infra/versions.tf` lists `hashicorp/aws` `>= 6.28` (provider)",
         ),
+        # How a package is found says nothing of what it is for.
+        ("Which version of gatelib do the tests use?", "lists `gatelib` `v2.4.1` (fetchcontent_declare) ["),
         ("Which version of the kms module is used?", "`terraform-aws-modules/kms/aws` `4.0.0` (module)"),
     ],
 )

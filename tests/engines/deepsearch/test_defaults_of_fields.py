@@ -46,6 +46,9 @@ DART = """class Pump {
   }
 }
 class Valve {
+  factory Valve.open({bool wide = true}) {
+    return Valve();
+  }
   int speed = 9;
 }
 """
@@ -113,6 +116,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Makefile": MAKE,
             "Canal.podspec": PODSPEC,
             "Gate.m": OBJECTIVE_C,
+            "project/build.properties": "sbt.version=1.9.9\n",
+            "gradle/libs.versions.toml": '[libraries]\nturbine = { module = "app.cash:turbine", version = "1.2.0" }\n',
             "gradle.properties": "kotlinxGateVersion=0.4.17\nserializationVersion=1.6.2\nother=3\n",
             "project/Dependencies.scala": 'object Version {\n  val scalaGate = "3.2.20"\n}\n',
         },
@@ -128,6 +133,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What's the default of depth in Lock?", "is `4`, in `src/GateView.zig`, line 8"),
         ("What's the default title of LockView?", 'is `"lock"`, in `Sources/Lock.swift`, line 2'),
         ("What's the default speed of Pump?", "is `3`, in `lib/pump.dart`, line 2"),
+        ("What's the default of wide in Valve.open?", "The default of `wide` of `Valve.open` is `true`"),
+        ("Where is Valve.open defined?", "line 9, as a constructor"),
         # Another record of the file has the field, too.
         ("What's the default height in defaultGate?", "`height` is set to `12`, in `src/Canal.fs`, line 3"),
         ("What's the default weirName?", '`weirName` is set to `"weir"`, in `src/Canal.hs`, line 6'),
@@ -141,6 +148,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Which iOS version does the podspec require?", "`Canal.podspec` gives `.ios.deployment_target = '9.0'`"),
         ("Which version of kotlinx-gate is used?", "`kotlinxGateVersion` is set to `0.4.17` in `gradle.properties`"),
         ("Which kotlinx.serialization version is used?", "`serializationVersion` is set to `1.6.2`"),
+        (
+            "Which version of turbine do the tests use?",
+            "`gradle/libs.versions.toml` lists `turbine` `1.2.0` (catalog) [",
+        ),
+        ("Which sbt version does the build use?", "`sbt.version` is set to `1.9.9` in `project/build.properties`"),
         ("Which version of scalagate is used?", "`scalaGate` is set to `3.2.20` in `project/Dependencies.scala`"),
         ("Where is raiseGate implemented?", "`raiseGate` is defined in `Gate.m`, line 2, as a method"),
     ],

@@ -169,6 +169,8 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
     above = "\n".join(lines[max(0, definition.begin_line - 1) : definition.line])
     if language == "Python" and re.search(r"@(?:\w+\.)*(?:cached_)?property\b|@\w+\.setter\b", above):
         return "property"
+    if language == "Dart" and re.search(r"\bfactory\s", before) is not None:
+        return "constructor"
     if definition.kind == "constructor" or definition.name == definition.container.rpartition(".")[2]:
         return "constructor"
     if language in _C_FAMILY and not before.strip() and _CAPITALS.fullmatch(definition.name):

@@ -77,6 +77,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"(?:data|newtype)\s[^=|]*(?P<kind>[=])(?:[^|]*\|)*\s*(?=[A-Z]){name}(?![\w'.])",
     ),
     "Dart": (
+        r"\s*(?:const\s+)?(?P<kind>factory)\s+[A-Z]\w*\.{name}\s*\(",
         rf"\s*{_DART_WORDS}(?P<kind>class|enum|mixin|extension|typedef)\s+(?:type\s+)?{{name}}\b",
         rf"\s*{_DART_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?:(?P<kind>get)\s+|set\s+)?{{name}}\s*(?:<[^()]*>)?\([^;]*$",
         rf"\s*{_DART_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?P<kind>get)\s+{{name}}\b",

@@ -63,6 +63,12 @@ _WITH_SCOPES = re.compile(
 """Manifests with a list for each purpose, all of which are read: what one list has is in no other."""
 
 
+_WITHOUT_SCOPE = re.compile(
+    r"Suggests|Enhances|catalog|plugin of|provider|module|find_package|fetchcontent|conditional"
+)
+"""Groups that say how a package is found, or that it isn't always needed, and nothing of what it is for."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Match:
     """A package that a manifest lists."""
@@ -229,7 +235,8 @@ def _is_of_group(match: _Match, group: str) -> bool:
 def _has_scope(match: _Match) -> bool:
     """Return whether a manifest says what it lists a package for; a build program may say so in code around it."""
     # R has one list, "Suggests", for tests, documents and what else is not always needed.
-    names_group = match.requirement.group not in {"", BY_NAME, PLATFORM, PLUGIN, "Suggests", "Enhances"}
+    group = match.requirement.group
+    names_group = group not in {"", BY_NAME, PLATFORM, PLUGIN} and _WITHOUT_SCOPE.match(group) is None
     return names_group or _WITH_SCOPES.search(match.manifest.path) is not None
 
 

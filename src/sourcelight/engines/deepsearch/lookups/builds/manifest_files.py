@@ -70,6 +70,8 @@ class Manifest:
         word = normalize(owner.strip("/"))
         base = self.path.rpartition("/")[2]
         names = {self.name, self.name.rpartition("/")[2], self.directory.rpartition("/")[2], self.directory, base}
+        if owner in {"podspec", "gemspec", "rockspec"}:
+            return base.endswith(f".{owner}")
         return word in {normalize(name) for name in names if name} or normalize(self.path) == word
 
 

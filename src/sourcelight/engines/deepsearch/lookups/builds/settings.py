@@ -84,7 +84,8 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
 
 
 _VERSION_FILES = (
-    r"(^|/)gradle\.properties$|(^|/)(build|plugins|dependencies|versions)\.(sbt|mill|sc)$|^project/[\w.-]+\.scala$"
+    r"(^|/)gradle\.properties$|^project/build\.properties$|^project/[\w.-]+\.scala$"
+    r"|(^|/)(build|plugins|dependencies|versions)\.(sbt|mill|sc)$"
 )
 _VERSION_KEY = re.compile(
     r"\s*(?:(?:lazy|private|final|implicit)\s+){0,3}(?:val\s+)?(?P<key>[A-Za-z][\w.-]{1,80})\s*=\s*"

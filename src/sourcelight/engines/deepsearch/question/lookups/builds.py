@@ -23,8 +23,7 @@ it is are was were this that there they them we you i the a an any anything whic
 those code program
 version versions package packages library libraries crate crates gem gems module modules project dependency
 dependencies deps chart plugin plugins repo repository app tool build test tests ci docs dev development production
-runtime podspec gemspec manifest
-pom file files function class method itself python external direct optional peer other others third-party
+runtime file files function class method itself python external direct optional peer other others third-party
 """
 _NO_PACKAGE = frozenset(_NO_PACKAGE_TEXT.split())
 _QUALIFIERS = (

@@ -167,6 +167,7 @@ def read_lookup(text: str) -> Lookup | None:
         words,
     )
     words = _AT_LEAST.sub("", words)
+    words = words.replace("swift-tools-version", "swift tools version")
     words = _DEPLOYMENT.sub(r"\g<system> version", words)
     words = _ATTRIBUTE.sub(r"`\g<name>`", words)
     words = _OF_WORKFLOW.sub("does it use", words)
