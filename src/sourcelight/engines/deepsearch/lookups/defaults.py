@@ -12,8 +12,12 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
-from sourcelight.engines.deepsearch.lookups.definitions.declarations import find_declarations, is_declared_elsewhere
-from sourcelight.engines.deepsearch.lookups.definitions.fields import FIELD_FORMS, find_field_line
+from sourcelight.engines.deepsearch.lookups.definitions.declarations import (
+    FIELD_FORMS,
+    find_declarations,
+    find_field_line,
+    is_declared_elsewhere,
+)
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     SPACE,
     DefinitionLocation,

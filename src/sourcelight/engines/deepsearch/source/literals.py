@@ -6,6 +6,7 @@ Text of repositories is hostile: patterns here are linear, and read a bounded pa
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at
@@ -211,3 +212,40 @@ def value_before_dashes(value: str) -> str:
     bare = _DOUBLE_QUOTED.sub(lambda match: "_" * len(match[0]), value)
     comment = _DASHES.search(bare)
     return (value if comment is None else value[: comment.start()]).strip()
+
+
+_GIVEN_IN_SQL = re.compile(
+    r"\bDEFAULT\s+(?P<value>.+?)(?=\s+(?:NOT\s+NULL|PRIMARY|UNIQUE|CHECK|REFERENCES|COMMENT|CONSTRAINT)\b|$)",
+    re.IGNORECASE,
+)
+_MODES = frozenset({"IN", "OUT", "INOUT", "VARIADIC"})
+
+
+def split_column(text: str) -> tuple[str, str]:
+    """Split a column or a parameter of SQL into its name and its default, which is empty for none."""
+    words = [word for word in text.split() if word.upper() not in _MODES]
+    default = _GIVEN_IN_SQL.search(text)
+    name = words[0].strip('"`[]') if words else ""
+    return name, "" if default is None else default["value"].strip()
+
+
+def value_of_style(line: str, name: str) -> str:
+    """Return the value that a line of a style sheet gives a custom property or a variable; empty for none."""
+    declaration = re.search(rf"(?<![\w-]){re.escape(name)}\s*:\s*(?P<value>[^;{{}}]{{1,500}});", line)
+    return "" if declaration is None else declaration["value"]
+
+
+def join_types(texts: Sequence[str]) -> list[str]:
+    """Join what was cut at commas within a type, such as ``Map<String, List<int>> map``."""
+    parameter_texts: list[str] = []
+    depth = 0
+    for text in texts:
+        if depth > 0:
+            parameter_texts[-1] += f", {text}"
+        else:
+            parameter_texts.append(text)
+        # Arrows, comparisons and shifts aren't brackets.
+        bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
+        depth = max(0, depth + bare.count("<") - bare.count(">"))
+
+    return parameter_texts

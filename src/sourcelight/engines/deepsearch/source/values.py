@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, comment_mark_of
-from sourcelight.engines.deepsearch.source.literals import part_at, quoted_at, value_before_dashes, value_before_in
+from sourcelight.engines.deepsearch.source.literals import (
+    join_types,
+    part_at,
+    quoted_at,
+    split_column,
+    value_before_dashes,
+    value_before_in,
+    value_of_style,
+)
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset(_PAIRS.values())
@@ -142,8 +150,8 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
         return _to_value(read_expression(lines, line - 1, define.end(), path, ends_with_line=True), line)
 
     if path.endswith((".css", ".scss", ".less")) and name.startswith(("--", "$", "@")):
-        given = re.search(rf"(?<![\w-]){re.escape(name)}\s*:\s*(?P<value>[^;{{}}]{{1,500}});", text[:_MAX_CHARS])
-        return None if given is None else SourceValue(in_one_line(given["value"]), line, line)
+        style_value = value_of_style(text[:_MAX_CHARS], name)
+        return SourceValue(in_one_line(style_value), line, line) if style_value else None
 
     is_perl = path.endswith((".pl", ".pm", ".t"))
     # The sign of a variable of Perl isn't a part of its name.
@@ -246,7 +254,7 @@ def _grouped_parameters(text: str, lines: Sequence[str], start: int) -> list[Par
     parameters = []
     ends = [*(match.start() for match in re.finditer(",", blank_brackets(text))), len(text)]
     texts = [text[previous:end].strip(" ,") for previous, end in itertools.pairwise([0, *ends])]
-    for item in _join_types([item for item in texts if item]):
+    for item in join_types([item for item in texts if item]):
         name, value = _split_parameter(item)
         word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
         line = next(
@@ -263,9 +271,7 @@ def _split_parameter(text: str, path: str = "") -> tuple[str, str]:
     assigned = _ASSIGNED.search(blank_brackets(text))
     head, value = (text, "") if assigned is None else (text[: assigned.start()], text[assigned.end() :].strip())
     if path.endswith((".sql", ".sql.in")):
-        given = _GIVEN_IN_SQL.search(text)
-        words = [word for word in text.split() if word.upper() not in {"IN", "OUT", "INOUT", "VARIADIC"}]
-        return (words[0].strip('"`[]') if words else ""), ("" if given is None else given["value"].strip())
+        return split_column(text)
     if path.endswith((".R", ".r")):
         # Names of R have dots, also at the beginning.
         return head.strip(), value
@@ -279,10 +285,6 @@ def _split_parameter(text: str, path: str = "") -> tuple[str, str]:
     return (name_match[1] if name_match is not None else ""), value
 
 
-_GIVEN_IN_SQL = re.compile(
-    r"\bDEFAULT\s+(?P<value>.+?)(?=\s+(?:NOT\s+NULL|PRIMARY|UNIQUE|CHECK|REFERENCES|COMMENT|CONSTRAINT)\b|$)",
-    re.IGNORECASE,
-)
 _TYPE_FIRST = re.compile(r"\.(?:c|h|cc|cpp|cxx|hh|hpp|java|cs|m|mm|dart)$")
 _NO_PARAMETER = frozenset({"", "/", "*", "...", "void", "&self", "&mut self", "mut self"})
 _RECEIVERS = frozenset({"self", "cls"})
@@ -294,7 +296,7 @@ def parameter_names(parameters: Sequence[Parameter], path: str, *, is_method: bo
     The object of a method is no parameter; in a function outside of a class, `self` is one like others.
     In Go, the name is the first word, and several may share one type; in C and Java it is the last one, behind a type.
     """
-    heads = [blank_brackets(text) for text in _join_types([parameter.text.strip() for parameter in parameters])]
+    heads = [blank_brackets(text) for text in join_types([parameter.text.strip() for parameter in parameters])]
     assigned = [_ASSIGNED.search(head) for head in heads]
     heads = [
         (head if match is None else head[: match.start()]).strip() for head, match in zip(heads, assigned, strict=True)
@@ -323,22 +325,6 @@ def parameter_names(parameters: Sequence[Parameter], path: str, *, is_method: bo
         names.append(match[1] if match.re.groups else match[0])
 
     return names
-
-
-def _join_types(texts: Sequence[str]) -> list[str]:
-    """Join what was cut at commas within a type, such as ``Map<String, List<int>> map``."""
-    parameter_texts: list[str] = []
-    depth = 0
-    for text in texts:
-        if depth > 0:
-            parameter_texts[-1] += f", {text}"
-        else:
-            parameter_texts.append(text)
-        # Arrows, comparisons and shifts aren't brackets.
-        bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
-        depth = max(0, depth + bare.count("<") - bare.count(">"))
-
-    return parameter_texts
 
 
 def blank_brackets(text: str) -> str:

@@ -28,7 +28,6 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     unread_manifests,
 )
 from sourcelight.engines.deepsearch.lookups.manifests import (
-    BY_NAME,
     MANIFESTS,
     OTHER_MANIFESTS,
     PARTLY_READ,
@@ -40,6 +39,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     is_called,
     lists_by_reference,
     normalize,
+    says_scope,
 )
 
 _OWN_WORK = re.compile(
@@ -55,18 +55,6 @@ _VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
 _MAX_SET = 40
 _MAY_NAME_OTHERWISE = re.compile(r"(?:^|/)(?:flake\.nix|WORKSPACE|stack\.yaml|dub\.sdl|Brewfile)$")
 """Manifests of formats that name packages in their own way."""
-
-_WITH_SCOPES = re.compile(
-    r"(?:^|/)(?:package\.json|Cargo\.toml|composer\.json|pyproject\.toml|Pipfile|pubspec\.yaml|shard\.yml|pom\.xml"
-    r"|project\.clj|Makefile|[\w.-]+\.gemspec)$"
-)
-"""Manifests with a list for each purpose, all of which are read: what one list has is in no other."""
-
-
-_WITHOUT_SCOPE = re.compile(
-    r"Suggests|Enhances|catalog|plugin of|provider|module|find_package|fetchcontent|conditional"
-)
-"""Groups that say how a package is found, or that it isn't always needed, and nothing of what it is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +131,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     # A manifest in a directory of tests lists for them, while another one may have the version.
     of_tests = question.group == "test" and any(match.manifest.rank > rank for match in matches)
     is_of_question = of_group or of_tests or (may_be_of_tests and of_developers)
-    if question.group and not is_of_question and _has_scope(selected[0]):
+    if question.group and not is_of_question and says_scope(selected[0].manifest.path, selected[0].requirement):
         noun = _GROUP_NAMES.get(question.group, question.group)
         text += f", but not as {in_words_with_article(noun)} dependency"
     elif of_group and _may_say_yes(work, question, selected[0], manifests_of_all):
@@ -230,14 +218,6 @@ def _is_of_group(match: _Match, group: str) -> bool:
 
     text = f"{match.manifest.path.rpartition('/')[2]} {list_name}" if group in {"dev", "test", "doc"} else list_name
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
-
-
-def _has_scope(match: _Match) -> bool:
-    """Return whether a manifest says what it lists a package for; a build program may say so in code around it."""
-    # R has one list, "Suggests", for tests, documents and what else is not always needed.
-    group = match.requirement.group
-    names_group = group not in {"", BY_NAME, PLATFORM, PLUGIN} and _WITHOUT_SCOPE.match(group) is None
-    return names_group or _WITH_SCOPES.search(match.manifest.path) is not None
 
 
 def _is_for_work(match: _Match, group: str, manifests: Sequence[Manifest]) -> bool:

@@ -100,7 +100,7 @@ def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | No
     """
     words = [part.lower() for part in parts_of(package)]
     queries = make_queries(work, f'case:yes type:file file:{quote_value(_VERSION_FILES)} /=\\s*"?\\d/')
-    found: dict[str, Statement] = {}
+    statements: dict[str, Statement] = {}
     texts = FileTexts(work.context)
     for row in run_searches(work, queries, notes)[:_MAX_ROWS]:
         match = _VERSION_KEY.match((row["line"] or "")[:_MAX_LINE])
@@ -112,13 +112,13 @@ def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | No
         is_named = "".join(key_words) == "".join(words) or (len(words) > 1 and key_words == words[1:])
         evidence = row_evidence(work, texts, row, "read", 1.0) if is_named and key_words else None
         if evidence is not None:
-            place = f"{code(row['path'])}, line {row['line_number']:,}"
-            text = f"{code(match['key'])} is set to {code(match['version'])} in {place}"
-            found.setdefault(match["version"], Statement(text, (evidence,)))
+            location = f"{code(row['path'])}, line {row['line_number']:,}"
+            text = f"{code(match['key'])} is set to {code(match['version'])} in {location}"
+            statements.setdefault(match["version"], Statement(text, (evidence,)))
 
-    if len(found) != 1:
+    if len(statements) != 1:
         return None
-    return Finding(next(iter(found.values())), "configured", queries=[join_queries(queries)], notes=notes)
+    return Finding(next(iter(statements.values())), "configured", queries=[join_queries(queries)], notes=notes)
 
 
 def _is_setting(work: Work, row: Mapping[str, Any], owner: str) -> bool:

@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
     is_called,
     is_same,
     normalize,
+    says_scope,
     without_comments,
 )
 from sourcelight.engines.deepsearch.lookups.manifests.runtimes import (
@@ -54,5 +55,6 @@ __all__ = [
     "read_requirements",
     "read_runtime",
     "requirements_rank",
+    "says_scope",
     "without_comments",
 ]

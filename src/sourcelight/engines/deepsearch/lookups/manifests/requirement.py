@@ -124,6 +124,27 @@ def is_called(requirement: Requirement, name: str) -> bool:
     return is_same(requirement.name, name)
 
 
+_WITH_SCOPES = re.compile(
+    r"(?:^|/)(?:package\.json|Cargo\.toml|composer\.json|pyproject\.toml|Pipfile|pubspec\.yaml|shard\.yml|pom\.xml"
+    r"|project\.clj|Makefile|[\w.-]+\.gemspec)$"
+)
+"""Manifests with a list for each purpose, all of which are read: what one list has is in no other."""
+_WITHOUT_SCOPE = re.compile(
+    r"(?:by name|platform|build plugin)$|Suggests|Enhances|catalog|plugin of|provider|module|find_package|fetchcontent"
+    r"|conditional"
+)
+"""Groups that say how a package is found, or that it isn't always needed, and nothing of what it is for."""
+
+
+def says_scope(path: str, requirement: Requirement) -> bool:
+    """Return whether a manifest says what it lists a package for; a build program may say so in code around it.
+
+    R has one list, "Suggests", for tests, documents and what else is not always needed.
+    """
+    names_group = requirement.group != "" and _WITHOUT_SCOPE.match(requirement.group) is None
+    return names_group or _WITH_SCOPES.search(path) is not None
+
+
 def has_part(requirement: str, requested: str) -> bool:
     """Return whether a listed name has the requested one as a part of several, such as ``jackson-databind``."""
     parts = normalize(re.split(r"[/:]", requirement)[-1]).split("-")

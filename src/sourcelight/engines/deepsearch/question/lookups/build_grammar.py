@@ -24,6 +24,20 @@ NOUN = (
 """A word of managers for a package; charts are Helm's, providers Terraform's, pods CocoaPods'."""
 
 # "Depend" and "rely" share their endings, so that slips such as "relys on" match, too.
+RUNTIME = (
+    r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r|cmake"
+    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+|powershell|emacs|elm)"
+    r"(?=s?(?: |$)))"
+)
+RUNTIME_NOUN = r"(?: (?:sdk|tools?|toolchain|language|framework|runtime|core|standard))?"
+"""A language, and the words that may follow it, in a question for the version that something requires."""
+
+MODULE_NOUN = (
+    r"(?:(?:other|external|third[\s-]party|internal) )?(?:packages?|modules?|headers?(?: files?)?|librar(?:y|ies)"
+    r"|files?|namespaces?|crates?|gems?|dependencies|things|imports?|includes?)"
+)
+"""A word for what a file imports."""
+
 VERB = (
     r"(?:(?:depend|relie|rel[iy])(?:s|ed|ing)?\s+(?:up)?on|need(?:s|ed)?|require[sd]?|us(?:e|es|ed|ing)"
     r"|allow(?:s|ed)?|support(?:s|ed)?|pin(?:s|ned)?(?:\s+to)?|lock(?:s|ed)?(?:\s+to)?"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sourcelight.engines.deepsearch.question.lookups.build_grammar import MODULE_NOUN, RUNTIME, RUNTIME_NOUN
+
 KINDS = (
     r"(?:functions?|subs?|subroutines?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
     r"|modules?|fields?|propert(?:y|ies)|attributes?|decorators?|exceptions?|errors?|constructors?|operators?)"
@@ -29,12 +31,6 @@ _PARAMETER = (
     r"|directive))?"
 )
 _OWNER_KIND = r"(?: (?:function|method|class|constructor|struct|command|call|type|macro|module))?"
-_RUNTIME = (
-    r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r|cmake"
-    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+|powershell|emacs|elm)"
-    r"(?=s?(?: |$)))"
-)
-_RUNTIME_NOUN = r"(?: (?:sdk|tools?|toolchain|language|framework|runtime|core|standard))?"
 _THE = "(?:the )?"
 _SUBJECT = rf"{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
 """A name with or without a noun: "parse_url", "the function parse_url", "a class called Session"."""
@@ -75,38 +71,34 @@ _DEFINING_LINE = _patterns(
 )
 _FILE = r"(?P<path>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"
 _THE_FILE = rf"(?:the )?(?:file )?{_FILE}"
-_MODULE_NOUN = (
-    r"(?:(?:other|external|third[\s-]party|internal) )?(?:packages?|modules?|headers?(?: files?)?|librar(?:y|ies)"
-    r"|files?|namespaces?|crates?|gems?|dependencies|things|imports?|includes?)"
-)
 _IMPORTING = r"(?:directly )?(?:import|include|require|use|load|depend (?:up)?on|pull in)"
 # "Which packages does src/app.py import?", "What are the imports of app.py?".
 _FILE_IMPORTS = _patterns(
-    rf"(?:what|which)(?: {_MODULE_NOUN})? (?:does|do) {_THE_FILE} {_IMPORTING}",
-    rf"(?:what|which) {_MODULE_NOUN} (?:are|is) (?:imported|included|required|used|loaded) (?:by|in|from) {_THE_FILE}",
+    rf"(?:what|which)(?: {MODULE_NOUN})? (?:does|do) {_THE_FILE} {_IMPORTING}",
+    rf"(?:what|which) {MODULE_NOUN} (?:are|is) (?:imported|included|required|used|loaded) (?:by|in|from) {_THE_FILE}",
     rf"(?:{_WHAT} |which are |list |show (?:me )?)(?:all )?{_THE}(?:imports|includes) (?:of|in|for) {_THE_FILE}",
 )
 # "Which Python version does it need?", "What is the minimum version of Node?", "Go version".
 _RUNTIME_FORMS = _patterns(
     (
-        rf"(?:which|what) (?:(?:is the )?(?:minimum|minimal|lowest|oldest) )?(?:version of )?(?P<name>{_RUNTIME})s?"
-        rf"{_RUNTIME_NOUN}(?: versions?)?(?: (?:does|do|is|are))?(?: (?:it|this|one|we|you|i|the build))? "
+        rf"(?:which|what) (?:(?:is the )?(?:minimum|minimal|lowest|oldest) )?(?:version of )?(?P<name>{RUNTIME})s?"
+        rf"{RUNTIME_NOUN}(?: versions?)?(?: (?:does|do|is|are))?(?: (?:it|this|one|we|you|i|the build))? "
         "(?:needed|required?|supported?|need|target(?:ed)?|have to have)"
         "(?: (?:by|for|in|to (?:run|use|install|build)))?(?: it)?"
     ),
     (
         rf"{_WHAT} {_THE}(?:(?:minimum|min|minimal|lowest|oldest|required) )?(?:(?:supported|required) )?"
-        rf"(?:version of )?(?P<name>{_RUNTIME}){_RUNTIME_NOUN}(?: version)?"
+        rf"(?:version of )?(?P<name>{RUNTIME}){RUNTIME_NOUN}(?: version)?"
         "(?: (?:of|for|in|required|needed|supported)(?: by)?)?"
     ),
     (
         rf"{_THE}(?:minimum|min|minimal|lowest|oldest|required|supported) (?:(?:supported|required) )?(?:version of )?"
-        rf"(?P<name>{_RUNTIME}){_RUNTIME_NOUN}(?: versions?)?(?: (?:of|for|in|required|needed|supported))?"
+        rf"(?P<name>{RUNTIME}){RUNTIME_NOUN}(?: versions?)?(?: (?:of|for|in|required|needed|supported))?"
     ),
-    rf"(?:{_WHAT} {_THE})?(?P<name>{_RUNTIME}){_RUNTIME_NOUN} (?:versions?|constraints?|requirement)(?: (?:of|for))?",
+    rf"(?:{_WHAT} {_THE})?(?P<name>{RUNTIME}){RUNTIME_NOUN} (?:versions?|constraints?|requirement)(?: (?:of|for))?",
     rf"(?:{_WHAT} {_THE})?(?P<name>msrv)(?: (?:of|for|in))?",
     rf"(?:{_WHAT} {_THE})?minimum supported (?P<name>rust) version",
-    rf"(?P<name>{_RUNTIME}) version(?:s)?(?: (?:is|are))? (?:needed|required|supported)(?: (?:by|for|in))?",
+    rf"(?P<name>{RUNTIME}) version(?:s)?(?: (?:is|are))? (?:needed|required|supported)(?: (?:by|for|in))?",
 )
 # "Is there a class called Session?", "Does it have a parse_url function?".
 _EXISTENCE = _patterns(
@@ -215,16 +207,14 @@ _DEFAULT = _patterns(
     ),
 )
 # "What is MAX_SIZE in the queue handler?": a value in a class or a file. "What does LEVELS contain?".
+_OWNER_FILE = r"(?:file )?(?P<owner>`[\w./-]+\.\w{1,6}`|(?:[\w-]+/){0,8}[\w-]+\.[a-z]\w{0,5})"
 _SCOPED_VALUE = _patterns(
     (
         rf"{_WHAT} (?:the value of )?(?P<name>{_MARKED_SETTING})(?: set to)? (?:in|inside|within) {_DET}"
         rf"(?P<owner>`[^`\n]+`|[\w./-]+(?: [\w-]+){{0,2}})"
     ),
     # A file says where a plain word is a name: "what is minus set to in characters.dart".
-    (
-        rf"{_WHAT} (?:the value of )?{_DET}(?P<name>{_CODE})(?: set to)? (?:in|inside|within) {_DET}(?:file )?"
-        r"(?P<owner>`[\w./-]+\.\w{1,6}`|(?:[\w-]+/){0,8}[\w-]+\.[a-z]\w{0,5})"
-    ),
+    rf"{_WHAT} (?:the value of )?{_DET}(?P<name>{_CODE})(?: set to)? (?:in|inside|within) {_DET}{_OWNER_FILE}",
     # A class or a file, rather than what a value is of.
     rf"{_WHAT} (?:the value of )?(?P<name>{_MARKED_SETTING}) (?:of|for) {_DET}(?P<owner>(?-i:[A-Z])\w*[a-z]\w*)",
     rf"what (?:does|do) {_DET}{_OF_KIND}(?P<name>{_MARKED_SETTING}){_AFTER_KIND} (?:contain|hold)",
