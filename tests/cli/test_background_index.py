@@ -43,7 +43,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     home = tmp_path / "home"
-    monkeypatch.setenv("SOURCELIGHT_HOME", str(home))
+    # A relative path is as of the command for the process in the background, too.
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCELIGHT_HOME", "home")
     for name in ("CI", "JPY_PARENT_PID", background_index.SETTING):
         monkeypatch.delenv(name, raising=False)
     yield home

@@ -129,8 +129,7 @@ def leave_index(engine: LocalEngine) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": worker_pool.import_path()},
-        # It keeps no directory busy, and signals of this terminal don't reach it.
-        cwd=os.sep,
+        # Signals of this terminal don't reach it.
         start_new_session=True,
     )
     say("an index for faster searches is being built in the background (--index never: without)")
