@@ -110,8 +110,16 @@ def _event(event: Event, chunk_text: ChunkText) -> tuple[str, Json]:
         case Progress():
             return "progress", _progress(event)
         case Filters():
-            keys = ("value", "label", "count", "exhaustive", "kind")
-            return "filters", [{key: getattr(item, key) for key in keys} for item in event.filters]
+            return "filters", [
+                {
+                    "value": item.value,
+                    "label": item.label,
+                    "count": item.count,
+                    "exhaustive": item.exhaustive,
+                    "kind": item.kind,
+                }
+                for item in event.filters
+            ]
         case Alert():
             return "alert", _alert(event)
         case UnknownEvent():

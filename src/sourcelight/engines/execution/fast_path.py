@@ -16,7 +16,7 @@ import functools
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sourcelight.core.batches import Event, RepositoryInfo
@@ -221,7 +221,7 @@ class FastPath:
         limit = self._count_limit(shape, request)
         if limit is not None:
             matches = min(matches, limit - 1, limits.ranked)
-        return replace(limits.search, matches=matches)
+        return SmallSearchLimits(limits.search.units, matches, limits.search.text_bytes)
 
     def _rank(self, shape: KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
         """Rank matches as `ResultPipeline` does where no limit cuts them off."""
@@ -417,7 +417,7 @@ def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None
         term = shape.prepared.terms[0]
         if alternation is None:
             return None
-        return replace(shape.prepared, terms=(FileTerm(alternation, term.content, term.path),))
+        return shape.prepared.with_terms((FileTerm(alternation, term.content, term.path),))
 
     terms = []
     texts = set()
@@ -432,4 +432,4 @@ def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None
         terms.append(FileTerm(pattern, term.content, term.path))
 
     # Equal terms would be one term, in a tree of another form than the shape's.
-    return replace(shape.prepared, terms=tuple(terms)) if len(texts) == len(terms) else None
+    return shape.prepared.with_terms(tuple(terms)) if len(texts) == len(terms) else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +49,8 @@ _TYPES = {
 }
 
 _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
+
+K = TypeVar("K")
 
 
 class CommitCounts:
@@ -143,11 +145,12 @@ class Tally:
         self._typed = typed
         self.matches = 0
         self.repositories: set[str] = set()
-        self._by_location: Counter[tuple[str, str]] = Counter()
-        self._by_language: Counter[str] = Counter()
-        self._by_type: Counter[str] = Counter()
-        self._by_kind: Counter[str] = Counter()
-        self._by_exclude: Counter[str] = Counter()
+        # Plain dictionaries: `Counter` is written in Python, and small searches count a few things once.
+        self._by_location: dict[tuple[str, str], int] = {}
+        self._by_language: dict[str, int] = {}
+        self._by_type: dict[str, int] = {}
+        self._by_kind: dict[str, int] = {}
+        self._by_exclude: dict[str, int] = {}
         self._commits: CommitCounts | None = None
         self._paths: list[tuple[Any, Any]] = []
         self._raw_paths: list[tuple[Sequence[bytes], Any]] = []
@@ -159,17 +162,17 @@ class Tally:
         counts = MatchRows(batch).numbers("match_count")
         self.matches += int(counts.sum())
         kinds = _weigh(batch.column(names.index("type")), counts)
-        self._by_type.update(kinds)
+        _add_counts(self._by_type, kinds)
         by_repository = _weigh(batch.column(names.index("repository")), counts, keep_zero=True)
         self.repositories.update(by_repository)
         if "repo" not in kinds:
-            self._by_location.update(_sums_by_location(batch, by_repository, counts))
+            _add_counts(self._by_location, _sums_by_location(batch, by_repository, counts))
 
         if "language" in names:
-            self._by_language.update(_weigh(batch.column(names.index("language")), counts))
+            _add_counts(self._by_language, _weigh(batch.column(names.index("language")), counts))
 
         if "name_start" in names and kinds.get("content"):
-            self._by_type["path"] += self._named_files(batch)
+            _add_counts(self._by_type, {"path": self._named_files(batch)})
 
         if "path" in names:
             self._paths.append(_by_path(batch.column(names.index("path")), counts))
@@ -179,7 +182,7 @@ class Tally:
             self._commits.add(batch)
 
         if "symbol_kind" in names:
-            self._by_kind.update(_weigh(batch.column(names.index("symbol_kind")), counts))
+            _add_counts(self._by_kind, _weigh(batch.column(names.index("symbol_kind")), counts))
 
     def add_raw(self, raw: RawMatches, excludes: UInt8Array | None = None) -> None:
         """Count raw matches, which have no record batch yet.
@@ -195,7 +198,7 @@ class Tally:
         in_both = sum(bool(raw.in_content[index]) for index in raw.names)
         for kind, number in (("content", in_content), ("path", total - in_content + in_both)):
             if number:
-                self._by_type[kind] += number
+                _add_counts(self._by_type, {kind: number})
 
         size = len(raw.locations)
         # `bincount` sums weights as floats, which are exact for integers up to 2**53.
@@ -203,17 +206,19 @@ class Tally:
         for index in np.flatnonzero(np.bincount(raw.location_index, minlength=size)).tolist():
             name, _, revision, _ = raw.locations[index]
             self.repositories.add(name)
-            self._by_location[name, "" if revision == "WORKTREE" else revision] += int(sums[index])
+            location = name, "" if revision == "WORKTREE" else revision
+            self._by_location[location] = self._by_location.get(location, 0) + int(sums[index])
 
         languages, codes = raw.file_values["language"]
         sums_by_code = np.bincount(codes, weights=counts, minlength=len(languages))
         for index in np.flatnonzero(sums_by_code).tolist():
-            self._by_language[languages[index]] += int(sums_by_code[index])
+            language = languages[index]
+            self._by_language[language] = self._by_language.get(language, 0) + int(sums_by_code[index])
 
         if excludes is None or raw.file_numbers is None:
             self._raw_paths.append((raw.paths, counts))
         else:
-            self._by_exclude.update(sums_by_mask(excludes[raw.file_numbers], counts))
+            _add_counts(self._by_exclude, sums_by_mask(excludes[raw.file_numbers], counts))
 
     def _named_files(self, batch: Any) -> int:
         """Return files of a batch that match by their content and by their path."""
@@ -240,12 +245,12 @@ class Tally:
         """Return suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
         if self._paths:
             paths, sums = zip(*self._paths, strict=True)
-            self._by_exclude.update(sums_of_texts(pa.concat_arrays(paths), np.concatenate(sums)))
+            _add_counts(self._by_exclude, sums_of_texts(pa.concat_arrays(paths), np.concatenate(sums)))
             self._paths.clear()
 
         # Paths are tested only here, once per search: `add` runs for each batch while results stream.
         for raw, counts in self._raw_paths:
-            self._by_exclude.update(sums_of_raw(raw, counts))
+            _add_counts(self._by_exclude, sums_of_raw(raw, counts))
 
         self._raw_paths.clear()
         first = []
@@ -270,7 +275,7 @@ class Tally:
         first += [
             SuggestedFilter(value=value, label=label, count=self._by_type[kind], exhaustive=exhaustive, kind="type")
             for kind, (value, label) in _TYPES.items()
-            if self._by_type[kind] and self._typed
+            if self._by_type.get(kind) and self._typed
         ]
         remaining = [
             SuggestedFilter(
@@ -289,7 +294,7 @@ class Tally:
                 value=f"-file:{regexp}", label=label, count=self._by_exclude[regexp], exhaustive=exhaustive, kind="file"
             )
             for label, regexp in EXCLUDES
-            if self._by_exclude[regexp]
+            if self._by_exclude.get(regexp)
         ]
         remaining += [
             SuggestedFilter(
@@ -317,6 +322,12 @@ def _repository_filter(name: str, revision: str) -> str:
 @functools.lru_cache(maxsize=1024)
 def _language_filter(name: str) -> str:
     return f"lang:{quote_value(name.lower())}"
+
+
+def _add_counts(totals: dict[K, int], counts: Mapping[K, int]) -> None:
+    """Add counts to totals by key."""
+    for key, count in counts.items():
+        totals[key] = totals.get(key, 0) + count
 
 
 def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:

@@ -5,11 +5,15 @@ No line has query text, credentials or query strings of addresses, unless the op
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
+import os
+import random
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,10 +38,34 @@ access_log = logging.getLogger(ACCESS_LOGGER)
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
+_numbers = random.Random()  # noqa: S311 - they tell requests apart, and open nothing
+
+
 def _write_line(text: str) -> None:
     """Write a line to the access log, without looking for the code that wrote it, which is always this."""
     if access_log.isEnabledFor(logging.INFO):
-        access_log.handle(logging.LogRecord(ACCESS_LOGGER, logging.INFO, __file__, 0, text, None, None))
+        earlier = _first_record(threading.get_ident(), os.getpid())
+        record = logging.LogRecord.__new__(logging.LogRecord)
+        now_s = time.time()
+        vars(record).update(
+            vars(earlier),
+            msg=text,
+            created=now_s,
+            msecs=float(int(now_s % 1 * 1000)),
+            relativeCreated=earlier.relativeCreated + (now_s - earlier.created) * 1000,
+        )
+        access_log.handle(record)
+
+
+@functools.lru_cache(maxsize=8)
+def _first_record(_thread: int, _process: int) -> logging.LogRecord:
+    """Return a record from which the others of its thread differ in text and time: making one takes 30 µs."""
+    return logging.LogRecord(ACCESS_LOGGER, logging.INFO, __file__, 0, "", None, None)
+
+
+@functools.lru_cache(maxsize=2)
+def _time_text(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
 
 
 @dataclass(slots=True)
@@ -59,7 +87,8 @@ class RequestNotes:
 
 def new_request_id() -> str:
     """Return an identifier for a request."""
-    return secrets.token_hex(8)
+    # Python's own generator: the system's takes a call for each number.
+    return f"{_numbers.getrandbits(64):016x}"
 
 
 def notes_of(scope: Scope) -> RequestNotes:
@@ -115,7 +144,7 @@ class RequestLog:
             The status, the bytes of the body, and the seconds of its answer.
         """
         line: dict[str, object] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "time": _time_text(int(time.time())),
             "request_id": number,
             "client": client[0] if client else "",
             # Cut, because the caller chooses it: a log line stays short.
