@@ -336,7 +336,7 @@ class Figures:
             if commit.is_merge:
                 rows[_text(author)][0] += 1
             elif commit.committer[1].lower() != author[1].lower():
-                rows[_text(commit.committer)][1] += 1
+                rows[_text(self.person(commit.committer))][1] += 1
         return {name: tuple(counts) for name, counts in rows.items()}
 
 
