@@ -1,4 +1,15 @@
-"""IPython syntax that Python's parser can't read: commands of the kernel, the shell and help, and indented cells."""
+"""IPython syntax that Python's parser can't read: commands of the kernel, the shell and help, and indented cells.
+
+Each command becomes a statement, with spaces up to its length, so that all offsets stay:
+
+==================  ==============
+command             statement
+==================  ==============
+%matplotlib inline  pass
+files = !ls         files = None
+Path??              pass
+==================  ==============
+"""
 
 from __future__ import annotations
 
@@ -7,6 +18,7 @@ import re
 from sourcelight.core.cells.scripts import MARKER
 
 _MARKER = re.compile(MARKER.encode(), re.MULTILINE)
+"""``# %%``, before each cell of a percent script."""
 
 _PYTHON_CELLS = frozenset(
     {
@@ -18,8 +30,12 @@ _PYTHON_CELLS = frozenset(
 
 # The rules of IPython: https://github.com/ipython/ipython/blob/main/IPython/core/inputtransformer2.py
 _CELL_MAGIC = re.compile(rb"\s*+%%(\w[\w.]*)")
+"""``%%timeit -n 3``, in the first line of a cell."""
+
 # Possessive quantifiers: a line of a megabyte must not be read once for each of its bytes.
 _REST = rb"(?:[^\n\\]|\\[\s\S])*+\\?"
+"""The rest of a line, and the next one if it ends with a backslash."""
+
 _LINE_MAGIC = re.compile(
     rb"^[ \t]*+(?P<command>(?:%{1,2}[A-Za-z]|!)"
     + _REST  # %matplotlib inline, !pip install x
@@ -29,9 +45,17 @@ _LINE_MAGIC = re.compile(
     + b")$",  # files = !ls
     re.MULTILINE,
 )
+"""``%matplotlib inline``, ``!pip install x``, ``?name``, ``name??``, or ``files = !ls``."""
+
 _SCRIPT_MAGIC = re.compile(rb"^(?:%{1,2}[A-Za-z]|![\w./])[^\n]{2,}$", re.MULTILINE)
+"""``%matplotlib inline`` or ``!./run`` in a script, where ``%`` and ``!`` may begin other lines of a text."""
+
 _OTHER_MAGIC = re.compile(rb"^(?:%{1,2}[A-Za-z]|:dep\b|#!|\?)[^\n]*$", re.MULTILINE)
+"""Commands of other kernels: ``%%R``, ``:dep serde`` (Rust), ``#!csharp`` (.NET), ``?sum`` (Julia, R)."""
+
 _INDENT = re.compile(rb"(?:[ \t]*+\n)*+([ \t]++)\S")
+"""Blank lines, then the indentation of the first line with text."""
+
 _BODY = re.compile(rb"[^\n]")
 
 
@@ -42,8 +66,11 @@ def mask_magics(source: bytes, language: str) -> bytes:
     """
     if not any(mark in source for mark in (b"%", b"!", b"?", b":dep")):
         return source
+    # In a shell, `%` and `?` are no commands of the kernel.
+    if language == "Shell":
+        return source
     if language != "Python":
-        return source if language == "Shell" else _OTHER_MAGIC.sub(_blank, source)
+        return _OTHER_MAGIC.sub(_blank, source)
 
     cell_magic = _CELL_MAGIC.match(source)
     if cell_magic is not None and cell_magic[1] not in _PYTHON_CELLS:
@@ -62,7 +89,10 @@ def mask_script(data: bytes, language: str) -> bytes:
 
 def dedent(source: bytes, language: str) -> tuple[bytes, int]:
     """Return Python without the indentation of its first line, as IPython runs it, and the bytes removed per line."""
-    indent = _INDENT.match(source) if language == "Python" and source[:1] in b" \t\n" else None
+    # Most cells begin without a space.
+    if language != "Python" or source[:1] not in b" \t\n":
+        return source, 0
+    indent = _INDENT.match(source)
     if indent is None:
         return source, 0
 
@@ -81,12 +111,17 @@ def _blank(match: re.Match[bytes]) -> bytes:
 
 
 def _mask_command(match: re.Match[bytes]) -> bytes:
-    group = "command" if match["command"] is not None else "value"
-    command = match[group]
+    if match["command"] is not None:
+        group = "command"
+        statement = b"pass"
+    else:
+        group = "value"
+        statement = b"None"
 
+    command = match[group]
     # Offsets must stay the same, so a statement can't be longer than its command; `0` fits everywhere.
-    is_long = len(command) > 3 and b"\n" not in command[:4]
-    statement = (b"pass" if group == "command" else b"None") if is_long else b"0"
+    if len(command) < len(statement) or b"\n" in command[: len(statement)]:
+        statement = b"0"
 
     # The newlines of a command over several lines stay, so that the lines of the cell do.
     rest = _BODY.sub(b" ", command[len(statement) :])

@@ -41,10 +41,13 @@ from sourcelight.core.wire.events import (
 from sourcelight.core.wire.sse import RawEvent
 
 _EXCERPT_CHARACTERS = 120
+"""Characters of data that isn't JSON that an error quotes."""
 
 _Object = Mapping[str, Any]
+"""An object of JSON."""
 
 _MAX_DIGITS = 19
+"""Digits of a count that arrives as text: a text may have millions, and 64 bits have at most 19."""
 
 
 def decode_event(event: RawEvent) -> Event:
@@ -79,8 +82,9 @@ def decode_match(value: Json) -> Match:
     kind = record.get("type")
     if kind is None:
         kind = "content"
-    reader = _MATCHES.get(kind) if isinstance(kind, str) else None
-    return UnknownMatch(str(kind), dict(record)) if reader is None else reader(record)
+    if not isinstance(kind, str) or kind not in _MATCHES:
+        return UnknownMatch(str(kind), dict(record))
+    return _MATCHES[kind](record)
 
 
 def load(name: str, data: bytes) -> Json:
@@ -115,9 +119,12 @@ def _content(record: _Object) -> ContentMatch:
 
 
 def _ranges(record: _Object, key: str) -> tuple[Range, ...]:
-    return tuple(
-        Range(_location(item.get("start")), _location(item.get("end"))) for item in map(_object, _items(record, key))
-    )
+    return tuple(map(_range, _items(record, key)))
+
+
+def _range(value: Json) -> Range:
+    record = _object(value)
+    return Range(_location(record.get("start")), _location(record.get("end")))
 
 
 def _location(value: Json) -> Location:
@@ -127,16 +134,22 @@ def _location(value: Json) -> Location:
 
 def _line_match(value: Json) -> LineMatch:
     record = _object(value)
-    pairs = tuple((pair[0], pair[1]) for pair in (_numbers(item, 2) for item in _items(record, "offsetAndLengths")))
-    return LineMatch(_text(record, "line"), _int(record, "lineNumber"), pairs)
+    pairs = []
+    for item in _items(record, "offsetAndLengths"):
+        offset, length = _numbers(item, 2)
+        pairs.append((offset, length))
+    return LineMatch(_text(record, "line"), _int(record, "lineNumber"), tuple(pairs))
 
 
 def _chunk_match(value: Json) -> ChunkMatch:
     record = _object(value)
     start = _location(record.get("contentStart"))
 
-    # Without ranges, the match gets the first line: its text arrived, only the position in it is unknown.
-    ranges = _ranges(record, "ranges") if isinstance(record.get("ranges"), list) else (Range(start, start),)
+    if isinstance(record.get("ranges"), list):
+        ranges = _ranges(record, "ranges")
+    else:
+        # The match gets the first line: its text arrived, only the position in it is unknown.
+        ranges = (Range(start, start),)
     return ChunkMatch(
         # Documented as `context`, sent as `content`: either will do.
         content=_text(record, "content") or _text(record, "context"),
@@ -176,18 +189,21 @@ def _symbol(record: _Object) -> SymbolMatch:
 
 def _symbol_item(value: Json) -> SymbolItem:
     record = _object(value)
-    line = record.get("line")
     return SymbolItem(
         name=_text(record, "name"),
         kind=_text(record, "kind"),
         url=_text(record, "url"),
         container_name=_text(record, "containerName"),
-        line=None if line is None else _number(line),
+        line=_optional_int(record, "line"),
     )
 
 
 def _repo(record: _Object) -> RepoMatch:
-    metadata = _object(record.get("metadata"))
+    metadata = {}
+    for name, text in _object(record.get("metadata")).items():
+        # Null is a key without a value: a tag.
+        metadata[name] = text if isinstance(text, str) else None
+
     return RepoMatch(
         repository=_text(record, "repository"),
         repository_matches=_ranges(record, "repositoryMatches"),
@@ -197,17 +213,18 @@ def _repo(record: _Object) -> RepoMatch:
         fork=_flag(record, "fork"),
         archived=_flag(record, "archived"),
         private=_flag(record, "private"),
-        # Null is a key without a value: a tag.
-        metadata={name: text if isinstance(text, str) else None for name, text in metadata.items()},
+        metadata=metadata,
         topics=_texts(record, "topics"),
         **_repository_facts(record),
     )
 
 
 def _commit(record: _Object) -> CommitMatch:
-    triples = tuple(
-        (triple[0], triple[1], triple[2]) for triple in (_numbers(item, 3) for item in _items(record, "ranges"))
-    )
+    ranges = []
+    for item in _items(record, "ranges"):
+        line, character, length = _numbers(item, 3)
+        ranges.append((line, character, length))
+
     return CommitMatch(
         type=_text(record, "type"),
         repository=_text(record, "repository"),
@@ -221,7 +238,7 @@ def _commit(record: _Object) -> CommitMatch:
         committer_name=_text(record, "committerName"),
         committer_date=_text(record, "committerDate"),
         content=_text(record, "content"),
-        ranges=triples,
+        ranges=tuple(ranges),
         **_repository_facts(record),
     )
 
@@ -237,18 +254,20 @@ _MATCHES: dict[str, Callable[[_Object], Match]] = {
 
 
 def _matches(value: Json) -> Matches:
-    return Matches(tuple(map(decode_match, value)) if isinstance(value, list) else ())
+    return Matches(tuple(map(decode_match, _list(value))))
 
 
 def _progress(value: Json) -> Progress:
     record = _object(value)
-    count, matches, skipped = record.get("repositoriesCount"), record.get("matchCount"), record.get("skipped")
+    skipped = record.get("skipped")
+    # A single item may come without its list.
+    items = [skipped] if isinstance(skipped, dict) else _list(skipped)
     return Progress(
         done=_flag(record, "done"),
-        match_count=_count(matches),
+        match_count=_count(record.get("matchCount")),
         duration_ms=_int(record, "durationMs"),
-        repositories_count=None if count is None else _number(count),
-        skipped=tuple(map(decode_skipped, [skipped] if isinstance(skipped, dict) else _items(record, "skipped"))),
+        repositories_count=_optional_int(record, "repositoriesCount"),
+        skipped=tuple(map(decode_skipped, items)),
         trace=_text(record, "trace"),
     )
 
@@ -258,26 +277,31 @@ def decode_skipped(value: Json) -> Skipped:
     # In any form, an item means that something was left out.
     record = {"reason": value} if isinstance(value, str) else _object(value)
     suggested = record.get("suggested")
-    suggestion = _object(suggested)
+    suggestion = None
+    if isinstance(suggested, dict):
+        suggestion = QuerySuggestion(_text(suggested, "title"), _text(suggested, "queryExpression"))
+
     return Skipped(
         reason=_text(record, "reason"),
         title=_text(record, "title"),
         message=_text(record, "message"),
         severity=_text(record, "severity") or "info",
-        suggested=QuerySuggestion(_text(suggestion, "title"), _text(suggestion, "queryExpression"))
-        if isinstance(suggested, dict)
-        else None,
+        suggested=suggestion,
     )
 
 
 def _filters(value: Json) -> Filters:
-    return Filters(tuple(map(_filter, value)) if isinstance(value, list) else ())
+    return Filters(tuple(map(_filter, _list(value))))
 
 
 def _filter(value: Json) -> SuggestedFilter:
     record = _object(value)
-    # Older services have `limitHit`, which means the opposite.
-    exhaustive = _flag(record, "exhaustive") if "exhaustive" in record else record.get("limitHit") is False
+    if "exhaustive" in record:
+        exhaustive = _flag(record, "exhaustive")
+    else:
+        # Older services have `limitHit`, which means the opposite.
+        exhaustive = record.get("limitHit") is False
+
     return SuggestedFilter(
         value=_text(record, "value"),
         label=_text(record, "label"),
@@ -299,14 +323,16 @@ def _alert(value: Json) -> Alert:
 
 def _decode_proposed(value: Json) -> ProposedQuery:
     record = _object(value)
-    annotations = tuple(
-        (_text(item, "name"), str(item.get("value", ""))) for item in map(_object, _items(record, "annotations"))
-    )
-    return ProposedQuery(_text(record, "query"), _text(record, "description"), annotations)
+    annotations = []
+    for item in map(_object, _items(record, "annotations")):
+        annotations.append((_text(item, "name"), str(item.get("value", ""))))
+    return ProposedQuery(_text(record, "query"), _text(record, "description"), tuple(annotations))
 
 
 def _error(value: Json) -> ErrorEvent:
-    return ErrorEvent(value if isinstance(value, str) else _text(_object(value), "message"))
+    if isinstance(value, str):
+        return ErrorEvent(value)
+    return ErrorEvent(_text(_object(value), "message"))
 
 
 def _decode_done(_: Json) -> Done:
@@ -325,7 +351,9 @@ _EVENTS: dict[str, Callable[[Json], Event]] = {
 
 def _text(record: _Object, key: str) -> str:
     value = record.get(key)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _texts(record: _Object, key: str) -> tuple[str, ...]:
@@ -340,30 +368,48 @@ def _int(record: _Object, key: str) -> int:
     return _number(record.get(key))
 
 
+def _optional_int(record: _Object, key: str) -> int | None:
+    value = record.get(key)
+    if value is None:
+        return None
+    return _number(value)
+
+
 def _number(value: Json) -> int:
     # Also of a bool, which is an int in Python: a column needs a number.
     if isinstance(value, int):
         return int(value)
     # A huge float would become an integer of hundreds of digits, which no column can hold.
-    return int(value) if isinstance(value, float) and abs(value) < 2**63 else 0
+    if isinstance(value, float) and abs(value) < 2**63:
+        return int(value)
+    return 0
 
 
 def _numbers(value: Json, size: int) -> tuple[int, ...]:
-    numbers = [_number(number) for number in value[:size]] if isinstance(value, list) else []
-    # Always `size` numbers, so that callers can unpack them whatever the service sent.
-    return tuple(numbers + [0] * (size - len(numbers)))
+    """Return the first numbers of a list; always `size`, so that callers can unpack them."""
+    numbers = [_number(number) for number in _list(value)[:size]]
+    missing = size - len(numbers)
+    return (*numbers, *[0] * missing)
 
 
 def _count(value: Json) -> int:
-    # A count may arrive as text. The length is limited, because the text may have millions of digits.
-    is_digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _MAX_DIGITS
-    return int(str(value)) if is_digits else _number(value)
+    # A count may arrive as text.
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _MAX_DIGITS:
+        return int(value)
+    return _number(value)
 
 
 def _items(record: _Object, key: str) -> list[Any]:
-    value = record.get(key)
-    return value if isinstance(value, list) else []
+    return _list(record.get(key))
+
+
+def _list(value: Json) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def _object(value: Json) -> _Object:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}

@@ -17,8 +17,13 @@ _WORDS: dict[Phase, tuple[str, str]] = {
     "interrupted": ("Interrupted", "\u25a0"),
     "failed": ("Failed", "\u2717"),
 }
+"""Word and sign of each phase. While a search runs, its activity replaces the word."""
+
 _SEVERITIES = {"warn": "warning", "warning": "warning", "error": "error"}
+"""Kinds of notices by the words of services; any other is ``info``."""
+
 _MAX_NOTICES = 8
+"""Notices that are listed; the box stays lower than an output that notebooks fold."""
 
 Node = str | list[Any]
 """Text, or tag, attributes and children: a widget sets these in the browser, a page is their HTML."""
@@ -46,32 +51,40 @@ def progress_html(snapshot: ProgressSnapshot, name: str = "") -> str:
 
 def _bar(snapshot: ProgressSnapshot) -> Node:
     """Return the bar: determinate only where a total is known, full at the end."""
-    word = snapshot.activity if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
-    names = {
+    attributes = {
         "class": f"sl-bar sl-{snapshot.phase}",
         "role": "progressbar",
-        "aria-label": f"{word}: {one_line(snapshot.title, 80)}",
+        "aria-label": f"{_word(snapshot)}: {one_line(snapshot.title, 80)}",
     }
-    fraction = 1.0 if snapshot.phase == "complete" else snapshot.fraction
+    fraction = snapshot.fraction
     if snapshot.phase == "running" and fraction is None:
-        return element("div", {**names, "aria-busy": "true"}, element("div", {"class": "sl-unknown"}))
+        return element("div", {**attributes, "aria-busy": "true"}, element("div", {"class": "sl-unknown"}))
 
-    percent = round(100 * (1.0 if fraction is None else fraction))
-    names |= {"aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": f"{percent}"}
-    return element("div", names, element("div", {"style": f"width:{percent}%"}))
+    if snapshot.phase == "complete" or fraction is None:
+        fraction = 1.0
+    percent = round(100 * fraction)
+    attributes |= {"aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": f"{percent}"}
+    return element("div", attributes, element("div", {"style": f"width:{percent}%"}))
+
+
+def _word(snapshot: ProgressSnapshot) -> str:
+    if snapshot.phase == "running":
+        return snapshot.activity
+    word, _ = _WORDS[snapshot.phase]
+    return word
 
 
 def _status(snapshot: ProgressSnapshot) -> Node:
     """Return the line of words and numbers, announced politely to screen readers."""
-    word, sign = _WORDS[snapshot.phase]
-    word = snapshot.activity if snapshot.phase == "running" else word
+    _, sign = _WORDS[snapshot.phase]
     suffix = f" of {snapshot.total:,}" if snapshot.total else ""
+    # A narrow space keeps a number and its unit in one line.
     fields = " \u00b7 ".join(f"{value}\u202f{name}" for name, value in snapshot.fields)
-    names = {"class": f"sl-status {NO_MATH} sl-{snapshot.phase}", "role": "status", "aria-live": "polite"}
+    attributes = {"class": f"sl-status {NO_MATH} sl-{snapshot.phase}", "role": "status", "aria-live": "polite"}
     return element(
         "div",
-        names,
-        element("b", {"class": "sl-word"}, element("span", {"aria-hidden": "true"}, sign), f" {word}"),
+        attributes,
+        element("b", {"class": "sl-word"}, element("span", {"aria-hidden": "true"}, sign), f" {_word(snapshot)}"),
         " ",
         element("b", {}, f"{snapshot.done:,}"),
         f"{suffix} {snapshot.unit} \u00b7 {fields}",
@@ -90,8 +103,9 @@ def _notices(snapshot: ProgressSnapshot) -> Node:
         kind = _SEVERITIES.get(severity, "info")
         items.append(element("li", {"class": f"sl-{kind}"}, element("b", {}, kind), f" {one_line(text, 400)}"))
 
-    if len(snapshot.notices) > _MAX_NOTICES:
-        items.append(element("li", {}, f"and {len(snapshot.notices) - _MAX_NOTICES} more"))
+    hidden_count = len(snapshot.notices) - _MAX_NOTICES
+    if hidden_count > 0:
+        items.append(element("li", {}, f"and {hidden_count} more"))
 
     return element("ul", {"class": f"sl-notes {NO_MATH}", "aria-label": "Skipped work and alerts"}, *items)
 
@@ -106,8 +120,11 @@ def element(tag: str, attributes: dict[str, str] | None = None, *children: Node)
     children
         In their order.
     """
-    values = {name: visible(value) for name, value in (attributes or {}).items()}
-    return [tag, values, [visible(child) if isinstance(child, str) else child for child in children]]
+    visible_attributes = {name: visible(value) for name, value in (attributes or {}).items()}
+    visible_children: list[Node] = []
+    for child in children:
+        visible_children.append(visible(child) if isinstance(child, str) else child)
+    return [tag, visible_attributes, visible_children]
 
 
 def html_of(node: Node) -> str:
@@ -115,7 +132,9 @@ def html_of(node: Node) -> str:
     if isinstance(node, str):
         return escape(node)
     tag, attributes, children = node
-    names = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
     if tag == "br":
         return "<br>"
-    return f"<{tag}{names}>{''.join(map(html_of, children))}</{tag}>"
+
+    attribute_texts = [f' {name}="{escape(value)}"' for name, value in attributes.items()]
+    content = "".join(map(html_of, children))
+    return f"<{tag}{''.join(attribute_texts)}>{content}</{tag}>"

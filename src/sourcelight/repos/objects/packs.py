@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sourcelight.repos.boundary import object_directories
@@ -16,6 +17,7 @@ from sourcelight.repos.objects.pack_files import (
     DIGITS,
     MAX_REMEMBERED,
     DamagedPack,
+    Pack,
     PackKey,
     changed_ns,
     open_pack,
@@ -26,14 +28,17 @@ from sourcelight.repos.repository import common_dir
 if TYPE_CHECKING:
     import pygit2
 
-MAX_UNFOLDED_BYTES = 64 << 20
+MAX_UNFOLDED_BYTES = 64 * 1024 * 1024
 """Bytes of the largest content that an object is stored as a difference to, directly or not."""
 
-
-_BEFORE_ALL = 1 << 20
+_BEFORE_ALL = 1_000_000
 """Priority before libgit2's own readers of loose objects and packs."""
 
+_UNREADABLE = (DamagedPack, OSError, struct.error, IndexError)
+"""Errors of a pack that is damaged or deleted. libgit2 finds them, too, and reads no object from it."""
+
 _types: list[type[pygit2.OdbBackend]] = []
+"""The class of `_backend_type`, after its first call: pygit2 is loaded late."""
 
 
 def largest_unfolded(git_dir: str, object_id: bytes) -> int:
@@ -82,8 +87,11 @@ def _backend_type() -> type[pygit2.OdbBackend]:
 
             def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, object]:
                 # libgit2 also passes full names of 40 digits.
-                for name in [bytes.fromhex(prefix)] if len(prefix) == DIGITS else self._guard.names(prefix):
-                    self._check(name)
+                if len(prefix) == DIGITS:
+                    self._check(bytes.fromhex(prefix))
+                else:
+                    for name in self._guard.names(prefix):
+                        self._check(name)
                 raise KeyError(prefix)
 
             def _check(self, name: bytes) -> None:
@@ -121,40 +129,47 @@ class _PackGuard:
     def largest(self, object_id: bytes) -> int:
         """Return the bytes of the largest content in an object's chain, in any pack that has it."""
         self._refresh()
-        known_size = self._size_by_id.get(object_id)
-        if known_size is None:
-            known_size = 0
-            for key in self._packs:
-                pack = open_pack(key)
-                if pack is not None:
-                    with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
-                        # libgit2 may choose any pack that has the object, so the largest counts.
-                        known_size = max(known_size, pack.largest(object_id))
+        size = self._size_by_id.get(object_id)
+        if size is not None:
+            return size
 
-            if len(self._size_by_id) >= MAX_REMEMBERED:
-                self._size_by_id.clear()
+        size = self._largest_in_packs(object_id)
+        if len(self._size_by_id) >= MAX_REMEMBERED:
+            self._size_by_id.clear()
+        self._size_by_id[object_id] = size
+        return size
 
-            self._size_by_id[object_id] = known_size
-
-        return known_size
+    def _largest_in_packs(self, object_id: bytes) -> int:
+        size = 0
+        for pack in self._open_packs():
+            with contextlib.suppress(*_UNREADABLE):
+                # libgit2 may choose any pack that has the object, so the largest counts.
+                size = max(size, pack.largest(object_id))
+        return size
 
     def names(self, prefix: str) -> list[bytes]:
         """Return the ids of packed objects that begin with some hex digits."""
         self._refresh()
         matches: list[bytes] = []
+        for pack in self._open_packs():
+            with contextlib.suppress(*_UNREADABLE):
+                matches += pack.names(prefix)
+        return matches
+
+    def _open_packs(self) -> Iterator[Pack]:
         for key in self._packs:
             pack = open_pack(key)
+            # git may have deleted it.
             if pack is not None:
-                with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
-                    matches += pack.names(prefix)
-
-        return matches
+                yield pack
 
     def _refresh(self) -> None:
         if self._folders is None:
             self._folders = [os.path.join(directory, "pack") for directory in object_directories(self._git_common_dir)]
         stamp = tuple(changed_ns(folder) for folder in self._folders)
         if stamp != self._stamp:
-            self._packs = [key for folder in self._folders for key in pack_keys(folder)]
+            self._packs = []
+            for folder in self._folders:
+                self._packs += pack_keys(folder)
             self._size_by_id.clear()
             self._stamp = stamp

@@ -1,4 +1,4 @@
-"""Arguments fitted to the schema that a server advertises for a tool. Pure.
+"""Fit arguments to the schema that a server advertises for a tool.
 
 Services name and shape the same argument differently: ``author`` or ``authors``, one text or a list of them, ``limit``
 or ``count``. Arguments that a server can't take are an error that names those it takes, and never dropped.
@@ -11,7 +11,7 @@ from typing import Any
 
 from sourcelight.core.errors import ToolError
 
-_SAME: Mapping[str, Sequence[str]] = {
+_OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "author": ("authors",),
     "authors": ("author",),
     "repo": ("repos",),
@@ -22,18 +22,25 @@ _SAME: Mapping[str, Sequence[str]] = {
     "revision": ("revisions", "rev"),
     "revisions": ("revision",),
 }
+"""Names of an argument at other servers, the likeliest first."""
 
 
 def accepted_name(schema: Mapping[str, Any], *names: str) -> str | None:
     """Return the first of `names` that a server accepts, or its name there, or None if it accepts none."""
     properties = schema.get("properties", {})
-    return next((n for name in names for n in (name, *_SAME.get(name, ())) if n in properties), None)
+    for name in names:
+        for candidate in (name, *_OTHER_NAMES.get(name, ())):
+            if candidate in properties:
+                return candidate
+    return None
 
 
 def texts_of(arguments: Mapping[str, Any], name: str) -> list[str]:
     """Return the texts of an argument that may be one text, a list of them, or missing."""
     value = arguments.get(name) or ()
-    return [value] if isinstance(value, str) else [str(item) for item in value]
+    if isinstance(value, str):
+        return [value]
+    return [str(item) for item in value]
 
 
 def limits_of(schema: Mapping[str, Any], name: str) -> tuple[int | None, int | None]:
@@ -60,13 +67,16 @@ def fit_arguments(call: str, arguments: Mapping[str, Any], schema: Mapping[str, 
         For an argument that the server doesn't accept, and for a missing one that it requires.
     """
     properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
-    fits: dict[str, Any] = {}
+    # A server may advertise nothing, and take everything.
+    takes_any = not properties and schema.get("additionalProperties", True) is not False
+    fitted_arguments: dict[str, Any] = {}
     for name, value in arguments.items():
-        there = accepted_name(schema, name)
-        if there is None:
-            if schema.get("additionalProperties", True) is not False and not properties:
-                fits[name] = value
-                continue
+        if takes_any:
+            fitted_arguments[name] = value
+            continue
+
+        server_name = accepted_name(schema, name)
+        if server_name is None:
             raise ToolError(
                 f"{call}: this service doesn't accept {name}; it accepts {', '.join(properties) or 'no arguments'}",
                 tool=call,
@@ -74,33 +84,35 @@ def fit_arguments(call: str, arguments: Mapping[str, Any], schema: Mapping[str, 
                 accepted=tuple(properties),
             )
 
-        fits[there] = _shape_value(call, name, value, properties[there])
+        fitted_arguments[server_name] = _shape_value(call, name, value, properties[server_name])
 
     for name in schema.get("required", ()):
-        if name not in fits:
+        if name not in fitted_arguments:
             raise ToolError(f"{call}: this service requires {name!r}", tool=call, argument=str(name))
 
-    return fits
+    return fitted_arguments
 
 
 def _shape_value(call: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
-    kinds = _kinds(schema)
+    """Return a value as a list or as a single value, whichever a server accepts."""
+    types = _types_of(schema)
     if isinstance(value, list | tuple):
-        if "array" in kinds or not kinds:
+        if "array" in types or not types:
             return list(value)
         if len(value) == 1:
             return value[0]
         raise ToolError(f"{call}: this service accepts one {name}, got {len(value)}", tool=call, argument=name)
 
-    if "array" in kinds and "string" not in kinds and isinstance(value, str):
+    if isinstance(value, str) and "array" in types and "string" not in types:
         return [value]
 
     return value
 
 
-def _kinds(schema: Mapping[str, Any]) -> set[str]:
-    kinds = schema.get("type", [])
-    types = {kinds} if isinstance(kinds, str) else set(kinds)
+def _types_of(schema: Mapping[str, Any]) -> set[str]:
+    """Return the types that a schema accepts: one, a list of them, or those of its options."""
+    own_types = schema.get("type", [])
+    types = {own_types} if isinstance(own_types, str) else set(own_types)
     for option in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        types |= _kinds(option)
+        types |= _types_of(option)
     return types
