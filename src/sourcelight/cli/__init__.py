@@ -21,45 +21,65 @@ stay, and looking through them again and again took a twelfth of the time of a s
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; `arguments` default to the process's arguments."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    early = None
-    if words[:1] == ["search"]:
-        is_process = arguments is None
-        if is_process:
-            gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    command = words[0] if words else ""
 
-        from sourcelight.cli.startup.first_answers import read_search_options
-
-        if (search_options := read_search_options(words[1:])) is not None:
-            from sourcelight.cli.output import DONE, NO_MATCH, exit_status
-            from sourcelight.cli.startup.search import search
-
-            query, command = search_options
-            status = exit_status(lambda: search(query, command))
-            if is_process and status in {DONE, NO_MATCH}:
-                _end_process(status)
-            return status
-
-    if words[:1] == ["serve"]:
-        from sourcelight.cli.startup.first_answers import read_serve_options
-
-        if (options := read_serve_options(words[1:])) is not None:
-            from sourcelight.cli.output import exit_status
-            from sourcelight.cli.startup.service import serve
-
-            return exit_status(lambda: serve(options))
-
-    if words[:1] == ["mcp"]:
-        # Before `app`, whose framework alone takes as long as a client's first two answers.
+    # `app` and its framework take as long to load as a small search, or as a client's first two answers. So usual
+    # calls of three commands are answered without it; any other option, and --help, is its matter.
+    status = None
+    early_answers = None
+    if command == "search":
+        status = _search(words[1:], is_process=arguments is None)
+    elif command == "serve":
+        status = _serve(words[1:])
+    elif command == "mcp":
         from sourcelight.cli.startup.first_answers import start_early_answers
 
         try:
-            early = start_early_answers(words[1:])
+            early_answers = start_early_answers(words[1:])
         except BrokenPipeError:
             return 0
 
+    if status is not None:
+        return status
+
     from sourcelight.cli.app import run
 
-    return run(words, early)
+    return run(words, early_answers)
+
+
+def _search(words: Sequence[str], *, is_process: bool) -> int | None:
+    """Search without `app`; return None for options that need it. A process ends here, with the status."""
+    if is_process:
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+
+    from sourcelight.cli.startup.first_answers import read_search_options
+
+    options = read_search_options(words)
+    if options is None:
+        return None
+
+    from sourcelight.cli.output import DONE, NO_MATCH, exit_status
+    from sourcelight.cli.startup.search import search
+
+    query, command = options
+    status = exit_status(lambda: search(query, command))
+    if is_process and status in {DONE, NO_MATCH}:
+        _end_process(status)
+    return status
+
+
+def _serve(words: Sequence[str]) -> int | None:
+    """Run a service without `app`; return None for options that need it."""
+    from sourcelight.cli.startup.first_answers import read_serve_options
+
+    options = read_serve_options(words)
+    if options is None:
+        return None
+
+    from sourcelight.cli.output import exit_status
+    from sourcelight.cli.startup.service import serve
+
+    return exit_status(lambda: serve(options))
 
 
 def _end_process(status: int) -> NoReturn:

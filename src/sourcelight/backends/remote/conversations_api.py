@@ -6,8 +6,8 @@ Its tools can't do this. Release 7.0 deprecates this API; where it is gone, `con
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.remote.bodies import FORM_ERRORS
 from sourcelight.backends.remote.conversations_service import ConversationsService, json_text, parse_time
@@ -19,26 +19,48 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.conversations import SCOPE
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 PATH = "/.api/deepsearch/v1"
+"""Path of the first API."""
+
 _IDENTIFIER = re.compile(
     r"(?:.*/deepsearch/(?:shared/)?)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]{1,17})(?:\.md)?(?:[?#].*)?",
     re.IGNORECASE | re.DOTALL,
 )
-_NAMES = {"title": "title", "starred": "is_starred", "shared": "is_shared", "reset_link": "reset_link"}
+"""``https://host/deepsearch/shared/1f4c09aa-…`` or ``….md``, a read token alone, or the number of a conversation."""
+
+_WIRE_NAMES = {"title": "title", "starred": "is_starred", "shared": "is_shared", "reset_link": "reset_link"}
+"""Names of the properties that `deepsearch_change` can change, by its arguments."""
+
 ASKING = frozenset({"deepsearch", "deepsearch_follow_up"})
+"""Tools that ask a question."""
+
 _GONE = frozenset({404, 405, 410, 501})
+"""Statuses of a service that lacks the first API."""
+
+_LACKS_CHANGES = frozenset({404, 405, 501})
+"""Statuses of a service that has the first API without the endpoint for changes."""
+
 _Call = Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
+
 _MAX_LISTED = 1_000
+"""Conversations that are read for one list, however many of them fit its text."""
+
 _PAGE = 100
+"""Conversations in one response: the largest number that services take."""
 
 
 def with_scope_as_text(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Write repositories and revision as filters in the question, for services that take nothing else."""
     names = list(arguments.get("repos") or ())
     filters = []
-    if names:
-        pattern = exact_name(names[0]) if len(names) == 1 else f"^(?:{'|'.join(map(escape_name, names))})$"
-        filters.append(f"repo:{quote_value(pattern)}")
+    if len(names) == 1:
+        filters.append(f"repo:{quote_value(exact_name(names[0]))}")
+    elif names:
+        alternatives = "|".join(map(escape_name, names))
+        filters.append(f"repo:{quote_value(f'^(?:{alternatives})$')}")
 
     if arguments.get("revision"):
         filters.append(f"rev:{quote_value(arguments['revision'])}")
@@ -76,32 +98,33 @@ class ConversationsApi:
         """Return a call of the first API, or of the versioned one where a service no longer has the first."""
 
         async def ask(arguments: Mapping[str, Any]) -> ToolResult:
-            if not self._is_versioned:
-                try:
-                    return await first(arguments)
-                except ServiceError as exc:
-                    if exc.status not in _GONE:
-                        raise
-                    refusal = exc
+            if self._is_versioned:
+                return await versioned(arguments)
 
-                try:
-                    answer = await versioned(arguments)
-                except NotFound:
-                    raise refusal from None  # it has neither
+            try:
+                return await first(arguments)
+            except ServiceError as exc:
+                if exc.status not in _GONE:
+                    raise
+                refusal = exc
 
-                self._is_versioned = True
-                return answer
+            try:
+                answer = await versioned(arguments)
+            except NotFound:
+                # The service has neither.
+                raise refusal from None
 
-            return await versioned(arguments)
+            self._is_versioned = True
+            return answer
 
         return ask
 
     async def follow_up(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Ask another question. Read the conversation later for the answer."""
         conversation = await self._find(arguments["identifier"])
-        number, question = conversation["id"], arguments["question"]
+        number = conversation["id"]
         scope = {key: arguments[key] for key in sorted(SCOPE & arguments.keys())}
-        body = {"conversation_id": number, "question": question, **scope}
+        body = {"conversation_id": number, "question": arguments["question"], **scope}
         answer = await self._ask("POST", f"{PATH}/{number}/questions", body)
         info = {
             "status": "processing",
@@ -116,15 +139,15 @@ class ConversationsApi:
         """Rename, star, share or delete a conversation, or cancel its running questions."""
         conversation = await self._find(arguments["identifier"])
         number = conversation["id"]
-        body = {_NAMES[name]: value for name, value in arguments.items() if name in _NAMES}
-        if body:
+        changes = {name: value for name, value in arguments.items() if name in _WIRE_NAMES}
+        if changes:
+            body = {_WIRE_NAMES[name]: value for name, value in changes.items()}
             try:
                 conversation = await self._ask("PATCH", f"{PATH}/{number}", body)
             except ServiceError as exc:
-                # These mean that the service lacks the endpoint; anything else is a real failure.
-                if exc.status not in {404, 405, 501}:
+                if exc.status not in _LACKS_CHANGES:
                     raise
-                names = ", ".join(name for name in arguments if name in _NAMES)
+                names = ", ".join(changes)
                 raise ToolError(f"this service can change {names} only on its own pages") from exc
 
         if arguments.get("cancel"):
@@ -150,8 +173,9 @@ class ConversationsApi:
     async def list_conversations(self, arguments: Mapping[str, Any]) -> ToolResult:
         """List the caller's conversations, at most ``limit``."""
         limit = int(arguments.get("limit") or 50)
-        skip = int(arguments.get("skip") or 0)
-        params: dict[str, Any] = {"page_first": min(limit, _PAGE)} | ({"page_after": skip} if skip else {})
+        params: dict[str, Any] = {"page_first": min(limit, _PAGE)}
+        if arguments.get("skip"):
+            params["page_after"] = int(arguments["skip"])
         if arguments.get("starred") is not None:
             params["filter_is_starred"] = "true" if arguments["starred"] else "false"
 
@@ -168,21 +192,7 @@ class ConversationsApi:
                 break
             params["page_after"] = cursor
 
-        rows = rows[:limit]
-        table = table_of(
-            "conversations",
-            len(rows),
-            id=[int(conversation["id"]) for conversation in rows],
-            title=[str(conversation.get("title") or _title(conversation)) for conversation in rows],
-            status=[_status(conversation) for conversation in rows],
-            questions=[len(conversation.get("questions") or ()) for conversation in rows],
-            starred=[bool(conversation.get("is_starred")) for conversation in rows],
-            shared=[bool(conversation.get("is_shared")) for conversation in rows],
-            created_at=[parse_time(conversation.get("created_at")) for conversation in rows],
-            updated_at=[parse_time(conversation.get("updated_at")) for conversation in rows],
-            url=[str(conversation.get("share_url") or "") for conversation in rows],
-        )
-        return ToolResult("conversations", table)
+        return ToolResult("conversations", _table_of_conversations(rows[:limit]))
 
     async def _find(self, identifier: str) -> Mapping[str, Any]:
         """Return a conversation of the caller by its address, read token or number."""
@@ -191,7 +201,8 @@ class ConversationsApi:
             raise ToolError("not an identifier of a conversation; pass its address or its read token")
 
         name = "filter_id" if read[1].isdigit() else "filter_read_token"
-        conversations = (await self._ask("GET", PATH, params={name: read[1].lower()})).get("conversations") or ()
+        page = await self._ask("GET", PATH, params={name: read[1].lower()})
+        conversations = page.get("conversations") or ()
         if not conversations:
             raise ToolError("conversation not found: it doesn't exist, or it isn't yours")
 
@@ -201,16 +212,20 @@ class ConversationsApi:
     async def _ask(
         self, method: str, path: str, body: Any = None, *, params: Mapping[str, Any] | None = None
     ) -> Mapping[str, Any]:
+        """Send a request; a refusal that has a reason raises `ToolError` with it."""
         try:
             value = await self._transport.ask_json(method, path, body, params or {})
-        except NotFound as exc:
-            message = json_text(exc.text, "error")
-            raise (ToolError(message) if message else exc) from exc
         except ServiceError as exc:
-            message = json_text(exc.text, "error") if exc.status in {400, 409} else ""
-            raise (ToolError(message) if message else exc) from exc
+            message = ""
+            if isinstance(exc, NotFound) or exc.status in {400, 409}:
+                message = json_text(exc.text, "error")
+            if not message:
+                raise
+            raise ToolError(message) from exc
 
-        return value if isinstance(value, Mapping) else {}
+        if isinstance(value, Mapping):
+            return value
+        return {}
 
 
 def _convert_errors(ask: _Call) -> _Call:
@@ -227,14 +242,48 @@ def _convert_errors(ask: _Call) -> _Call:
     return ask_checked
 
 
+def _table_of_conversations(conversations: Sequence[Mapping[str, Any]]) -> pa.Table:
+    columns: dict[str, list[Any]] = {
+        "id": [],
+        "title": [],
+        "status": [],
+        "questions": [],
+        "starred": [],
+        "shared": [],
+        "created_at": [],
+        "updated_at": [],
+        "url": [],
+    }
+    for conversation in conversations:
+        columns["id"].append(int(conversation["id"]))
+        columns["title"].append(_title(conversation))
+        columns["status"].append(_status(conversation))
+        columns["questions"].append(len(conversation.get("questions") or ()))
+        columns["starred"].append(bool(conversation.get("is_starred")))
+        columns["shared"].append(bool(conversation.get("is_shared")))
+        columns["created_at"].append(parse_time(conversation.get("created_at")))
+        columns["updated_at"].append(parse_time(conversation.get("updated_at")))
+        columns["url"].append(str(conversation.get("share_url") or ""))
+
+    return table_of("conversations", len(conversations), **columns)
+
+
 def _title(conversation: Mapping[str, Any]) -> str:
+    """Return the title of a conversation, or of its first question, or that question."""
+    if conversation.get("title"):
+        return str(conversation["title"])
     questions = conversation.get("questions") or ()
-    if questions:
-        return str(questions[0].get("title") or questions[0].get("question") or "")
-    return ""
+    if not questions:
+        return ""
+    return str(questions[0].get("title") or questions[0].get("question") or "")
 
 
 def _status(conversation: Mapping[str, Any]) -> str:
+    """Return the status of the last question."""
     questions = conversation.get("questions") or ()
-    last = questions[-1] if questions else {}
-    return "error" if last.get("error") else str(last.get("status") or "completed")
+    if not questions:
+        return "completed"
+    last_question = questions[-1]
+    if last_question.get("error"):
+        return "error"
+    return str(last_question.get("status") or "completed")

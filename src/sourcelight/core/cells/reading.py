@@ -20,7 +20,7 @@ _MAX_TOKEN_CHARS = 150_000
 """Size above which a source has no colours."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-"""Terminal colors, which are frequent in tracebacks."""
+r"""Terminal colors such as ``\x1b[0;31m``, which are frequent in tracebacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class CellLine:
     @property
     def plain_line(self) -> str:
         """The line without the colours of a terminal."""
-        return _COLOURS.sub("", self.line) if self.text.kind == OUTPUT else self.line
+        if self.text.kind == OUTPUT:
+            return _COLOURS.sub("", self.line)
+        return self.line
 
 
 class Chunk(NamedTuple):
@@ -64,8 +66,10 @@ def read_lines(path: str, lines: Sequence[str]) -> CellDocument:
 
 def lines_in_order(document: CellDocument) -> list[CellLine]:
     """Return all lines of a notebook; a source comes before its output, which in most files it follows."""
-    texts = sorted(document.texts, key=lambda text: (text.cell, text.kind == OUTPUT))
-    return [CellLine(text, number, line) for text in texts for number, line in enumerate(text.file_lines)]
+    lines: list[CellLine] = []
+    for text in sorted(document.texts, key=lambda text: (text.cell, text.kind == OUTPUT)):
+        lines += [CellLine(text, number, file_line) for number, file_line in enumerate(text.file_lines)]
+    return lines
 
 
 def heading_of(text: CellText) -> str:
@@ -89,7 +93,12 @@ def anchor_of(cell: int, kind: str, line: int = 0) -> str:
     >>> anchor_of(3, "output", 2)
     'cell-3-output-L2'
     """
-    return f"cell-{cell}{'-output' if kind == OUTPUT else ''}{f'-L{line}' if line else ''}"
+    anchor = f"cell-{cell}"
+    if kind == OUTPUT:
+        anchor += "-output"
+    if line:
+        anchor += f"-L{line}"
+    return anchor
 
 
 def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
@@ -104,24 +113,43 @@ def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
 
     chunks: list[Chunk] = []
     for text in texts:
-        first, last = text.file_lines[0], text.file_lines[-1]
-        # Lines of fences, markers and the options below them belong to no cell: they are displayed below the heading of
-        # the cell that they open.
-        previous = chunks[-1].last if chunks else 0
-        opening = (number for number in range(first - 1, previous, -1) if opens_cell(path, lines[number - 1]))
-        chunks.append(Chunk(next(opening, first), first, last, text))
+        first = text.file_lines[0]
+        last = text.file_lines[-1]
+        previous_last = chunks[-1].last if chunks else 0
+        heading_line = _opening_line(path, lines, previous_last, first)
+        chunks.append(Chunk(heading_line, first, last, text))
 
     return chunks
 
 
+def _opening_line(path: str, lines: Sequence[str], previous_last: int, first: int) -> int:
+    """Return the line that opens the cell whose text begins at the line `first`, which may have no such line.
+
+    Lines of fences, markers and the options below them belong to no cell: they are displayed below the heading of the
+    cell that they open.
+    """
+    for number in range(first - 1, previous_last, -1):
+        if opens_cell(path, lines[number - 1]):
+            return number
+    return first
+
+
 def add_chunk_tokens(tokens: list[list[Token]], first: int, chunks: Sequence[Chunk], language: str) -> None:
     """Set the tokens of lines in a chunk whose language differs from the file's; `tokens` begin at line `first`."""
+    last = first + len(tokens) - 1
     for chunk in chunks:
-        start, end = max(first, chunk.first), min(first + len(tokens) - 1, chunk.last)
+        # The lines of the chunk that `tokens` have.
+        start = max(first, chunk.first)
+        end = min(last, chunk.last)
         if chunk.text.language != language and start <= end:
-            tokens[start - first : end - first + 1] = tokens_of(chunk.text)[start - chunk.first : end - chunk.first + 1]
+            chunk_tokens = tokens_of(chunk.text)
+            tokens[start - first : end - first + 1] = chunk_tokens[start - chunk.first : end - chunk.first + 1]
 
 
 def chunk_headings(chunks: Sequence[Chunk], first: int) -> dict[int, str]:
     """Return headings by the line below them; the heading of a cell that starts before `first` is at `first`."""
-    return {max(first, chunk.heading_line): heading_of(chunk.text) for chunk in chunks if chunk.last >= first}
+    headings = {}
+    for chunk in chunks:
+        if chunk.last >= first:
+            headings[max(first, chunk.heading_line)] = heading_of(chunk.text)
+    return headings
