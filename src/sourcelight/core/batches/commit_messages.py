@@ -148,7 +148,7 @@ def _trailer_block(lines: list[str]) -> list[str]:
     if title_end is None:
         return []
 
-    counts = _LineCounts()
+    counts = _ParagraphCounts()
     # From the end: the block of trailers is the last paragraph, and only its first line marks its start.
     for index in range(len(lines) - 1, title_end - 1, -1):
         line = lines[index]
@@ -172,7 +172,7 @@ def _end_of_title(lines: list[str]) -> int | None:
 
 
 @dataclass(slots=True)
-class _LineCounts:
+class _ParagraphCounts:
     """Counts of the kinds of lines in a paragraph, which is read from its end."""
 
     trailers: int = 0

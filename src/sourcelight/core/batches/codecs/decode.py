@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import AnyArray
-from sourcelight.core.batches.codecs.decode_lines import OverlappingRanges
+from sourcelight.core.batches.codecs.decode_chunks import OverlappingRanges
 from sourcelight.core.batches.codecs.row_decoders import ROW_DECODERS, kind_of
 from sourcelight.core.batches.codecs.wire_columns import OPTIONAL_KEYS
 from sourcelight.core.batches.events import CommitId, MatchBatch, OtherMatch, RepositoryInfo

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.codecs.decode_chunks import ChunkRows
 from sourcelight.core.batches.codecs.decode_commits import commits_of, diff_rows, message_rows
-from sourcelight.core.batches.codecs.decode_lines import ChunkRows, LineRows
+from sourcelight.core.batches.codecs.decode_lines import LineRows
 from sourcelight.core.batches.codecs.wire_columns import entry_columns
 from sourcelight.core.batches.columns import (
     Columns,
