@@ -36,7 +36,10 @@ from sourcelight.core.errors import InvalidArgument
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+
 _MAX_SHOWN_CHARS = 60
+"""Characters of a value that an error shows."""
+
 _NAMES: Mapping[Any, str] = {
     str: "a text",
     bytes: "bytes",
@@ -55,6 +58,8 @@ _NAMES: Mapping[Any, str] = {
 """Types in the words of a message."""
 
 _PLURALS = {"a text": "texts", "a whole number": "whole numbers", "a number": "numbers"}
+"""Items of lists in the words of a message: ``several texts``."""
+
 _OTHER_NAMES = {
     "count": "limit",
     "n": "limit",
@@ -70,8 +75,10 @@ _OTHER_NAMES = {
     "rev": "revision",
     "branch": "revision",
 }
-"""Names of parameters in other libraries, and ours."""
+"""Names of parameters in other libraries, and those here."""
+
 _MANY = (Iterable, Sequence, list, tuple, set, frozenset)
+"""Types that hold several values."""
 
 
 def checks_arguments(function: F) -> F:
@@ -82,14 +89,7 @@ def checks_arguments(function: F) -> F:
     name = function.__name__
     signature = inspect.signature(function)
 
-    # Parameters with a type to check: not `self`, nor any number of values.
-    checked = [
-        parameter.name
-        for parameter in signature.parameters.values()
-        if parameter.annotation is not inspect.Parameter.empty
-        and parameter.name != "self"
-        and parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
-    ]
+    checked_names = [parameter.name for parameter in signature.parameters.values() if _can_be_checked(parameter)]
 
     # Annotations are evaluated at the first call and not here: modules that import each other may not be complete yet.
     def check(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -97,10 +97,11 @@ def checks_arguments(function: F) -> F:
             bound = signature.bind(*arguments, **options)
         except TypeError as error:
             _refuse_unknown(name, signature, options, error)
-            return arguments, options  # the call raises Python's error about missing arguments, or too many
+            # The call raises Python's error about missing arguments, or too many.
+            return arguments, options
 
         hints = _hints_of(function)
-        for parameter in checked:
+        for parameter in checked_names:
             if parameter in bound.arguments:
                 value = bound.arguments[parameter]
                 bound.arguments[parameter] = _check_value(name, parameter, value, hints.get(parameter, Any))
@@ -132,6 +133,13 @@ def checks_methods(cls: type[T]) -> type[T]:
     return cls
 
 
+def _can_be_checked(parameter: inspect.Parameter) -> bool:
+    """Return whether a parameter has a type to check: not `self`, nor ``*args`` or ``**kwargs``."""
+    if parameter.name == "self" or parameter.annotation is inspect.Parameter.empty:
+        return False
+    return parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+
+
 def _refuse_unknown(name: str, signature: inspect.Signature, options: Mapping[str, Any], error: TypeError) -> None:
     """Raise a `TypeError` for a parameter that a function doesn't have, with the one that is probably meant."""
     unknown = [option for option in options if option not in signature.parameters]
@@ -144,10 +152,14 @@ def _refuse_unknown(name: str, signature: inspect.Signature, options: Mapping[st
 
 def _suggestion(unknown: str, parameters: Sequence[str]) -> str:
     """Return which parameter is probably meant, or else all of them."""
-    near = difflib.get_close_matches(unknown, parameters, 1)
-    if _OTHER_NAMES.get(unknown) in parameters:
-        near = [_OTHER_NAMES[unknown]]
-    return f"did you mean {near[0]}=?" if near else f"it takes {', '.join(parameters)}"
+    other_name = _OTHER_NAMES.get(unknown)
+    if other_name in parameters:
+        return f"did you mean {other_name}=?"
+
+    similar_names = difflib.get_close_matches(unknown, parameters, 1)
+    if similar_names:
+        return f"did you mean {similar_names[0]}=?"
+    return f"it takes {', '.join(parameters)}"
 
 
 def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
@@ -166,10 +178,12 @@ def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
 def plain_scalar(value: Any) -> Any:
     """Return a numpy number or text, such as a cell of a DataFrame, as a Python value."""
     kind = type(value)
+    # By name, because numpy is loaded late.
     if kind.__module__ != "numpy":
         return value
-    is_number = isinstance(value, numbers.Number) or kind.__name__ in {"bool", "bool_"}
-    return value.item() if is_number else value
+    if isinstance(value, numbers.Number) or kind.__name__ in {"bool", "bool_"}:
+        return value.item()
+    return value
 
 
 def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of annotation
@@ -179,11 +193,13 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
     if hint is None or hint is types.NoneType:
         return value is None
 
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin in {Union, types.UnionType}:
         return any(fits(value, argument) for argument in arguments)
     if origin is Literal:
-        return value in arguments or isinstance(value, str)  # the function's own error lists the accepted values
+        # Any text: the function's own error lists the accepted values.
+        return value in arguments or isinstance(value, str)
 
     kind = origin or hint
     if kind is int:
@@ -207,6 +223,7 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
 
 
 def _is_many(value: Any, items: tuple[Any, ...]) -> bool:
+    """Return whether a value holds several values; `items` are the types in the brackets of the annotation."""
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
         return False
 
@@ -223,12 +240,15 @@ def _is_many(value: Any, items: tuple[Any, ...]) -> bool:
 
 def describe(hint: Any) -> str:
     """Return an annotated type in words: ``a text, a date or None``."""
-    names = list(dict.fromkeys(_words(hint)))
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+    *first_names, last_name = dict.fromkeys(_words(hint))
+    if not first_names:
+        return last_name
+    return f"{', '.join(first_names)} or {last_name}"
 
 
 def _words(hint: Any) -> list[str]:
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin in {Union, types.UnionType}:
         return list(chain.from_iterable(map(_words, arguments)))
     if origin is Literal:

@@ -15,7 +15,14 @@ from sourcelight.display.frames.schema import NAME
 from sourcelight.display.frames.tables import to_pandas
 
 _COLUMNS: Mapping[str, Column] = {column.name: column for column in (NAME, SERVICE, *MATCHES)}
-_NUMBERS = {"int32", "int64", "bool"}
+"""Columns that a file of matches may have, by name."""
+
+_CSV_TYPES = frozenset({"int32", "int64", "bool"})
+"""Types of columns that Arrow reads from CSV itself; others are read as texts, and converted here."""
+
+_MIN_BLOCK_BYTES = 1024 * 1024
+_MAX_BLOCK_BYTES = 2**31 - 1
+"""Bytes of a block: Arrow takes an int32."""
 
 
 @checks_arguments
@@ -55,8 +62,9 @@ def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any
         _check(table.column_names, file)
         return _frame(table, attrs)
 
-    table = _csv_table(file) if kind == "csv" else _json_table(file)
-    return _frame(table, {})
+    if kind == "csv":
+        return _frame(_csv_table(file), {})
+    return _frame(_json_table(file), {})
 
 
 def _frame(table: Any, attrs: Mapping[str, Any]) -> Any:
@@ -76,16 +84,22 @@ def _as(values: Any, column: Column) -> Any:
     if values.type == kind:
         return values
     if pa.types.is_dictionary(kind):
-        values = values.cast(pa.string()) if not pa.types.is_string(values.type) else values
+        if not pa.types.is_string(values.type):
+            values = values.cast(pa.string())
         return values.dictionary_encode().cast(kind)
 
     if pa.types.is_list(kind) and pa.types.is_string(values.type):
-        texts = values.to_pylist()
-        return pa.chunked_array(
-            [pa.array([None if text is None else [int(n) for n in text.split()] for text in texts], kind)]
-        )
+        number_lists = [_numbers(text) for text in values.to_pylist()]
+        return pa.chunked_array([pa.array(number_lists, kind)])
 
     return values.cast(kind)
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    """Return the numbers of a cell of CSV: ``4 17`` for a column of lists."""
+    if text is None:
+        return None
+    return list(map(int, text.split()))
 
 
 def _check(names: Sequence[str], path: Path) -> None:
@@ -99,9 +113,9 @@ def _csv_table(path: Path) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    types = {
-        name: arrow_type(column.type) if column.type in _NUMBERS else pa.string() for name, column in _COLUMNS.items()
-    }
+    types = {}
+    for name, column in _COLUMNS.items():
+        types[name] = arrow_type(column.type) if column.type in _CSV_TYPES else pa.string()
     convert = csv.ConvertOptions(
         column_types=types,
         null_values=[""],
@@ -131,13 +145,14 @@ def _json_table(path: Path) -> Any:
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
     table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_block_bytes(path)), parse)
     _check(table.column_names, path)
-    leading = [item.name for item in (NAME, SERVICE) if item.name in table.column_names]
-    return table.select([*leading, *schema.names])
+    leading_names = [column.name for column in (NAME, SERVICE) if column.name in table.column_names]
+    return table.select([*leading_names, *schema.names])
 
 
 def _block_bytes(path: Path) -> int:
     """Return the size of a file as one block: no row may be longer than a block, and bundled files have huge lines."""
-    return min(max(path.stat().st_size, 1 << 20) + 1, (1 << 31) - 1)
+    size = max(path.stat().st_size, _MIN_BLOCK_BYTES)
+    return min(size + 1, _MAX_BLOCK_BYTES)
 
 
 def _loose(column: Column) -> Any:

@@ -42,6 +42,9 @@ SCORES: dict[ResolutionRule, float] = {
 }
 """Share of first answers that were right, measured per rule on held-out repositories and rounded."""
 
+_INDEX_FILES = frozenset({b"__init__", b"index", b"mod"})
+"""Files that represent their directory."""
+
 _MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Maximum bytes of a file that is read from git; a larger one counts as empty."""
 
@@ -182,6 +185,17 @@ class ResolvedDefinition:
         """Identity of a definition: the file and the offset, -1 for the file as a module."""
         is_module = self.end == 0
         return self.document.key, -1 if is_module else self.start
+
+    @property
+    def import_names(self) -> list[bytes]:
+        """The names that imports use for the definition: its own; for a module that of its file or directory."""
+        if self.end:
+            return [self.document.text[self.start : self.end]]
+        directory, _, base = self.document.path.rpartition(b"/")
+        stem = base.partition(b".")[0]
+        if stem in _INDEX_FILES:
+            return [directory.rpartition(b"/")[2] or stem]
+        return [stem]
 
     def resolve_by(self, rule: ResolutionRule, reason: str, score: float | None = None) -> ResolvedDefinition:
         """Return the same definition with another rule and reason. Without a score, it has that of the rule."""

@@ -37,6 +37,9 @@ MAX_PARSED_FILES = 60
 _VARIABLES = frozenset({"variable", "constant", "field", "property"})
 _METHODS = frozenset({"method", "constructor", "field", "property", "enummember"})
 
+_SEPARATOR = re.compile(r"::|[./\\]")
+"""Between the parts of a module's name: ``requests.adapters``, ``tokio::time``, ``lib/url.h``."""
+
 
 def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes) -> Iterator[Document]:
     """Return the files that contain a text (and all of `also`), as the index finds them; exact case."""
@@ -335,3 +338,10 @@ def enclosing_definitions(
         smallest.append(to_named_definition(document, outline[int(encloses[0])]) if len(encloses) else None)
 
     return smallest
+
+
+def module_prefixes(module: str) -> Iterator[str]:
+    """Return the names of a module and of all packages around it."""
+    yield module
+    for end in _SEPARATOR.finditer(module):
+        yield module[: end.start()]

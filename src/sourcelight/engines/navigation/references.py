@@ -1,8 +1,11 @@
-"""Find the uses of the definitions in a file."""
+"""Find the references of a definition: its uses in its own file, its repository, and repositories that import it.
+
+Each word that equals the name is resolved as for go-to-definition. It is a reference if it resolves to one of the
+definitions, or to a member that implements or overrides the same member.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,7 +26,13 @@ from sourcelight.engines.navigation.model import (
     ResolvedDefinition,
     SymbolQuery,
 )
-from sourcelight.engines.navigation.named import contains, definitions_named, files_with, imported_modules
+from sourcelight.engines.navigation.named import (
+    contains,
+    definitions_named,
+    files_with,
+    imported_modules,
+    module_prefixes,
+)
 from sourcelight.engines.navigation.ranking import family, rank_definitions
 from sourcelight.engines.navigation.scip import precise_symbols_at
 
@@ -41,24 +50,29 @@ MAX_RENAMED_FILES = 200
 """Maximum files to read because they contain a new name that an import gives."""
 
 _LOCAL = frozenset({"parameter", "variable"})
+"""Kinds of definitions that may be visible in a part of their file only."""
 
 _IMPORT_BY_NAME = frozenset({"Python", "Go", "JavaScript", "Java"})
 """Languages (families) whose imports hold the name under which the other repository provides the module."""
 
-_INDEX_FILES = frozenset({b"__init__", b"index", b"mod"})
-"""Files that represent their directory."""
-
 _FILE_LOCAL_RENAMES = frozenset({"Go"})
 """Languages in which an import renames for its own file only."""
-
-_SEPARATOR = re.compile(r"::|[./\\]")
 
 
 @dataclass(slots=True)
 class References:
-    """The uses of the definitions that a query selects.
+    """The references of the definitions that a query selects; `batches` yields them file by file.
 
-    `batches` yields them file by file. `left_out` counts uses after a receiver of unknown type, which are left out.
+    Attributes
+    ----------
+    query, workspace
+        The symbol, and the repositories to look into.
+    definitions
+        The definitions; set by `prepare`.
+    left_out
+        How many uses are left out, because the type of the receiver is unknown.
+    complete
+        Whether no limit ended the search.
     """
 
     query: SymbolQuery
@@ -66,7 +80,9 @@ class References:
     definitions: list[ResolvedDefinition] = field(default_factory=list)
     left_out: int = 0
     complete: bool = True
+    # Names of the definitions, and of the query.
     _names: list[bytes] = field(default_factory=list)
+    # Names that imports give to the definitions, in order of discovery.
     _new_names: dict[bytes, None] = field(default_factory=dict)
     _replaced_parameters: set[DeclarationKey] = field(default_factory=set)
     _searched: set[tuple[tuple[str, str, bytes], bytes]] = field(default_factory=set)
@@ -82,7 +98,8 @@ class References:
 
     def prepare(self) -> None:
         """Find the definitions of the query: all bindings of the name in the file, or else the meanings of its uses."""
-        document, workspace = self.query.document, self.workspace
+        document = self.query.document
+        workspace = self.workspace
         bindings: list[ResolvedDefinition] = []
         meanings: list[ResolvedDefinition] = []
         resolver = resolver_of(document.language)
@@ -117,7 +134,7 @@ class References:
         names: dict[bytes, None] = {}
         overridden_keys: set[DeclarationKey] = set()
         for definition in self.definitions:
-            names.update(dict.fromkeys(_names(definition)))
+            names.update(dict.fromkeys(definition.import_names))
             # A call through an interface reaches every implementation, so uses of the overridden member count.
             overridden_keys.update(top.key for top in self._overridden(definition))
 
@@ -126,8 +143,11 @@ class References:
 
     def _meaning_of(self, answers: Sequence[ResolvedDefinition]) -> list[ResolvedDefinition]:
         """Return the meaning of an occurrence; for a parameter that a fixture provides, the fixture."""
-        first = answers[0] if answers else None
-        if first is not None and first.kind == "parameter" and first.document == self.query.document:
+        if not answers:
+            return []
+
+        first = answers[0]
+        if first.kind == "parameter" and first.document == self.query.document:
             parameter = Occurrence(first.start, first.end)
             answers = resolve(first.document, parameter, self.name, self.workspace)
 
@@ -142,6 +162,13 @@ class References:
         if language is not None:
             return language.overridden(definition, self.workspace)
         return ()
+
+    def _first_match(self, answers: Sequence[ResolvedDefinition]) -> ResolvedDefinition | None:
+        for answer in answers:
+            target = self._match(answer)
+            if target is not None:
+                return target
+        return None
 
     def _match(self, answer: ResolvedDefinition) -> ResolvedDefinition | None:
         """Return an answer if it is one of the definitions, or implements or overrides the same member."""
@@ -187,10 +214,11 @@ class References:
 
     def _uses_of_new_names(self) -> Iterator[list[Reference]]:
         """Yield uses in files that contain a new name only: they import it from the file that renames."""
-        documents = [*(definition.document for definition in self.definitions), self.query.document]
+        documents = [definition.document for definition in self.definitions]
+        documents.append(self.query.document)
         projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
-        read = 0
+        read_count = 0
 
         # `_new_names` grows during the loop: a file that imports a new name may rename it again.
         pending = [name for name in self._new_names if name not in done]
@@ -202,7 +230,7 @@ class References:
                     if (document.key, name) in self._searched or family(document.language) not in self._families:
                         continue
 
-                    if read >= MAX_RENAMED_FILES:
+                    if read_count >= MAX_RENAMED_FILES:
                         self.complete = False
                         self.workspace.notice(
                             "renamed",
@@ -211,7 +239,7 @@ class References:
                         )
                         return
 
-                    read += 1
+                    read_count += 1
                     if self._is_over_budget():
                         return
 
@@ -308,7 +336,7 @@ class References:
         provided = resolver.exports(definition.document.project)
         names: set[str] = set()
         for module_name in resolver.module_names(definition.document):
-            names.update(prefix for prefix in _prefixes(module_name) if prefix in provided)
+            names.update(prefix for prefix in module_prefixes(module_name) if prefix in provided)
         return sorted(names)
 
     def _imports(self, other: Project, definition: ResolvedDefinition, root: str) -> bool:
@@ -370,7 +398,7 @@ class References:
                 continue
 
             answers: Sequence[ResolvedDefinition] = resolve_by_rules(document, occurrence, self.workspace)
-            target = next((matching for answer in answers[:2] if (matching := self._match(answer)) is not None), None)
+            target = self._first_match(answers[:2])
             if target is not None:
                 yield Reference(document, occurrence, target.rule, target.score, target.reason)
             elif not answers and not renamed and name in self._own_names:
@@ -379,7 +407,10 @@ class References:
     @property
     def _own_names(self) -> set[bytes]:
         """The names of the definitions themselves, without imported names."""
-        return {name for definition in self.definitions for name in _names(definition)}
+        names: set[bytes] = set()
+        for definition in self.definitions:
+            names.update(definition.import_names)
+        return names
 
     def _unresolved_use(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
         if resolver_of(document.language) is not None and self.workspace.parsed_file(document) is not None:
@@ -407,31 +438,13 @@ class References:
             self.left_out += 1
 
 
-def _names(definition: ResolvedDefinition) -> list[bytes]:
-    """Return the names that imports use for a definition: its own; for a module its file's or directory's."""
-    if definition.end:
-        return [definition.document.text[definition.start : definition.end]]
-    directory, _, base = definition.document.path.rpartition(b"/")
-    stem = base.partition(b".")[0]
-    if stem in _INDEX_FILES:
-        return [directory.rpartition(b"/")[2] or stem]
-    return [stem]
-
-
-def _prefixes(module: str) -> Iterator[str]:
-    """Return the names of a module and of all packages around it."""
-    yield module
-    for end in _SEPARATOR.finditer(module):
-        yield module[: end.start()]
-
-
 def _is_local(definition: ResolvedDefinition, workspace: Workspace) -> bool:
     """Return whether only its own file can use a definition, such as a parameter or a variable inside a function."""
     if definition.kind not in _LOCAL:
         return False
     if definition.kind == "parameter":
-        resolver = resolver_of(definition.document.language)
-        return resolver is None
+        # A language with rules has named arguments, which files that call the function write.
+        return resolver_of(definition.document.language) is None
     from sourcelight.engines.navigation.named import outline_of
 
     return not any(row.offset == definition.start for row in outline_of(definition.document, workspace))

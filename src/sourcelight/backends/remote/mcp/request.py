@@ -1,4 +1,7 @@
-"""A call of a client on its way to the tools of a service."""
+"""A call of a client, which one or several calls of tools of a service answer.
+
+A module for each tool (`files`, `history`, …) takes a `ToolRequest`, asks for what it needs, and makes a table of it.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +75,10 @@ class ToolRequest:
     ) -> Payload:
         """Call a tool, by default the called one; fit arguments outside of `beside` to the server's schema."""
         name = name or self.name
-        fitting = fit_arguments(name, arguments, await self.schema(name))
-        payload = await self.server.ask(name, {**fitting, **(beside or {})}, self.observer)
-        self.last = payload = replace(payload, doubts=self.doubts)
+        fitted_arguments = fit_arguments(name, arguments, await self.schema(name))
+        answer = await self.server.ask(name, {**fitted_arguments, **(beside or {})}, self.observer)
+        payload = replace(answer, doubts=self.doubts)
+        self.last = payload
         payload.check()
         return payload
 
@@ -86,9 +90,13 @@ class ToolRequest:
     def relative(self, url: str) -> str:
         """Return an address of the service without its host and prefix."""
         parts = urlsplit(url)
+        path = parts.path
         prefix = urlsplit(self.base_url).path
-        path = parts.path.removeprefix(prefix) if prefix and parts.path.startswith(f"{prefix}/") else parts.path
-        return f"{path}?{parts.query}" if parts.query else path
+        if prefix and path.startswith(f"{prefix}/"):
+            path = path.removeprefix(prefix)
+        if parts.query:
+            return f"{path}?{parts.query}"
+        return path
 
     def blob(self, url: str) -> Blob:
         """Parse the address of a file; empty parts when it can't be parsed."""

@@ -1,5 +1,14 @@
 """The lineage of files: which commit made each state of a file from which earlier states, without reading contents.
 
+A *state* is a file as one commit left it. For a file that was added, edited on two branches, renamed on one and merged,
+the states are::
+
+    state  kind    commit   sources
+    0      NEW     added
+    1      EDITED  left     0
+    2      EDITED  right    0         a rename with an edit
+    3      MIXED   merge    1, 2
+
 Stored histories have no changes of merges, so `merge_changes` reads what each merge changed against its first parent.
 """
 
@@ -23,11 +32,19 @@ from sourcelight.repos import Repository
 from sourcelight.repos.objects import store_size
 
 _MARK = b"\1"
+"""First byte of the line before the changes of a merge."""
 
 _FILE = 0o100000
+"""Bits of a mode that say a regular file; a link or a submodule has others."""
+
 _KINDS = 0o170000
+"""Mask of these bits."""
+
 _CHECK_EVERY = 200
+"""Commits between two checks for cancellation, and reports of progress."""
+
 _COUNT_EVERY = 20
+"""Commits between two counts of the entries: a count looks at each branch, a fork takes one commit."""
 
 MAX_ENTRIES = 4_000_000
 """Files of all branches that are followed at once: 40 bytes each. A fork copies them, however few it changes."""
@@ -56,13 +73,18 @@ def merge_changes(
     Links and submodules count as absent. Raises `GitFailed` when folders are missing, `TooManyChanges` when all merges
     together changed more than can be, and `Cancelled`.
     """
+    if not merges:
+        return
+
+    # The fields of this output end with NUL. One merge, with a changed file:
+    #     \x01c0ffee…
+    #     \n:100644 100644 1f4c… 9e2d… M
+    #     src/retry.py
     arguments = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff",
                  "--diff-merges=first-parent", "--always", "--format=%x01%H"]  # fmt: skip
     stdin = "".join(f"{merge}\n" for merge in merges).encode()
-    if not stdin:
-        return
-
-    merge, changes = "", list[MergeChange]()
+    merge = ""
+    changes: list[MergeChange] = []
     fields = _fields(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation))
     limit = ChangeLimit(git_dir)
     for record in fields:
@@ -70,15 +92,18 @@ def merge_changes(
         if record.startswith(_MARK):
             if merge:
                 yield merge, changes
-            merge, changes = record[1:41].decode(), []
+            merge = record[1:41].decode()
+            changes = []
         elif record.startswith(b":"):
-            mode, blob = record[8:14], record[56:96]
+            mode = record[8:14]
+            blob: bytes | None = bytes.fromhex(record[56:96].decode())
             path = next(fields)
             limit.add(1, len(path))
             # 100644 and 100755 are files (git's manual, gitformat-index). A link (120000) and a submodule (160000) have
             # no lines that belong to a commit of this repository.
-            is_file = mode[:3] == b"100"
-            changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
+            if not mode.startswith(b"100"):
+                blob = None
+            changes.append(MergeChange(path, blob))
 
     if merge:
         yield merge, changes
@@ -96,6 +121,7 @@ def _fields(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 Step: TypeAlias = tuple[int, int, int]
+"""The kind of a state, the number of its commit, and that of its change, see `Lineage`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +271,8 @@ class _Tracing:
         self._unsure = unsure
         self._cancellation = cancellation
         self._lineage = Lineage(numbers=dict(history.paths.numbers), names=list(history.paths), origins=origins)
-        self._pairs: tuple[int, list[dict[bytes, FileChange]]] = -1, []
+        self._compared_merge = -1
+        self._merge_renames: list[dict[bytes, FileChange]] = []
 
     def run(self, commit: str, progress: Callable[[int, int], None] | None) -> Lineage:
         commits = self._history.commits
@@ -282,8 +309,9 @@ class _Tracing:
                 merge = next(merges, None)
                 # git lists merges in the requested order, which is the order of this loop.
                 if merge is not None and known_parents:
+                    _, merged_changes = merge
                     other_states = [states.get(parent, {}) for parent in known_parents[1:]]
-                    self._merge(state, other_states, number, known_parents, merge[1])
+                    self._merge(state, other_states, number, known_parents, merged_changes)
             else:
                 self._change(state, number, proven=not unread[number])
 
@@ -300,7 +328,8 @@ class _Tracing:
         merge_oids = [self._history.oid(number) for number in merge_numbers]
         try:
             yield from merge_changes(self._repository.git_dir, merge_oids, self._cancellation)
-        except (GitFailed, TooManyChanges):  # folders are missing, or too many: such files do not add up at the end
+        except (GitFailed, TooManyChanges):
+            # Directories are missing, or there are too many changes: such files don't add up at the end.
             return
 
     def _change(self, state: State, number: int, *, proven: bool) -> None:
@@ -393,7 +422,7 @@ class _Tracing:
             blobs = [candidate for candidate in candidates if candidate is not None]
 
             # A parent that has the same content passes on all its lines; blame doesn't look at other parents then.
-            same = next((candidate for candidate in blobs if lineage.blob[candidate] == change.blob), None)
+            same = self._state_with(change.blob, blobs)
             if same is not None:
                 new_states[path] = same
             elif len(blobs) == len(candidates):
@@ -415,36 +444,44 @@ class _Tracing:
         assert change.blob is not None  # noqa: S101 - narrows for the type checker
         path = lineage.number(change.path)
         sources = []
-        for pairs, branch_state in zip(self._renames(number, parents), states, strict=False):
+        for renames, branch_state in zip(self._renames(number, parents), states, strict=False):
             source = branch_state.get(path)
-            if source is None and (pair := pairs.get(change.path)) is not None:
-                source = branch_state.get(lineage.number(pair.old_path))
+            rename = renames.get(change.path)
+            if source is None and rename is not None:
+                source = branch_state.get(lineage.number(rename.old_path))
             if source is not None:
                 sources.append(source)
 
-        same = next((candidate for candidate in sources if lineage.blob[candidate] == change.blob), None)
+        same = self._state_with(change.blob, sources)
         if same is not None:
             return lineage.add(MOVED, change.blob, number, crc32(change.path), (same,), proven=False)
 
         return lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(sources), proven=False)
 
+    def _state_with(self, blob: bytes, states: Sequence[int]) -> int | None:
+        """Return the first of some states that has a content, or None."""
+        for state in states:
+            if self._lineage.blob[state] == blob:
+                return state
+        return None
+
     def _renames(self, number: int, parents: list[int]) -> list[dict[bytes, FileChange]]:
-        """Return for each parent the files that the merge has under another name."""
-        if self._pairs[0] != number:
-            trees = self._history.commits.tree
-            # Two comparisons of whole trees for a merge: made for its first such file, and shared by the others.
-            renames_by_parent: list[dict[bytes, FileChange]] = []
-            for parent in parents:
-                base, head = (trees[commit_number].tobytes().hex() for commit_number in (parent, number))
-                try:
-                    changes, _ = list_changes(self._repository.git_dir, base, head, self._cancellation)
-                except (GitFailed, TooManyChanges):
-                    changes = ()
-                renames_by_parent.append({change.path: change for change in changes if change.status == "renamed"})
+        """Return for each parent the files that the merge has under another name, by this name."""
+        # A comparison of whole trees for each parent: made for the first such file of a merge, for the others too.
+        if self._compared_merge != number:
+            self._compared_merge = number
+            self._merge_renames = [self._renames_from(parent, number) for parent in parents]
+        return self._merge_renames
 
-            self._pairs = number, renames_by_parent
-
-        return self._pairs[1]
+    def _renames_from(self, parent: int, number: int) -> dict[bytes, FileChange]:
+        trees = self._history.commits.tree
+        base = trees[parent].tobytes().hex()
+        head = trees[number].tobytes().hex()
+        try:
+            changes, _ = list_changes(self._repository.git_dir, base, head, self._cancellation)
+        except (GitFailed, TooManyChanges):
+            return {}
+        return {change.path: change for change in changes if change.status == "renamed"}
 
 
 def _take_state(states: dict[int, State], known_parents: list[int], pending_children: dict[int, int]) -> State:
@@ -470,5 +507,6 @@ def _release_state(states: dict[int, State], parent: int, pending_children: dict
 
 def _lists_of(starts: Any, values: Any, numbers: list[int]) -> Mapping[int, list[int]]:
     """Return the values of each of the chosen numbers."""
-    offsets, flat_values = starts.tolist(), values.tolist()
+    offsets = starts.tolist()
+    flat_values = values.tolist()
     return {number: flat_values[offsets[number] : offsets[number + 1]] for number in numbers}
