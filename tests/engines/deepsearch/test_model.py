@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 from core.markup.rendered_harm import ATTACKS, RENDERERS, TEXTS, harm
-from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
+from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context, engine_of
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
 from sourcelight.engines.deepsearch import markdown as answers
@@ -30,6 +32,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
+from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.scripted_model import Fail, Say, Script, ScriptedModel, Use
 
 pytestmark = pytest.mark.timeout(90)
@@ -471,6 +474,37 @@ def test_text_of_repositories_is_never_an_instruction(engine: LocalEngine) -> No
     first_boundaries, second_boundaries = (re.findall(boundary, sent(server)) for server in (first, second))
     assert len(set(first_boundaries)) == len(set(second_boundaries)) == 1
     assert set(first_boundaries) != set(second_boundaries)
+
+
+def test_evidence_of_long_lines_is_bounded(tmp_path: Path) -> None:
+    """A minified file was sent whole with the question: 880,000 characters, above any budget."""
+    builder = RepositoryBuilder(tmp_path / "src" / "site")
+    minified = "var zebra=flamingo;" + "function f(a){return zebra(a)||flamingo(a)};" * 20_000
+    builder.commit({"dist/z.min.js": minified, "limit.py": "ZEBRA_LIMIT = 5  # of the flamingo\n"}, "x" * 50_000)
+    (tmp_path / "src" / "repos.toml").write_text("")
+    reading = Use(
+        [
+            ("keyword_search", {"query": "zebra flamingo"}),
+            ("commit_search", {"repos": [builder.path.name]}),
+            ("read_file", {"repo": builder.path.name, "path": "limit.py"}),
+        ]
+    )
+    with closing(engine_of(tmp_path / "src", tmp_path / "home")) as minified_engine:
+        minified_engine.refresh(Cancellation())
+        answer, server = ask(minified_engine, [reading, Say("Five [E1].")], question="what is the flamingo zebra limit")
+    assert answer.draft.researcher == "model"
+    messages = [str(message["content"]) for message in server.requests[-1]["messages"]]
+    assert "ZEBRA_LIMIT = 5" in str(messages)
+    assert "more characters)" in str(messages)
+    assert max(map(len, messages)) < 60_000
+
+
+def test_long_arguments_of_a_call_are_refused(engine: LocalEngine) -> None:
+    """Steps, errors and the results of a call repeated them: 50 MB of a query stood in the state of the service."""
+    calls = Use([("keyword_search", {"query": "x" * 1_000_000}), ("keyword_search", {"query": "cart " * 1_000})])
+    answer, server = ask(engine, [calls, Say(GOOD)])
+    assert "and the limit is 20,000" in str(server.requests[1]["messages"][-2:])
+    assert max(len(str(happening.payload)) for happening in answer.happenings) < 20_000
 
 
 def test_a_conversation_with_a_model(engine: LocalEngine, state: State) -> None:

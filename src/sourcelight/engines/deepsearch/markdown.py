@@ -53,9 +53,14 @@ def person_name(name: str) -> str:
 
 def fence_code(text: str, path: str, language: str = "") -> str:
     """Format lines of a file as a code block; `language` is the display name of a notebook's language."""
-    lines = "\n".join(map(_shorten, visible(redact(text)).split("\n")))
+    lines = shorten_lines(visible(redact(text)))
     fence = fence_around(lines, 3)
     return f"{fence}{fence_name(path, language)}\n{lines}\n{fence}"
+
+
+def shorten_lines(text: str) -> str:
+    """Return text with the beginnings of its long lines, and how many characters are missing of each."""
+    return "\n".join(map(_shorten, text.split("\n")))
 
 
 def _shorten(line: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
+from sourcelight.core.markup import one_line
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.tools.catalog import find_tool, mcp_tools
@@ -20,6 +21,7 @@ from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, EvidenceLedger
 from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.markdown import shorten_lines
 from sourcelight.engines.deepsearch.question.scope import RepositoryNames, read_scope
 from sourcelight.engines.deepsearch.redaction import frame_text, is_hidden_file, new_boundary, redact
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -95,15 +97,32 @@ def describe(name: str, item: Evidence, boundary: str) -> str:
     """Show a piece of evidence to a model: its id, where it is from, and its text in a frame."""
     if isinstance(item, CommitEvidence):
         text = f"{item.subject}\n\n{item.text}".strip()
-        return f"[{name}] " + frame_text(redact(text), f"{item.label}, {item.author}, {item.date}", boundary)
+        source = f"{item.label}, {item.author}, {item.date}"
+        return f"[{name}] " + _frame(shorten_lines(redact(text)), source, boundary, MAX_EVIDENCE_BYTES)
     # Redacted as a whole before lines are numbered, because a secret may span lines.
-    lines = redact(item.text).split("\n")
+    lines = shorten_lines(redact(item.text)).split("\n")
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(lines, item.begin_line))
-    return f"[{name}] " + frame_text(numbered, item.label, boundary)
+    return f"[{name}] " + _frame(numbered, item.label, boundary, MAX_EVIDENCE_BYTES)
+
+
+def _frame(text: str, origin: str, boundary: str, max_bytes: int) -> str:
+    """Return the beginning of a text in a frame, with a note behind the frame if the text is longer."""
+    raw = text.encode()
+    framed = frame_text(raw[:max_bytes].decode("utf-8", "ignore"), origin, boundary)
+    return f"{framed}\n(The rest was left out to keep this short.)" if len(raw) > max_bytes else framed
 
 
 RESULT_BYTES = 8_000
 """Maximum bytes of a tool result for a model."""
+
+MAX_EVIDENCE_BYTES = 16_000
+"""Maximum bytes of a piece of evidence, which is shown whole beside others. A minified file is one line of megabytes."""
+
+MAX_ARGUMENT_CHARS = 20_000
+"""Maximum characters of the arguments of a call, which errors, steps and the next request repeat."""
+
+_MAX_QUERY_CHARS = 500
+"""Maximum characters of the arguments that a step shows."""
 
 NOTHING_NEW = 3
 """Calls in a row that bring no new evidence, after which the model is told to answer."""
@@ -161,6 +180,11 @@ class Toolbox:
                 return "The number of tool calls is used up: answer now with what you have."
 
             key = json.dumps([name, dict(arguments)], sort_keys=True, default=str)
+            if len(key) > MAX_ARGUMENT_CHARS:
+                text = f"the arguments have {len(key):,} characters, and the limit is {MAX_ARGUMENT_CHARS:,}"
+                self.emit(ResearchEvent("turn", {"tool": name[:_MAX_QUERY_CHARS], "result": f"refused: {text}"}))
+                return f"Error: {text}"
+
             # Models repeat calls. Instead of the text, which they have, they get a hint to stop.
             if key in self._results_by_call:
                 return f"You made this very call before: {self._results_by_call[key]}. {self._nudge(new=False)}".strip()
@@ -179,7 +203,8 @@ class Toolbox:
             result_text = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
             self._results_by_call[key] = result_text
             query = " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))
-            self.emit(ResearchEvent("turn", {"tool": name, "query": redact(query), "result": result_text}))
+            query = one_line(redact(query), _MAX_QUERY_CHARS)
+            self.emit(ResearchEvent("turn", {"tool": name, "query": query, "result": result_text}))
             return f"{text}\n{self._nudge(new=new > 0)}".rstrip()
 
     def _nudge(self, *, new: bool) -> str:
@@ -337,10 +362,7 @@ class Toolbox:
         else:
             text = render(find_tool(name), answer, self.inquiry.context)[1]
 
-        raw = redact(text).encode()
-        truncated = raw[:RESULT_BYTES].decode("utf-8", "ignore")
-        note = "\n(The rest was left out to keep this short.)" if len(raw) > RESULT_BYTES else ""
-        return frame_text(truncated, f"result of {name}", self.boundary) + note
+        return _frame(redact(text), f"result of {name}", self.boundary, RESULT_BYTES)
 
     def _in_scope(self, row: Mapping[str, Any]) -> bool:
         path = row.get("path")
