@@ -499,6 +499,13 @@ def test_evidence_of_long_lines_is_bounded(tmp_path: Path) -> None:
     assert max(map(len, messages)) < 60_000
 
 
+@pytest.mark.parametrize("text", [" \n\n ", "```\n", ">" * 2_000 + " [E1]", "---\n***"])
+def test_an_answer_without_words_is_none(engine: LocalEngine, text: str) -> None:
+    answer, _ = ask(engine, [Say(text)])
+    assert answer.draft.researcher == "extractive"
+    assert answer.text.startswith("The model `scripted` gave no answer (its response ")
+
+
 def test_long_arguments_of_a_call_are_refused(engine: LocalEngine) -> None:
     """Steps, errors and the results of a call repeated them: 50 MB of a query stood in the state of the service."""
     calls = Use([("keyword_search", {"query": "x" * 1_000_000}), ("keyword_search", {"query": "cart " * 1_000})])

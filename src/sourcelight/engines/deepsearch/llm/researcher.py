@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.errors import Cancelled, ProtocolError, SourcelightError
+from sourcelight.core.markup import clean_markdown, code, count_of
 from sourcelight.engines.deepsearch.citations import check_citations
 from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig
@@ -90,6 +90,8 @@ class ModelResearcher:
             quotes, commits = self.fallback.evidence(inquiry, emit)
             pack = [run.ledger.add(quote) for quote in quotes[:_PACK]] + [run.ledger.add(commit) for commit in commits]
             text = anyio.run(run.ask, pack)
+            if not re.search(r"\w", clean_markdown(CITED.sub("", text))):
+                raise ProtocolError("its response has no words")  # noqa: TRY301 - as every other failure of a model
         except Cancelled:
             raise
         except Exception as exc:  # noqa: BLE001 - whatever a provider or its library does, there is an answer

@@ -116,7 +116,7 @@ RESULT_BYTES = 8_000
 """Maximum bytes of a tool result for a model."""
 
 MAX_EVIDENCE_BYTES = 16_000
-"""Maximum bytes of a piece of evidence, which is shown whole beside others. A minified file is one line of megabytes."""
+"""Maximum bytes of a piece of evidence: a minified file is one line of megabytes."""
 
 MAX_ARGUMENT_CHARS = 20_000
 """Maximum characters of the arguments of a call, which errors, steps and the next request repeat."""
