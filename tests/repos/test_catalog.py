@@ -11,7 +11,8 @@ import pytest
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, NoRepositories, RepositoryNotFound
-from sourcelight.repos import Catalog, ObjectReader, Viewer, resolve, worktree_status
+from sourcelight.repos import Catalog, ObjectReader, ServicePolicy, Viewer, resolve, worktree_status
+from sourcelight.repos.state import State
 from sourcelight.testing import RepositoryBuilder, make_repo
 from sourcelight.testing.repositories import BareBuilder
 
@@ -237,6 +238,26 @@ def test_files_beside_repositories_stay_unsearched_when_the_last_repository_goes
     RepositoryBuilder(tmp_path / "two").commit({"a.txt": "x\n"})
     assert folder.refresh()
     assert [repository.name for repository in folder.repositories] == ["two"]
+
+
+def test_files_beside_repositories_stay_unsearched_after_a_restart(tmp_path: Path) -> None:
+    """All accounts could read the files that were left when a service started again."""
+    state, root = State(), tmp_path / "src"
+    RepositoryBuilder(root / "one").commit({"a.txt": "x\n"})
+    (root / "notes.txt").write_text("no part of any repository\n", "utf-8")
+    policy = ServicePolicy(state.repositories)
+    assert len(Catalog.open(root, policy=policy).repositories) == 1
+    shutil.rmtree(root / "one")
+    with pytest.raises(NoRepositories, match="its repositories are gone"):
+        Catalog.open(root, policy=policy)
+
+    # Another directory of files is still a snapshot, and so is this one to a user of this machine.
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.txt").write_text("x\n", "utf-8")
+    assert len(Catalog.open(tmp_path / "files", policy=policy).repositories) == 1
+    assert len(Catalog.open(root).repositories) == 1
+    RepositoryBuilder(root / "two").commit({"a.txt": "x\n"})
+    assert [repository.name for repository in Catalog.open(root, policy=policy).repositories] == ["two"]
 
 
 def test_an_untracked_folder_in_a_repository_is_a_snapshot(tmp_path: Path) -> None:

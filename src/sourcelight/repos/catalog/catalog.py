@@ -15,7 +15,7 @@ from sourcelight.core.errors import NoRepositories, RepositoryNotFound
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.catalog.changes import ChangeDetector, has_modified
 from sourcelight.repos.catalog.config import SettingsFiles
-from sourcelight.repos.catalog.entries import CatalogEntry, RepositoryMemory
+from sourcelight.repos.catalog.entries import ONLY_FILES_LEFT, CatalogEntry, RepositoryMemory
 from sourcelight.repos.catalog.naming import Memory, arrange
 from sourcelight.repos.catalog.visibility import Root, ServicePolicy
 from sourcelight.repos.description import stamp_files
@@ -321,9 +321,12 @@ class Catalog:
             if enclosing is not None:
                 walk.add(enclosing)
                 warnings.append(f"{path} is part of {enclosing.worktree}: the whole repository is searched")
-            elif path not in self._paths_with_repositories and holds_files(path):
+            elif holds_files(path):
                 # Files beside repositories were never meant to be searched, also not when the last repository is gone.
-                snapshots.append(path)
+                if path in self._paths_with_repositories or self._memory.had_below(path):
+                    walk.skipped.append(SkippedRepository(path, "gone", ONLY_FILES_LEFT))
+                else:
+                    snapshots.append(path)
 
         if progress is not None:
             progress(walk.visited, len(walk.repositories))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,8 @@ from sourcelight.repos.names import name_key
 from sourcelight.repos.repository import Repository, SkippedRepository, canonical_path_of
 from sourcelight.repos.revisions import head_target
 from sourcelight.repos.state import RepositoryRecord, RepositoryRegister
+
+ONLY_FILES_LEFT = "its repositories are gone, and files beside them are not searched; serve these from elsewhere"
 
 SNAPSHOT_SHARE = 20  # a snapshot is looked through again after 20 times as long as the last look took
 
@@ -144,6 +147,11 @@ class RepositoryMemory:
         self.records = {**{record.canonical_path: record for record in register.all()}, **self.records}
         self.private_roots |= register.private_roots()
         register.save(self.records.values(), private_roots=self.private_roots)
+
+    def had_below(self, path: str) -> bool:
+        """Return whether a repository was ever found below a directory, also before this process."""
+        below = os.path.join(os.path.realpath(path), "")
+        return any(canonical_path.startswith(below) for canonical_path in self.records)
 
     def store(self, records: Mapping[str, RepositoryRecord], private_roots: frozenset[str]) -> None:
         """Store records. A removed public repository loses its name to a new one."""
