@@ -402,3 +402,18 @@ def test_overloads_take_no_place_from_other_callers(tmp_path: Path) -> None:
     assert "insert` and `" in sentence
     assert "emplace`" in sentence
     assert "including" not in sentence
+
+
+def test_every_file_that_defines_a_name_is_named_where_nothing_calls_it(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit(
+        {
+            "lib/Sieve.pm": "package Sieve;\nsub _grind { 1 }\n1;\n",
+            "lib/Hopper.pm": "package Hopper;\nsub _grind { 2 }\n1;\n",
+        },
+        "Build a mill",
+    )
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "What calls _grind?").startswith(
+        "No searched line has `_grind` except its definitions in `lib/Hopper.pm` and `lib/Sieve.pm`"
+    )

@@ -333,8 +333,6 @@ def _no_callers(
         or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
     ]
     texts = FileTexts(work.context)
-    first = callables[0]
-
     code_rows = [row for row in other_rows if not _is_prose(row)]
     if code_rows:
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
@@ -345,14 +343,22 @@ def _no_callers(
     if notes:
         return None
 
-    line = first.definition.line
-    evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
+    first_of_path = {location.path: location for location in reversed(callables)}
+    if len(first_of_path) > MAX_NAMED:
+        return None
+
+    locations = [first_of_path[path] for path in sorted(first_of_path)]
+    lines = [(location, location.definition.line) for location in locations]
+    evidence = tuple(
+        texts.evidence(location.target, location.path, line, line, "definition", 1.0, (name,))
+        for location, line in lines
+    )
     defined = "its definition" if len(callables) == 1 else "its definitions"
     prose = ", and comments and documents" if other_rows else ""
-    location_text = f"{defined} in {code(first.path)}{prose}"
-    text = f"No searched line has {code(name)} except {location_text}: nothing there calls it by name"
+    paths = join_words([code(location.path) for location in locations])
+    text = f"No searched line has {code(name)} except {defined} in {paths}{prose}: nothing there calls it by name"
     finding = Finding(
-        Statement(text, (evidence,)), "callers", queries=[*queries, join_queries(searches)], is_negative=True
+        Statement(text, evidence), "callers", queries=[*queries, join_queries(searches)], is_negative=True
     )
     finding.method.append("The search can't find names that code builds at run time, or calls from other programs.")
     return finding
