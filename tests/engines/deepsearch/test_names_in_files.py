@@ -59,6 +59,10 @@ FILES: dict[str | bytes, str | bytes | None] = {
     ".github/workflows/release.yml": WORKFLOW.format(version=4),
     "mix.exs": 'defmodule Mill.MixProject do\n  defp deps do\n    [{:jason, "~> 1.0"}]\n  end\nend\n',
     "lib/mill/selector.ex": "defmodule Mill.Selector do\n  def reselector, do: :slate_driver\nend\n",
+    "lib/mill/notice.ex": 'defmodule Mill.Notice do\n  @notice "The mill " <>\n          "stops"\n  @rows 3\nend\n',
+    "src/scan.jl": "const NROWS = Ref{Int}(0)\nfunction scan(buf, nrows=NROWS)\n    buf\nend\n",
+    "lua/files.lua": "local files = require('files')\nreturn files\n",
+    "tests/files_spec.lua": "local files = 5\n",
     "elm.json": '{\n  "type": "package",\n  "elm-version": "0.19.0 <= v < 0.20.0",\n  "dependencies": {}\n}\n',
 }
 
@@ -106,6 +110,8 @@ def test_the_file_and_the_sign_decide(mill: LocalEngine, question: str, sentence
         "What is $mesh set to?",
         "What is @speeds in Mill.Gear?",
         "What is sift set to?",
+        "What is @notice set to?",
+        "What is files set to?",
     ],
 )
 def test_another_file_a_comment_and_a_function_have_no_value(mill: LocalEngine, question: str) -> None:
@@ -138,3 +144,7 @@ def test_workflows_and_versions_of_elm_are_read(mill: LocalEngine, question: str
 def test_a_part_of_a_word_is_no_package(mill: LocalEngine) -> None:
     assert lead_of(mill, "Does it use ecto?").startswith("No: no searched manifest lists `ecto`")
     assert not lead_of(mill, "Does it use slate?").startswith("No:")
+
+
+def test_a_name_in_capitals_is_no_parameter_in_small_letters(mill: LocalEngine) -> None:
+    assert "`nrows`" not in lead_of(mill, "What is the default of NROWS?")

@@ -151,8 +151,9 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     if not definitions:
         return _find_undefined(lookup, work, queries, notes)
     if lookup.kind == "value" and _PLAIN_WORD.fullmatch(lookup.name):
-        # "What is timeout set to": a function of a plain word is no value.
-        return find_value(work, definitions, lookup.name, queries, notes)
+        # "What is timeout set to": a function of a plain word is no value, and neither is a variable of a test.
+        locations = [location for location in definitions if not location.rank]
+        return find_value(work, locations, lookup.name, queries, notes) if locations else None
 
     find = _OF_DEFINITION.get(lookup.kind)
     if lookup.kind == "callers" and lookup.owner:
@@ -220,6 +221,9 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
         work, lookup.name, "", queries, notes
     )
+    if setting is not None and _is_of_other_case(setting, lookup.name):
+        setting = None if find_definitions(work, lookup.name, [], [], unparsed=True) else setting
+
     # One call may set a value for its own case, while a function has another default.
     is_of_call = setting is not None and setting.headline.text.startswith(f"{code(lookup.name)} is set to")
     if setting is not None and not is_of_call:
@@ -234,6 +238,8 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     if unparsed:
         # What replaces an absent value says more than an assignment: `let g:size = get(g:, 'size', 2)`.
         replaced = find_prose_value(work, "", "", lookup.name)
+        if replaced is not None and _is_of_other_case(replaced, lookup.name):
+            replaced = None
         value = replaced or find_value(work, unparsed, lookup.name, queries, notes)
         # A variable that other lines set too, or that a call sets, has no default there, unless a Lisp defines it.
         is_lisp = all(language_of(location.path) in LISPS for location in unparsed)
@@ -247,6 +253,12 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         return absence if absence is not None and not absence.headline.evidence else None
 
     return None
+
+
+def _is_of_other_case(finding: Finding, name: str) -> bool:
+    """Return whether a sentence is about a name that differs in its case alone, such as `nlines` for NLINES."""
+    subject = re.search(r"`([^`]+)`", finding.headline.text)
+    return subject is not None and subject[1] != name and subject[1].lower() == name.lower()
 
 
 def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:

@@ -29,7 +29,7 @@ _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)(\(?)")
 _ASSIGNED = re.compile(r"(?::=|\\\\|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
 _PERL_ASSIGNED = re.compile(r"(?<![=!<>+\-*/%&|^~:.])=(?:>|(?![=>~]))")
 _NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
-_UNFINISHED = ("{", "(", "[", "+", "|", "&&")
+_UNFINISHED = ("{", "(", "[", "+", "|", "&&", "<>", "..", "|>", "%>%")
 _HEAD_BEFORE_LIST = re.compile(
     # A star of Nim exports the name.
     r"\*?\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:(?:=|<-)\s*(?:async\s+)?(?:function\b\s*\w*)?\s*)?\("
