@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.engines.search.ranking.terms.chunker import MAX_CHUNK_LINES, cut_chunks, lead_start
-from sourcelight.engines.search.ranking.terms.term_table import definition_spans
+from sourcelight.engines.search.ranking.terms.table_builder import definition_spans
 from sourcelight.engines.symbols import definitions, parse_tree
 
 _LANGUAGES = {

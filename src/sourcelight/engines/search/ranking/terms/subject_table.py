@@ -7,11 +7,12 @@ scores are the same in every process.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, runs
 from sourcelight.engines.search.ranking.terms import tokenizer
 from sourcelight.engines.search.ranking.terms.message_index import MessageIndex
 from sourcelight.engines.symbols.table import SectionSource
@@ -20,9 +21,11 @@ from sourcelight.repos.processes.commit_subjects import CommitSubject
 FORMAT = 1
 """Raised by one whenever older tables can't be read by this code, or would be made of other commits."""
 
+_K1 = 1.2
+"""Saturation of BM25, the same as for chunks: from a few occurrences on, further ones add little."""
 
-_K1, _B = 1.2, 0.5
-"""The numbers of BM25, the same as for chunks."""
+_B = 0.5
+"""Share of BM25 that the length of a text counts, the same as for chunks."""
 
 _PathPostings: TypeAlias = Mapping[str, tuple[AnyArray, AnyArray]]
 """For each term, the paths whose commits have it, and how much it adds to the score of each."""
@@ -59,10 +62,10 @@ class SubjectTable:
         times = source.array("times").astype(np.float64)
 
         # A few thousand terms take milliseconds once; a look-up in the file would take as long for each question.
-        postings = {
-            term: (messages[start:end], times[start:end])
-            for term, start, end in zip(terms, starts[:-1], starts[1:], strict=True)
-        }
+        postings: dict[str, tuple[Int64Array, Float64Array]] = {}
+        for term, (start, end) in zip(terms, pairwise(starts), strict=True):
+            postings[term] = messages[start:end], times[start:end]
+
         self._index = MessageIndex(source.array("length").astype(np.float64), postings)
         self.is_voter: BoolArray = np.ones(len(self._index.lengths), dtype=np.bool_)
         self._of_paths: tuple[BoolArray, _PathPostings] | None = None
@@ -73,13 +76,10 @@ class SubjectTable:
 
     def changed_paths(self, commits: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the paths that some commits changed, one after another, and how many each did."""
+        # A commit's paths are consecutive in the table.
         starts = self._starts.take(commits)
         sizes = self._starts.take(commits + 1) - starts
-
-        # A commit's paths are consecutive in the table: count up from its first one.
-        first_offsets = sizes.cumsum() - sizes
-        offsets = np.arange(int(sizes.sum())) - first_offsets.repeat(sizes)
-        return self._path_numbers.take(starts.repeat(sizes) + offsets), sizes
+        return self._path_numbers.take(runs(starts, sizes)), sizes
 
     def path_scores(self, terms: Mapping[str, float]) -> Float64Array:
         """Score each of `paths` by the subjects of all commits that changed it, as if they were one text."""
@@ -89,11 +89,13 @@ class SubjectTable:
             cached = self._of_paths = self.is_voter, self._path_postings()
 
         scores: Float64Array = np.zeros(len(self.paths))
+        _, postings = cached
         for term, weight in terms.items():
-            posting = cached[1].get(term)
+            posting = postings.get(term)
             if posting is not None:
+                paths, gains = posting
                 # The paths of a term are distinct, so none is added twice.
-                scores[posting[0]] += weight * posting[1]
+                scores[paths] += weight * gains
 
         return scores
 
@@ -138,10 +140,10 @@ class SubjectTable:
         frequencies = counts / norms.take(paths)
         gains = (idf.take(terms) * (_K1 + 1.0) * frequencies / (_K1 + frequencies)).astype(np.float32)
         paths = paths.astype(np.uint32)
-        return {
-            term: (paths[start:end], gains[start:end])
-            for term, start, end in zip(by_term, starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-        }
+        postings: dict[str, tuple[AnyArray, AnyArray]] = {}
+        for term, (start, end) in zip(by_term, pairwise(starts.tolist()), strict=True):
+            postings[term] = paths[start:end], gains[start:end]
+        return postings
 
 
 def _weights_of(sizes: Int64Array) -> Float64Array:
@@ -159,7 +161,10 @@ def subject_sections(
     another: ``path_number`` has the paths of each subject, ``message`` and ``times`` the postings of each term.
     """
     numbers: dict[bytes, int] = {}
-    path_numbers = [numbers.setdefault(path, len(numbers)) for subject in subjects for path in subject.paths]
+    path_numbers: list[int] = []
+    for subject in subjects:
+        path_numbers += [numbers.setdefault(path, len(numbers)) for path in subject.paths]
+
     index = MessageIndex.of([subject.subject.decode("utf-8", "replace") for subject in subjects], check)
     sizes = [len(messages) for messages, _ in index.postings.values()]
 

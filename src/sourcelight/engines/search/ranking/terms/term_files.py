@@ -16,7 +16,8 @@ from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.terms.subject_table import SubjectTable
-from sourcelight.engines.search.ranking.terms.term_table import PROSE, TermTable, TermTableBuilder, rules
+from sourcelight.engines.search.ranking.terms.table_builder import PROSE, TermTableBuilder
+from sourcelight.engines.search.ranking.terms.term_table import TermTable, rules
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.side_tables import (
     SideTable,
