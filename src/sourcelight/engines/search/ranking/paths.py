@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,18 @@ from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog", "aside")
 """Kinds of files; ``aside`` is code beside the product (examples, scripts, benchmarks), reported as ``code``."""
 
-BASENAME, DIRECTORY = 1.0, 0.5
-"""Weights of a word in a file's name, and in the name of a directory above it."""
+_CODE, _TEST, _DOCS, _CONFIG, _VENDORED, _CHANGELOG, _ASIDE = range(len(KINDS))
+
+BASENAME = 1.0
+"""Weight of a word in a file's name."""
+
+DIRECTORY = 0.5
+"""Weight of a word in the name of a directory above it."""
 
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite)(?:/|$)", re.IGNORECASE
 )
+"""Directories of tests: `tests`, `src/testdata`, `web/__tests__`."""
 
 _MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
 """Directories of a product's sources. A package called ``test`` in them belongs to a test framework."""
@@ -32,6 +39,7 @@ _MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
 _TEST_NAME = re.compile(
     r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"
 )
+"""Files of tests: `test_tank.py`, `conftest.py`, `tank_test.go`, `tank.spec.ts`, `TankTest.java`, `TankIT.kt`."""
 
 _TEST_PROJECT = re.compile(r"(?:[._-][Tt]ests|\.(?:Test|Specs?)|[a-z](?:Tests?|Specs))(?:/|$)")
 """Directories of tests by the end of their name: `Tank.Tests`, `tank-tests`, `commonTest`. A library that helps to
@@ -69,7 +77,16 @@ _ASIDE_FOLDER = re.compile(
     re.IGNORECASE,
 )
 
-FolderKinds: TypeAlias = tuple[bool, bool, bool, bool, bool]
+
+class _FolderKinds(NamedTuple):
+    """Kinds of files that a directory says its files are."""
+
+    vendored: bool
+    changelog: bool
+    test: bool
+    docs: bool
+    aside: bool
+
 
 _INDEX_STEMS = frozenset({"index", "mod", "__init__", "init", "lib", "main"})
 """Names without a meaning: the directory's name is used instead."""
@@ -91,14 +108,15 @@ def reported_kind(code: int) -> str:
     return "code" if KINDS[code] == "aside" else KINDS[code]
 
 
-def _folder_kinds(folder: str) -> FolderKinds:
-    return (
-        bool(_VENDORED_FOLDER.search(folder)),
-        bool(_CHANGELOG_FOLDER.search(folder)),
-        # Only the part before `src/main`, see `_MAIN_FOLDER`.
-        _holds_tests(_MAIN_FOLDER.split(folder, maxsplit=1)[0]),
-        bool(_DOCS_FOLDER.search(folder)),
-        bool(_ASIDE_FOLDER.search(folder)),
+def _folder_kinds(folder: str) -> _FolderKinds:
+    # See `_MAIN_FOLDER`.
+    before_main = _MAIN_FOLDER.split(folder, maxsplit=1)[0]
+    return _FolderKinds(
+        vendored=bool(_VENDORED_FOLDER.search(folder)),
+        changelog=bool(_CHANGELOG_FOLDER.search(folder)),
+        test=_holds_tests(before_main),
+        docs=bool(_DOCS_FOLDER.search(folder)),
+        aside=bool(_ASIDE_FOLDER.search(folder)),
     )
 
 
@@ -106,21 +124,21 @@ def _holds_tests(folder: str) -> bool:
     return bool(_TEST_FOLDER.search(folder) or _TEST_PROJECT.search(folder))
 
 
-def _kind(folder: FolderKinds, name: str) -> int:
-    vendored, changelog, test, docs, aside = folder
+def _kind(folder: _FolderKinds, name: str) -> int:
+    """Return the index in `KINDS` of a file's kind, by its directory and its name."""
     # The order decides: vendored tests are vendored, and a test's configuration belongs to the test.
-    if vendored or _GENERATED_NAME.search(name):
-        return 4
-    if _CHANGELOG_NAME.search(name) or (changelog and _DOCS_NAME.search(name)):
-        return 5
-    if test or _TEST_NAME.search(name):
-        return 1
+    if folder.vendored or _GENERATED_NAME.search(name):
+        return _VENDORED
+    if _CHANGELOG_NAME.search(name) or (folder.changelog and _DOCS_NAME.search(name)):
+        return _CHANGELOG
+    if folder.test or _TEST_NAME.search(name):
+        return _TEST
     if _CONFIG_NAME.search(name):
-        return 3
-    if docs or _DOCS_NAME.search(name):
-        return 2
+        return _CONFIG
+    if folder.docs or _DOCS_NAME.search(name):
+        return _DOCS
 
-    return 6 if aside or _INTERFACE_NAME.search(name) else 0
+    return _ASIDE if folder.aside or _INTERFACE_NAME.search(name) else _CODE
 
 
 @dataclass(frozen=True)
@@ -156,11 +174,13 @@ class PathWords:
         """Return the names that begin with a term, or that the term begins with; none for a short term."""
         if len(term) < MIN_PREFIX:
             return [term] if term in self.name_terms else []
-        sorted_terms = self._sorted_terms
+
         # The greatest code point: all terms that begin with `term` sort between the two.
-        start, end = bisect_left(sorted_terms, term), bisect_left(sorted_terms, f"{term}\U0010ffff")
-        shorter = (term[:size] for size in range(MIN_PREFIX, len(term)))
-        return [*sorted_terms[start:end], *(prefix for prefix in shorter if prefix in self.name_terms)]
+        start = bisect_left(self._sorted_terms, term)
+        end = bisect_left(self._sorted_terms, f"{term}\U0010ffff")
+        longer = self._sorted_terms[start:end]
+        prefixes = [term[:size] for size in range(MIN_PREFIX, len(term))]
+        return [*longer, *(prefix for prefix in prefixes if prefix in self.name_terms)]
 
     def files_named(self, name: str) -> Sequence[int]:
         """Return the files that may bear a name: all that do, and seldom another."""
@@ -181,57 +201,96 @@ def path_words(snapshot: OpenedCommit) -> PathWords:
 
 
 def _read_paths(snapshot: OpenedCommit) -> PathWords:
-    view = snapshot.view
-    text = bytes(view.path_text).decode("utf-8", "replace")
-
-    # `path_text` has a newline before each path and after the last, so searches can anchor at both ends. One decoding
-    # for all paths is far cheaper than one for each.
-    paths = text.split("\n")[1 : view.files + 1]
-    folders: dict[str, list[int]] = {}
-    directory_kinds: dict[str, FolderKinds] = {}
-    by_name: dict[str, list[int]] = {}
-    terms_of_names: dict[str, tuple[str, ...]] = {}
-    by_stem: dict[str, list[int]] = {}
-    name_sizes = np.zeros(view.files, dtype=np.int64)
-    kind = np.zeros(view.files, dtype=np.uint8)
-    name_hashes, stem_hashes = np.zeros(view.files, dtype=np.int64), np.zeros(view.files, dtype=np.int64)
-    for file, path in enumerate(paths):
+    reader = _PathReader(snapshot.view.files)
+    for file, path in enumerate(snapshot.view.path_texts()):
         folder, _, name = path.rpartition("/")
-        files = folders.get(folder)
+        reader.add(file, folder, name)
+    return reader.words()
+
+
+class _PathReader:
+    """Collects the words of paths."""
+
+    def __init__(self, files: int) -> None:
+        self._kind = np.zeros(files, dtype=np.uint8)
+        self._name_hashes = np.zeros(files, dtype=np.int64)
+        self._stem_hashes = np.zeros(files, dtype=np.int64)
+        self._name_sizes = np.zeros(files, dtype=np.int64)
+
+        # Files of a directory, of a term of names, and of a term of names without their extension.
+        self._folder_files: dict[str, list[int]] = {}
+        self._name_files: defaultdict[str, list[int]] = defaultdict(list)
+        self._stem_files: defaultdict[str, list[int]] = defaultdict(list)
+
+        # Names repeat, and so do directories: each is read once.
+        self._folder_kinds: dict[str, _FolderKinds] = {}
+        self._terms_of_names: dict[str, tuple[str, ...]] = {}
+
+    def add(self, file: int, folder: str, name: str) -> None:
+        """Add a file, the next one in the order of their numbers."""
+        files = self._folder_files.get(folder)
         if files is None:
-            files = folders[folder] = []
+            files = self._folder_files[folder] = []
             # Five patterns once per directory instead of once per file.
-            directory_kinds[folder] = _folder_kinds(folder)
+            self._folder_kinds[folder] = _folder_kinds(folder)
 
         files.append(file)
-        kind[file] = _kind(directory_kinds[folder], name)
-        name_hashes[file], stem_hashes[file] = hash(name), hash(name.partition(".")[0])
-        for term in _terms(name, terms_of_names):
-            by_name.setdefault(term, []).append(file)
-
         stem = name.partition(".")[0]
+        self._kind[file] = _kind(self._folder_kinds[folder], name)
+        self._name_hashes[file] = hash(name)
+        self._stem_hashes[file] = hash(stem)
+        for term in self._terms(name):
+            self._name_files[term].append(file)
+
         if stem in _INDEX_STEMS and folder:
             stem = folder.rpartition("/")[2]
 
         # Joined forms are whole names, which would count every name twice.
-        word_terms = [term for term in _terms(stem, terms_of_names) if not is_joined_form(term)]
-        name_sizes[file] = len(word_terms)
-        for term in word_terms:
-            by_stem.setdefault(term, []).append(file)
+        stem_terms = [term for term in self._terms(stem) if not is_joined_form(term)]
+        self._name_sizes[file] = len(stem_terms)
+        for term in stem_terms:
+            self._stem_files[term].append(file)
 
-    by_folder: dict[str, list[NDArray[np.int32]]] = {}
-    for folder, files in folders.items():
-        # Shared by all terms of the directory.
-        file_array = np.array(files, dtype=np.int32)
-        # A directory name may repeat a term (`tests/tests`); it counts once.
-        for term in dict.fromkeys(
-            term for directory_name in folder.split("/") for term in _terms(directory_name, terms_of_names)
-        ):
-            by_folder.setdefault(term, []).append(file_array)
+    def words(self) -> PathWords:
+        """Return the words of all files."""
+        files_below = self._files_below()
+        terms = {}
+        for term in self._name_files.keys() | files_below:
+            terms[term] = _weigh_files(self._name_files.get(term, ()), files_below.get(term, ()))
 
-    terms = {term: _weigh_files(by_name.get(term, ()), by_folder.get(term, ())) for term in by_name.keys() | by_folder}
-    name_terms = {term: np.array(files, dtype=np.int32) for term, files in by_stem.items()}
-    return PathWords(kind, terms, name_terms, name_sizes, name_hashes, stem_hashes)
+        return PathWords(
+            kind=self._kind,
+            terms=terms,
+            name_terms={term: np.array(files, dtype=np.int32) for term, files in self._stem_files.items()},
+            name_sizes=self._name_sizes,
+            name_hashes=self._name_hashes,
+            stems=self._stem_hashes,
+        )
+
+    def _files_below(self) -> Mapping[str, Sequence[NDArray[np.int32]]]:
+        """Return the files of the directories that have a term in their path, by term."""
+        files_below: defaultdict[str, list[NDArray[np.int32]]] = defaultdict(list)
+        for folder, files in self._folder_files.items():
+            # A directory name may repeat a term (`tests/tests`); it counts once.
+            terms: dict[str, None] = {}
+            for name in folder.split("/"):
+                terms |= dict.fromkeys(self._terms(name))
+
+            # Shared by all terms of the directory.
+            file_array = np.array(files, dtype=np.int32)
+            for term in terms:
+                files_below[term].append(file_array)
+
+        return files_below
+
+    def _terms(self, name: str) -> tuple[str, ...]:
+        distinct_terms = self._terms_of_names.get(name)
+        if distinct_terms is None:
+            terms: dict[str, None] = {}
+            for word in _WORD.findall(name):
+                terms |= dict.fromkeys(terms_of(word))
+            distinct_terms = self._terms_of_names[name] = tuple(terms)
+        return distinct_terms
 
 
 def _weigh_files(
@@ -251,12 +310,3 @@ def _weigh_files(
     files, counts = files[order], counts[order]
     first = np.append(True, files[1:] != files[:-1]).nonzero()[0]
     return files[first], np.add.reduceat(counts, first)
-
-
-def _terms(name: str, terms_of_names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    distinct_terms = terms_of_names.get(name)
-    if distinct_terms is None:
-        words = _WORD.findall(name)
-        terms = [term for word in words for term in terms_of(word)]
-        distinct_terms = terms_of_names[name] = tuple(dict.fromkeys(terms))
-    return distinct_terms
