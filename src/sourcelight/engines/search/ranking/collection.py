@@ -126,21 +126,24 @@ class ChunkCollection:
         # `chunks` ascend, so the chunks of one block are a slice.
         bounds = chunks.searchsorted(self.chunk_base).tolist()
         for number, (start, end) in enumerate(pairwise(bounds)):
-            symbols = self.symbols_of(number) if start < end else None
-            if symbols is None:
-                names_by_chunk += [()] * (end - start)
-                continue
-
-            block, within = self.blocks[number], chunks[start:end] - self.chunk_base[number]
-            rows_of_table = within if block.source is None else block.source.take(within)
-            definitions = chunk_definitions(self.open_terms[block.target].snapshot, block.table, symbols)
-            rows, counts = definitions.rows_in(rows_of_table)
-            names, position = symbols.texts(symbols.name.take(rows)), 0
-            for count in counts.tolist():
-                names_by_chunk.append(names[position : position + count])
-                position += count
-
+            if start < end:
+                names_by_chunk += self._definition_names_in(number, chunks[start:end] - self.chunk_base[number])
         return names_by_chunk
+
+    def _definition_names_in(self, number: int, chunks: Int64Array) -> list[Sequence[bytes]]:
+        """Return the names of the definitions that begin in chunks of a block, by their numbers in the block."""
+        symbols = self.symbols_of(number)
+        if symbols is None:
+            return [()] * len(chunks)
+
+        block = self.blocks[number]
+        if block.source is not None:
+            chunks = block.source.take(chunks)
+        definitions = chunk_definitions(self.open_terms[block.target].snapshot, block.table, symbols)
+        rows, counts = definitions.rows_in(chunks)
+        names = symbols.texts(symbols.name.take(rows))
+        ends = counts.cumsum().tolist()
+        return [names[end - count : end] for end, count in zip(ends, counts.tolist(), strict=True)]
 
     @cached_property
     def imported(self) -> Float64Array:
@@ -168,7 +171,8 @@ class ChunkCollection:
         norms = self._norms.get(b)
         if norms is None:
             chunks_of_all, files_of_all = self.of_all
-            mean_file = self.mean_length * chunks_of_all / max(files_of_all, 1) or 1.0
+            terms_of_all = self.mean_length * chunks_of_all
+            mean_file = terms_of_all / max(files_of_all, 1) or 1.0
             chunk_norms = [(1.0 - b) + (b / self.mean_length) * block.length for block in self.blocks]
             file_norms = [1.0 - b + b * block.file_length / mean_file for block in self.blocks]
             norms = _concatenate(chunk_norms), _concatenate(file_norms)
@@ -207,10 +211,11 @@ class ChunkCollection:
     @cached_property
     def _tables(self) -> Sequence[tuple[Any, Any, ChunkBlock | None, int]]:
         """Per block: the term index, the entries, the block that has them if it isn't this one, and its base."""
-        return [
-            (block.table.bounds, block.table.entries, None if block.is_table else block, base)
-            for block, base in zip(self.blocks, self.chunk_base, strict=False)
-        ]
+        tables = []
+        for block, base in zip(self.blocks, self.chunk_base, strict=False):
+            numbering = None if block.is_table else block
+            tables.append((block.table.bounds, block.table.entries, numbering, base))
+        return tables
 
     def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
         """Return the files with a term in their path, ascending, with its weight, or None without any."""
@@ -227,15 +232,11 @@ class ChunkCollection:
 
         bases = np.array(starts).repeat([len(files_of_target) for files_of_target in numbers])
         files, weights = self.view_numbers.take(_concatenate(numbers) + bases), _concatenate(counts)
-        order = files.argsort()
-
         # -1: a file that this collection leaves out. Sorted, these come first.
-        if len(order) and files[order[0]] < 0:
-            order = order[np.count_nonzero(files < 0) :]
-
-        if len(order):
-            return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64))
-        return None
+        order = files.argsort()[np.count_nonzero(files < 0) :]
+        if not len(order):
+            return None
+        return files.take(order).astype(np.int64), weights.take(order).astype(np.float64)
 
     @cached_property
     def view_starts(self) -> Sequence[int]:
@@ -324,13 +325,14 @@ def _build_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArr
             if shard_block is not None:
                 blocks.append(shard_block)
 
-    chunk_base, file_base = [0], [0]
-    for block in blocks:
-        chunk_base.append(chunk_base[-1] + block.chunks)
-        file_base.append(file_base[-1] + len(block.files))
+    chunk_base = [0, *accumulate(block.chunks for block in blocks)]
+    file_base = [0, *accumulate(len(block.files) for block in blocks)]
+    blocks_of: list[list[int]] = [[] for _ in open_terms]
+    for number, block in enumerate(blocks):
+        blocks_of[block.target].append(number)
 
     total = sum(block.total_length for block in blocks)
-    mean = total / chunk_base[-1] if chunk_base[-1] else 1.0
+    mean = total / max(chunk_base[-1], 1)
     words = [path_words(terms.snapshot) for terms in open_terms]
     counts = _concatenate([np.diff(block.first) for block in blocks]).astype(np.int64)
     return ChunkCollection(
@@ -345,10 +347,7 @@ def _build_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArr
         first=counts.cumsum() - counts,
         file_of=np.arange(len(counts)).repeat(counts),
         kinds=_concatenate([words[block.target].kind[block.files] for block in blocks]).astype(np.uint8),
-        blocks_of=[
-            [number for number, block in enumerate(blocks) if block.target == target]
-            for target in range(len(open_terms))
-        ],
+        blocks_of=blocks_of,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,7 +29,6 @@ MAX_DEFINING_FILES = 20
 
 BODILESS_SHARE = 0.25
 """Factor for a file that only declares a name, or defines it in one line: constants, fields, prototypes."""
-
 
 NEAR_BEST = 0.5
 """Share of the best chunk's score, both with the factors of their kinds, from which a file's next two chunks and its
@@ -85,6 +85,12 @@ class FileLists:
         """Add a list, or replace the list of the same name."""
         self.lists[name] = scores
         self.listed_files = np.union1d(self.listed_files, scores.nonzero()[0])
+
+    def spread(self, scores: Float64Array) -> Float64Array:
+        """Return scores of `files` as a list: with a score for each file of the collection, 0 for the others."""
+        scores_of_all: Float64Array = np.zeros(self.collection.files)
+        scores_of_all[self.files] = scores
+        return scores_of_all
 
     def total(self) -> Float64Array:
         """Return the score of each of `files`."""
@@ -147,18 +153,13 @@ def file_lists(
         )
         scores, best_value = _by_words(near_best, lists, weights, exchange)
         (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
-        by_words: Float64Array = np.zeros(collection.files)
-        by_words[files] = scores / (greatest or 1.0)
-        lists.lists = {"words": by_words, **further_lists}
+        lists.lists = {"words": lists.spread(scores / (greatest or 1.0)), **further_lists}
         if by_length.best_alone:
-            best_shares: Float64Array = np.zeros(collection.files)
-            best_shares[files] = best * (by_length.best_alone / (top or 1.0))
-            lists.lists["best"] = best_shares
+            lists.lists["best"] = lists.spread(best * (by_length.best_alone / (top or 1.0)))
 
         if by_length.imported:
-            imported: Float64Array = np.zeros(collection.files)
-            imported[files] = by_length.imported * collection.imported.take(files) * (best > 0.0)
-            lists.lists["imports"] = imported
+            imported = by_length.imported * collection.imported.take(files) * (best > 0.0)
+            lists.lists["imports"] = lists.spread(imported)
 
         max_other = fraction * float(factors.max())
         if limit is None or not fraction * top:
@@ -235,9 +236,9 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
     """Return the files with a chunk of at least `min_score`, and `other_files`, each with its best score."""
     collection = words.collection
     if min_score <= 0.0:
-        best_of_files: Float64Array = (
-            np.maximum.reduceat(words.chunks, collection.first) if collection.chunks else words.chunks
-        )
+        best_of_files: Float64Array = words.chunks
+        if collection.chunks:
+            best_of_files = np.maximum.reduceat(words.chunks, collection.first)
         return np.arange(collection.files), best_of_files
 
     # Chunks are numbered file by file, so the files ascend, and each is one run.
@@ -317,10 +318,9 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
             share[documents] = BODILESS_SHARE
             share[with_body] = 1.0
             shares = share.take(block.documents)
-            files = shares.nonzero()[0]
-            shares_by_file.update(
-                zip((files + collection.file_base[number]).tolist(), shares.take(files).tolist(), strict=True)
-            )
+            positions = shares.nonzero()[0]
+            files = positions + collection.file_base[number]
+            shares_by_file.update(zip(files.tolist(), shares.take(positions).tolist(), strict=True))
 
             # A caller ignores so common a name, and needs only to see that there are too many.
             if len(shares_by_file) > MAX_DEFINING_FILES:
@@ -340,25 +340,32 @@ def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock,
 def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:
     """Yield the files whose path, or whose name without its extension, is in the question."""
     paths = [file.strip("/") for file in question.files]
-    for target, open_terms in enumerate(collection.open_terms if paths or question.names else ()):
-        words, view = collection.words[target], open_terms.snapshot.view
+    if not paths and not question.names:
+        return
+
+    for target, open_terms in enumerate(collection.open_terms):
+        words = collection.words[target]
+        view = open_terms.snapshot.view
         # Both look-ups compare hashes, so the name itself is compared again here.
-        files = [file for path in paths for file in words.files_named(path.rpartition("/")[2])
-                 if f"/{view.path(file)}".endswith(f"/{path}")]  # fmt: skip
-        files += [file for stem in question.names for file in words.with_stem(stem)
-                  if view.path(file).rpartition("/")[2].startswith(f"{stem}.")]  # fmt: skip
-        for number in collection.blocks_of[target] if files else ():
-            positions = np.isin(collection.blocks[number].files, files).nonzero()[0]
-            yield from (collection.file_base[number] + positions).tolist()
+        files: list[int] = []
+        for path in paths:
+            candidates = words.files_named(path.rpartition("/")[2])
+            files += [file for file in candidates if f"/{view.path(file)}".endswith(f"/{path}")]
+        for stem in question.names:
+            candidates = words.with_stem(stem)
+            files += [file for file in candidates if view.path(file).rpartition("/")[2].startswith(f"{stem}.")]
+
+        if files:
+            for number in collection.blocks_of[target]:
+                positions = np.isin(collection.blocks[number].files, files).nonzero()[0]
+                yield from (collection.file_base[number] + positions).tolist()
 
 
 def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Sequence[Float64Array]:
     """Return scores as one array for each target, with an entry for each file of its view."""
     scores_by_file = [np.zeros(open_terms.snapshot.view.files) for open_terms in collection.open_terms]
-    for number, block in enumerate(collection.blocks):
-        scores_by_file[block.target][block.files] = scores[
-            collection.file_base[number] : collection.file_base[number + 1]
-        ]
+    for block, (start, end) in zip(collection.blocks, pairwise(collection.file_base), strict=True):
+        scores_by_file[block.target][block.files] = scores[start:end]
     return scores_by_file
 
 

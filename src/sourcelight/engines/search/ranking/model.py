@@ -6,9 +6,10 @@ is the ranking of all files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from sourcelight.core.arrays import Float64Array
 from sourcelight.core.cancellation import Cancellation
@@ -18,6 +19,11 @@ from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 
 Scores: TypeAlias = Float64Array
+"""Scores of the files of a view, by their numbers there."""
+
+CoveringChunk: TypeAlias = tuple[float, tuple[str, str, str, int], frozenset[str]]
+"""A chunk that counts for the coverage of a question: its negated score before scaling, what orders equal ones
+(repository, revision, path and number of the chunk), and its terms of the question. Sorted, the best comes first."""
 
 COVERING_CHUNKS = 8
 """Number of the best chunks from which the coverage of a question is computed."""
@@ -145,12 +151,12 @@ class PartStats:
     chunk_scores
         Score of each of `Ranking.chunks` before scaling.
     best
-        For each of the best chunks its negated score before scaling, its position, and its terms of the question.
+        The best chunks and the terms of the question that they have.
     """
 
     file_scores: tuple[float, ...] = ()
     chunk_scores: tuple[float, ...] = ()
-    best: tuple[tuple[float, tuple[str, str, str, int], frozenset[str]], ...] = ()
+    best: tuple[CoveringChunk, ...] = ()
 
 
 class Scorer(Protocol):
@@ -214,9 +220,14 @@ class RankLimits:
     per_file: int | None = None
 
 
-def join_rankings(
-    question: RankQuery, parts: Sequence[Ranking], limits: RankLimits
-) -> tuple[Ranking, list[tuple[int, int]]]:
+class PartIndex(NamedTuple):
+    """A chunk or a file of a part of the files: the index of the part, and its number in the ranking of that part."""
+
+    part: int
+    number: int
+
+
+def join_rankings(question: RankQuery, parts: Sequence[Ranking], limits: RankLimits) -> tuple[Ranking, list[PartIndex]]:
     """Merge rankings of parts that exchanged their statistics.
 
     Parameters
@@ -230,68 +241,93 @@ def join_rankings(
 
     Returns
     -------
-    Ranking, list of (int, int)
-        The ranking of all files, and for each of its chunks the part that it came from and its index there.
+    Ranking, list of PartIndex
+        The ranking of all files, and for each of its chunks where it came from.
     """
     selected = _best_chunks(parts, limits)
-
-    def by_score(file: tuple[int, int]) -> tuple[float, tuple[str, str, str]]:
-        ranking = parts[file[0]]
-        return -_stats_of(ranking).file_scores[file[1]], _sort_key(ranking.files[file[1]])
-
-    ordered = sorted({(part, parts[part].chunks[position].file) for part, position in selected}, key=by_score)
-    positions = {file: index for index, file in enumerate(ordered)}
+    files = _sort_files(parts, {PartIndex(part, parts[part].chunks[index].file) for part, index in selected})
+    new_index = {file: index for index, file in enumerate(files)}
     chunks = []
-    for part, position in selected:
-        chunk = parts[part].chunks[position]
+    for part, index in selected:
+        chunk = parts[part].chunks[index]
         # The joined list of files is a new list with its own indexes.
-        chunks.append(replace(chunk, file=positions[part, chunk.file]))
+        chunks.append(replace(chunk, file=new_index[PartIndex(part, chunk.file)]))
+
+    failed: dict[str, str] = {}
+    for ranking in parts:
+        failed |= ranking.failed
 
     # The parts exchanged their counts, so they all have the same inverse frequencies.
     idf = dict(parts[0].idf) if parts else {}
-    best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
-    matched_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)
     searched = sum(ranking.searched_chunks for ranking in parts)
-    unknown = [
-        question.source_texts[term] for term in question.terms if term not in idf and term not in question.optional
-    ]
     joined_ranking = Ranking(
         question=question,
         chunks=tuple(chunks),
-        files=tuple(parts[part].files[file] for part, file in ordered),
+        files=tuple(parts[part].files[index] for part, index in files),
         matched_files=sum(ranking.matched_files for ranking in parts),
         matched_chunks=sum(ranking.matched_chunks for ranking in parts),
         searched_files=sum(ranking.searched_files for ranking in parts),
-        coverage=coverage(question, idf, searched, matched_terms) if searched else 0.0,
-        unknown=tuple(dict.fromkeys(unknown)),
-        failed={name: reason for ranking in parts for name, reason in ranking.failed.items()},
+        coverage=coverage(question, idf, searched, _covered_terms(parts)) if searched else 0.0,
+        unknown=unknown_words(question, idf),
+        failed=failed,
         idf=idf,
         searched_chunks=searched,
     )
     return joined_ranking, selected
 
 
-def _best_chunks(parts: Sequence[Ranking], limits: RankLimits) -> list[tuple[int, int]]:
-    """Return the best chunks of all parts: the part of each, and its index there."""
+def unknown_words(question: RankQuery, idf: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the words and names of a question that no file has; `idf` has the terms that occur."""
+    absent = [term for term in question.terms if term not in idf and term not in question.optional]
+    return tuple(dict.fromkeys(question.source_texts[term] for term in absent))
+
+
+def _sort_files(parts: Sequence[Ranking], files: Collection[PartIndex]) -> list[PartIndex]:
+    """Return files by their scores; of equal ones by repository, revision and path."""
+
+    def by_score(file: PartIndex) -> tuple[float, tuple[str, str, str]]:
+        ranking = parts[file.part]
+        return -_stats_of(ranking).file_scores[file.number], _sort_key(ranking.files[file.number])
+
+    return sorted(files, key=by_score)
+
+
+def _covered_terms(parts: Sequence[Ranking]) -> frozenset[str]:
+    """Return the terms of the question in the best chunks of all parts."""
+    best: list[CoveringChunk] = []
+    for ranking in parts:
+        best += _stats_of(ranking).best
+
+    terms: set[str] = set()
+    for _, _, terms_of_chunk in sorted(best)[:COVERING_CHUNKS]:
+        terms |= terms_of_chunk
+    return frozenset(terms)
+
+
+def _best_chunks(parts: Sequence[Ranking], limits: RankLimits) -> list[PartIndex]:
+    """Return the best chunks of all parts within `limits`."""
     # The best chunks of all files are among the best of their parts, so the limits of the parts lose none.
-    entries = [
-        ((-score, *_sort_key(chunk)), part, position)
-        for part, ranking in enumerate(parts)
-        for position, (chunk, score) in enumerate(zip(ranking.chunks, _stats_of(ranking).chunk_scores, strict=True))
-    ]
-    entries.sort()  # chunks of one file with equal scores keep the order of their part
-    selected: list[tuple[int, int]] = []
-    chunks_per_file: dict[tuple[int, int], int] = {}
-    for _, part, position in entries:
-        file = part, parts[part].chunks[position].file
+    entries: list[tuple[tuple[float, str, str, str], PartIndex]] = []
+    for part, ranking in enumerate(parts):
+        scores = _stats_of(ranking).chunk_scores
+        for index, (chunk, score) in enumerate(zip(ranking.chunks, scores, strict=True)):
+            entries.append(((-score, *_sort_key(chunk)), PartIndex(part, index)))
+
+    # Chunks of one file with equal scores keep the order of their part.
+    entries.sort()
+
+    selected: list[PartIndex] = []
+    chunks_per_file: Counter[PartIndex] = Counter()
+    for _, (part, index) in entries:
+        file = PartIndex(part, parts[part].chunks[index].file)
         if len(selected) == limits.chunks:
             break
         if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
             continue
-        if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
+        if limits.per_file is not None and chunks_per_file[file] >= limits.per_file:
             continue
-        chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
-        selected.append((part, position))
+        chunks_per_file[file] += 1
+        selected.append(PartIndex(part, index))
 
     return selected
 

@@ -14,6 +14,7 @@ from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.file_scores import CHUNK, ROUNDING_FACTOR, FileLists
 from sourcelight.engines.search.ranking.model import (
     LOCAL_ONLY,
+    CoveringChunk,
     RankedChunk,
     RankedFile,
     RankLimits,
@@ -141,8 +142,8 @@ class RankOrder:
             tuple(value for _, value in selected),
         )
 
-    def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
-        """Return a chunk's negated score, its position, and the terms of the question that it contains."""
+    def covering(self, chunk: int, value: float) -> CoveringChunk:
+        """Return a chunk with its score before scaling as one that counts for the coverage of the question."""
         file = self._file_of(chunk)
         return -value, (*self._name(file), chunk), terms_in(self.collection, self.words, [(chunk, value)])
 

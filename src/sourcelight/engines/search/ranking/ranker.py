@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.arrays import BoolArray
@@ -27,6 +27,7 @@ from sourcelight.engines.search.ranking.model import (
     Scorer,
     ScoreRequest,
     StatsExchange,
+    unknown_words,
 )
 from sourcelight.engines.search.ranking.order import RankOrder, coverage_of
 from sourcelight.engines.search.ranking.question import RankQuery
@@ -60,7 +61,7 @@ class Ranker:
         if self.exchange is not LOCAL_ONLY:
             return self._rank_part(collection, question, limits, cancellation)
         if not collection.chunks:
-            return Ranking(question, unknown=_unknown_terms(question, {}))
+            return Ranking(question, unknown=unknown_words(question, {}))
 
         # Arrays of the size of the collection are reused between questions: allocating and clearing them costs as much
         # as scoring a rare term.
@@ -76,10 +77,12 @@ class Ranker:
         buffer: ScratchBuffer,
     ) -> Ranking:
         bounds = [limit for limit in (limits.chunks, limits.files) if limit is not None]
-        # More chunks than requested, because coverage depends on the best chunks and not on the limit.
-        order = self._order(
-            collection, question, cancellation, buffer, max(min(bounds), COVERING_CHUNKS) if bounds else None
-        )
+        max_chunks: int | None = None
+        if bounds:
+            # More chunks than requested, because coverage depends on the best chunks and not on the limit.
+            max_chunks = max(min(bounds), COVERING_CHUNKS)
+
+        order = self._order(collection, question, cancellation, buffer, max_chunks)
         word_scores = order.words
         best = order.best(limits)
         described_files = order.files(best.files)
@@ -91,7 +94,7 @@ class Ranker:
             matched_chunks=word_scores.matched,
             searched_files=collection.files,
             coverage=coverage_of(question, collection, word_scores, order.first(COVERING_CHUNKS)),
-            unknown=_unknown_terms(question, word_scores.idf),
+            unknown=unknown_words(question, word_scores.idf),
             idf=word_scores.idf,
             searched_chunks=collection.chunks,
         )
@@ -108,10 +111,12 @@ class Ranker:
         counts = [collection.chunks, collection.files, collection.length]
         counts += [len(defining_files(collection, name)) for name in question.all_names]
         counts += chunk_counts.values()
-        chunks, files, length, *remaining = self.exchange.add(counts)
-        defined, of_terms = remaining[: len(question.all_names)], remaining[len(question.all_names) :]
+        chunks, files, length, *counts_of_all = self.exchange.add(counts)
+
         part = collection.part_of(chunks, files, length)
-        global_counts = dict(zip(chunk_counts, of_terms, strict=True))
+        name_count = len(question.all_names)
+        defined = counts_of_all[:name_count]
+        global_counts = dict(zip(chunk_counts, counts_of_all[name_count:], strict=True))
         words = score(part, question.terms, self.weights, cancellation, global_counts=global_counts)
         lists = file_lists(part, words, question, self.lists, defined=defined, exchange=self.exchange)
         order = RankOrder(part, words, lists, exchange=self.exchange)
@@ -119,9 +124,9 @@ class Ranker:
         described_files = order.files(best.files)
         best_chunks = order.first(COVERING_CHUNKS)
         part_stats = PartStats(
-            tuple(order.scores_of(best.files)),
-            best.unscaled_scores,
-            tuple(order.covering(chunk, value) for chunk, value in best_chunks),
+            file_scores=tuple(order.scores_of(best.files)),
+            chunk_scores=best.unscaled_scores,
+            best=tuple(order.covering(chunk, value) for chunk, value in best_chunks),
         )
         return Ranking(
             question=question,
@@ -130,7 +135,7 @@ class Ranker:
             matched_files=order.matched_files,
             matched_chunks=words.matched,
             searched_files=part.files,
-            unknown=_unknown_terms(question, words.idf),
+            unknown=unknown_words(question, words.idf),
             idf=words.idf,
             searched_chunks=part.chunks,
             share=part_stats,
@@ -176,23 +181,13 @@ class Ranker:
     def _add(self, scorer: Scorer, order: RankOrder, question: RankQuery, cancellation: Cancellation) -> None:
         collection = order.collection
         best = order.best(RankLimits(_VOTING_CHUNKS))
-        scores = scorer.scores(
-            ScoreRequest(
-                question=question,
-                targets=[open_terms.target for open_terms in collection.open_terms],
-                snapshots=[open_terms.snapshot for open_terms in collection.open_terms],
-                scores=scores_by_target(collection, order.scores),
-                chunks=order.chunks(best.chunks, best.files, order.files(best.files)),
-            ),
-            cancellation,
+        request = ScoreRequest(
+            question=question,
+            targets=[open_terms.target for open_terms in collection.open_terms],
+            snapshots=[open_terms.snapshot for open_terms in collection.open_terms],
+            scores=scores_by_target(collection, order.scores),
+            chunks=order.chunks(best.chunks, best.files, order.files(best.files)),
         )
+        scores = scorer.scores(request, cancellation)
         if scores is not None:
             order.lists.add(scorer.name, scorer.weight * scores_of_targets(collection, scores))
-
-
-def _unknown_terms(question: RankQuery, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the terms of the question that no file contains."""
-    unknown = [
-        question.source_texts[term] for term in question.terms if term not in weights and term not in question.optional
-    ]
-    return tuple(dict.fromkeys(unknown))
