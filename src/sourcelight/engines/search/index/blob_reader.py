@@ -35,10 +35,10 @@ class BlobReader(ObjectReader):
         The repository.
     """
 
-    # Without a process it reads as its base class does: small repositories, and all on a system where the memory of a
-    # process has no limit.
     def __init__(self, repository: Repository) -> None:
         super().__init__(repository)
+        # Without a process it reads as its base class does: small repositories, and all on a system where the memory of
+        # a process has no limit.
         self._process: BlobProcess | None = None
         # After a failure of git, libgit2 reads the rest, and reports for each object why it can't be read.
         self._may_start = _HAS_LIMITS and repository.kind == "git"
@@ -51,13 +51,26 @@ class BlobReader(ObjectReader):
     def blobs(self, ids: Iterable[bytes], limit: int = MAX_CONTENT_BYTES) -> Iterator[tuple[bytes, bytes | None]]:
         """Read many contents, in the order given; None as for `read`."""
         remaining = iter(ids)
-        while batch := list(islice(remaining, BATCH_FILES)):
-            sizes = {blob_id: size for blob_id in batch if (size := self.size(blob_id)) is not None and size <= limit}
+        batch = list(islice(remaining, BATCH_FILES))
+        while batch:
+            sizes = self._sizes_within(batch, limit)
             contents = self._contents_from_git(sizes)
-            # In step with `sizes`, which has the order of the batch.
             for blob_id in batch:
+                # In step with `sizes`, which has the order of the batch.
                 content = next(contents, None) if blob_id in sizes else None
-                yield blob_id, self.read(blob_id, limit) if content is None else content
+                if content is None:
+                    content = self.read(blob_id, limit)
+                yield blob_id, content
+            batch = list(islice(remaining, BATCH_FILES))
+
+    def _sizes_within(self, ids: Iterable[bytes], limit: int) -> dict[bytes, int]:
+        """Return the sizes of the blobs that have at most `limit` bytes."""
+        sizes: dict[bytes, int] = {}
+        for blob_id in ids:
+            size = self.size(blob_id)
+            if size is not None and size <= limit:
+                sizes[blob_id] = size
+        return sizes
 
     def _contents_from_git(self, sizes: dict[bytes, int]) -> Iterator[bytes | None]:
         """Yield contents in order; None if git can't read one, and nothing after git failed."""

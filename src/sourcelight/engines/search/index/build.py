@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -111,12 +113,28 @@ class BuildOptions:
 
 @dataclass(slots=True)
 class _ExistingBlobs:
-    """Contents of the index per blob: shard and document, loose document and size, or reason and size."""
+    """What the index has of each blob.
+
+    Attributes
+    ----------
+    shards
+        The shards, in the order of their numbers.
+    positions
+        Shard and document of a blob.
+    reasons
+        Index in `REASONS` and size of a blob without content, such as a binary file; size -1 if it isn't known.
+    loose
+        Loose document and size of a blob whose content stays with git.
+    """
 
     shards: list[ShardEntry] = field(default_factory=list)
     positions: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     reasons: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     loose: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+
+    def has(self, blob_id: bytes) -> bool:
+        """Return whether the blob need not be read."""
+        return blob_id in self.positions or blob_id in self.reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +187,10 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
     elif step.extend(ids):
         views = protected
 
-    entry, shard_names = step.write_view(tree.paths, ids)
-    shard_names.update(
-        name for view in views for name in CommitView(folder.path / view.name).shards if not is_loose(name)
-    )
-    shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in shard_names}
+    entry, used_names = step.write_view(tree.paths, ids)
+    for view in views:
+        used_names.update(name for name in CommitView(folder.path / view.name).shards if not is_loose(name))
+    shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in used_names}
 
     # The last step makes all of it visible at once. If a build dies before, the old index stays unchanged.
     folder.replace_manifest(
@@ -197,11 +214,10 @@ def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0)
         with contextlib.suppress(OSError):
             last_used_s[view.name] = (folder / view.name).stat().st_mtime
 
-    by_last_use = sorted(
-        (view for view in views if not view.protected), key=lambda view: last_used_s.get(view.name, 0.0)
-    )
-    now_s = time.time()
-    old = {view.name for view in by_last_use[:-MAX_VIEWS] if now_s - last_used_s.get(view.name, 0.0) >= in_use_s}
+    unprotected = [view for view in views if not view.protected]
+    unprotected.sort(key=lambda view: last_used_s.get(view.name, 0.0))
+    last_use_s = time.time() - in_use_s
+    old = {view.name for view in unprotected[:-MAX_VIEWS] if last_used_s.get(view.name, 0.0) <= last_use_s}
     return [view for view in views if view.name not in old]
 
 
@@ -230,10 +246,10 @@ def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Call
         # A missing blob may have been fetched by now, so it is read again.
         without_content = np.flatnonzero((view.reason != 0) & (view.reason != _MISSING))
         if len(without_content):
-            ids, sizes = view.blob_ids(), view.file.array("size")
-            existing.reasons |= {
-                ids[index]: (int(view.reason[index]), int(sizes[index])) for index in without_content.tolist()
-            }
+            ids = view.blob_ids()
+            sizes = view.file.array("size")
+            for file in without_content.tolist():
+                existing.reasons[ids[file]] = int(view.reason[file]), int(sizes[file])
 
     return existing
 
@@ -246,13 +262,11 @@ def _should_rewrite(folder: Path, existing: _ExistingBlobs, ids: list[bytes], ot
     # HEAD never needed the blobs of other revisions: they are not dead.
     shards = existing.shards
     indexed = [blob_id for blob_id, (shard, _) in existing.positions.items() if not shards[shard].for_other_revisions]
-    dead_count = sum(1 for blob_id in indexed if blob_id not in current_ids)
+    dead_count = sum(blob_id not in current_ids for blob_id in indexed)
     if other_views:
         return dead_count > _MAX_DEAD_FRACTION * len(indexed)
 
-    new_count = sum(
-        1 for blob_id in current_ids if blob_id not in existing.positions and blob_id not in existing.reasons
-    )
+    new_count = sum(not existing.has(blob_id) for blob_id in current_ids)
     delta_count = sum(entry.documents for entry in existing.shards if entry.delta)
     return dead_count + delta_count + new_count > _MAX_DELTA_FRACTION * (len(indexed) + new_count)
 
@@ -276,22 +290,20 @@ class _BuildStep:
         delta = bool(self.existing.shards)
         deltas = [shard_index for shard_index, entry in enumerate(self.existing.shards) if entry.delta]
         if missing and len(deltas) >= _MAX_DELTAS:
-            delta_shards = [Shard(self._folder / self.existing.shards[shard_index].name) for shard_index in deltas]
-            current_ids = set(ids)
-
-            # What later commits have changed again is left out: only blobs of this commit are copied.
-            kept_documents = [
-                (blob_id, shard, document)
-                for shard in delta_shards
-                for document, blob_id in enumerate(shard.blob_ids())
-                if blob_id in current_ids
-            ]
-            texts = ((blob_id, shard.text(document)) for blob_id, shard, document in kept_documents)
-            self._write(_chain(texts, self._texts(missing)), delta=True)
+            names = [self.existing.shards[shard_index].name for shard_index in deltas]
+            self._write(chain(self._texts_of_shards(names, set(ids)), self._texts(missing)), delta=True)
             return True
 
         self._write(self._texts(missing), delta=delta)
         return False
+
+    def _texts_of_shards(self, names: Sequence[str], current_ids: AbstractSet[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the blobs of a commit that some shards have: those that later commits have changed are left out."""
+        for name in names:
+            shard = Shard(self._folder / name)
+            for document, blob_id in enumerate(shard.blob_ids()):
+                if blob_id in current_ids:
+                    yield blob_id, shard.text(document)
 
     def extend_loose(self, ids: list[bytes]) -> None:
         """Leave missing blobs to git, as loose documents; write them into a shard only beyond `MAX_LOOSE_BYTES`."""
@@ -303,17 +315,13 @@ class _BuildStep:
             size += len(text)
             if size > MAX_LOOSE_BYTES:
                 # `texts` is an iterator: it continues with the blobs that have not been read yet.
-                self._write(_chain(contents, texts), delta=True, for_other_revisions=True)
+                self._write(chain(contents, texts), delta=True, for_other_revisions=True)
                 return
 
         self.existing.loose = {blob_id: (document, len(text)) for document, (blob_id, text) in enumerate(contents)}
 
     def _missing(self, ids: list[bytes]) -> list[bytes]:
-        return [
-            blob_id
-            for blob_id in dict.fromkeys(ids)
-            if blob_id not in self.existing.positions and blob_id not in self.existing.reasons
-        ]
+        return [blob_id for blob_id in dict.fromkeys(ids) if not self.existing.has(blob_id)]
 
     def rewrite(self, ids: list[bytes]) -> None:
         """Write all blobs of the commit into new shards, in path order; indexed ones are copied from the old shards."""
@@ -345,7 +353,10 @@ class _BuildStep:
             if text is None:
                 # None means missing or too large; the size decides which.
                 size = self._source.size(blob_id)
-                self.existing.reasons[blob_id] = (_MISSING, -1) if size is None or size <= limit else (_TOO_LARGE, size)
+                if size is None or size <= limit:
+                    self.existing.reasons[blob_id] = _MISSING, -1
+                else:
+                    self.existing.reasons[blob_id] = _TOO_LARGE, size
                 continue
 
             self.read_bytes += len(text)
@@ -441,15 +452,14 @@ def document_limit(max_file_size: int) -> int:
     return min(max_file_size, MAX_DOCUMENT_BYTES)
 
 
-def _chain(*parts: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
-    for part in parts:
-        yield from part
-
-
 def languages_of_paths(
     paths: Sequence[bytes],
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], list[tuple[str, list[str]]]]:
-    """Return the number of each path's language, and the languages as in `ViewContent`."""
+    """Return the number of each path's language, and the languages as in `ViewContent`.
+
+    A number stands for the language that is displayed, and all that the path may be in: a header ``a.h`` is shown as C,
+    and is found by C++ and Objective-C, too.
+    """
     codes_by_language: dict[tuple[str, tuple[str, ...]], int] = {}
     by_name: dict[bytes, int] = {}
     file_names = {name.lower().encode() for language in LANGUAGES.values() for name in language.filenames}

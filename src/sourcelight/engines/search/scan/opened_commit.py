@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.caching import Memo
+from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import (
     MISSING,
@@ -46,13 +48,16 @@ class OpenedCommit(Memo):
     @functools.cached_property
     def paths(self) -> PathTable:
         """All paths of the view."""
+        # Paths with newlines are searched in a text that has other characters there, and shown as they are.
         raw = None if self.view.path_text_is_raw else self.view.file.bytes_of("paths")
         return PathTable(self.view.path_text, self.view.path_start.astype(np.int64), raw)
 
     def text_of(self, path: str) -> bytes | None:
         """Return the content of a file, or None when there is none or it is matched by name only."""
         number = self._file_number(path)
-        return None if number is None else self.text_at(number)
+        if number is None:
+            return None
+        return self.text_at(number)
 
     def text_at(self, number: int) -> bytes | None:
         """Return the content of a file by its number in the view, or None when it is matched by name only."""
@@ -64,12 +69,16 @@ class OpenedCommit(Memo):
     def reason_of(self, path: str) -> str:
         """Return why a file is matched by name only; empty when its content is indexed, or it does not exist."""
         number = self._file_number(path)
-        return "" if number is None else REASONS[int(self.view.reason[number])]
+        if number is None:
+            return ""
+        return REASONS[int(self.view.reason[number])]
 
     def missing_count(self, mask: BoolArray | None = None) -> int:
         """Count the files under the mask (None: all) whose content the clone lacks."""
         missing = self.view.reason == MISSING
-        return int(np.count_nonzero(missing if mask is None else missing & mask))
+        if mask is not None:
+            missing &= mask
+        return int(np.count_nonzero(missing))
 
     def _file_number(self, path: str) -> int | None:
         return self.view.file_number(path.encode())
@@ -108,8 +117,7 @@ class OpenedCommit(Memo):
         """Return the files that pass all filters, or None without a filter."""
         mask: BoolArray | None = None
         for file_filter in files:
-            passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]
-            mask = apply_filter(mask, passing, negated=file_filter.negated)
+            mask = apply_filter(mask, self._matching_files(file_filter.pattern), negated=file_filter.negated)
 
         for language in languages:
             passing = languages_matching(self.view.languages, language)[self.view.language]
@@ -117,16 +125,27 @@ class OpenedCommit(Memo):
 
         return mask
 
+    def _matching_files(self, pattern: CompiledPattern) -> BoolArray:
+        return self.remember(("file", pattern), lambda: self.paths.match(pattern))
+
 
 def languages_matching(languages: list[tuple[str, list[str]]], language_filter: LanguageTest) -> BoolArray:
-    """Return which of the languages, each with all its names, pass a filter."""
+    """Return which of the languages, each with all its names, pass a filter; one False for no languages."""
     if isinstance(language_filter, ShownLanguage):
-        return np.array([display_name in language_filter.names for display_name, _ in languages] or [False])
-    language_name = language_filter.name.casefold()
-    return np.array([language_name in [name.casefold() for name in names] for _, names in languages] or [False])
+        passing = [display_name in language_filter.names for display_name, _ in languages]
+    else:
+        passing = [_is_named(names, language_filter.name.casefold()) for _, names in languages]
+    return np.array(passing or [False])
+
+
+def _is_named(names: Sequence[str], folded_name: str) -> bool:
+    return any(name.casefold() == folded_name for name in names)
 
 
 def apply_filter(mask: BoolArray | None, passing: BoolArray, *, negated: bool) -> BoolArray:
     """Narrow a mask (None: everything) to the files that pass a filter."""
-    passing = ~passing if negated else passing
-    return passing if mask is None else mask & passing
+    if negated:
+        passing = ~passing
+    if mask is None:
+        return passing
+    return mask & passing
