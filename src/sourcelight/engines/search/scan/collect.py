@@ -6,11 +6,12 @@ those of the next. Rows of type ``content`` and ``path`` share a batch; a ``path
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array, runs
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
@@ -28,9 +29,11 @@ from sourcelight.engines.search.scan.evaluate import FileMatches
 from sourcelight.engines.search.scan.line_columns import ROW_TYPES, LineValues, line_columns, row_types
 from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, concatenate_lines, matched_lines
 
-# Beyond this size a batch costs per row and not per batch, and its reader waits longer than it gains.
 _MAX_BATCH_ROWS = 8192
+"""Rows beyond which a batch costs per row and not per batch, and its reader waits longer than it gains."""
+
 _MAX_BATCH_BYTES = 1 << 20
+"""Bytes of lines beyond which the same holds."""
 
 _EMPTY = np.zeros(0, dtype=np.int64)
 
@@ -39,8 +42,22 @@ _EMPTY = np.zeros(0, dtype=np.int64)
 class _GroupedMatches:
     """A `FileMatches` with its lines grouped by file.
 
-    `files` are all its files in display order. `content_index` numbers files with lines, -1 for a path match; content
-    file *i* has the rows ``first_row[i]:first_row[i] + row_counts[i]`` of `lines`. Files of one document share rows.
+    A content file is a file with matching lines. Files of one document share rows.
+
+    Attributes
+    ----------
+    files
+        All files, in display order.
+    content_index
+        Index of each of `files` among the content files, -1 for a file that matches by its path alone.
+    lines
+        The rows: matching lines of all content files. None without any.
+    row_document
+        Document of each row.
+    documents, first_row, row_counts
+        For each content file its document, its first row, and the number of its rows.
+    text_bytes
+        Bytes of all rows.
     """
 
     files: FileNumbers
@@ -60,10 +77,9 @@ class _GroupedMatches:
             cumulative = np.concatenate(([0], np.cumsum(self.lines.match_count)))
             in_content = self.content_index >= 0
             content_index = self.content_index[in_content]
-            counts[in_content] = (
-                cumulative[self.first_row[content_index] + self.row_counts[content_index]]
-                - cumulative[self.first_row[content_index]]
-            )
+            first_row = self.first_row[content_index]
+            end_row = first_row + self.row_counts[content_index]
+            counts[in_content] = cumulative[end_row] - cumulative[first_row]
 
         return counts
 
@@ -165,7 +181,8 @@ class MatchCollector:
         # Groups without a needed file are dropped, which frees their arrays; the others get new numbers.
         groups, self._pending_group = np.unique(self._pending_group[selected], return_inverse=True)
         self._pending = [self._pending[index] for index in groups.tolist()]
-        self._pending_files, self._pending_position = self._pending_files[selected], self._pending_position[selected]
+        self._pending_files = self._pending_files[selected]
+        self._pending_position = self._pending_position[selected]
         self._pending_matches = self._pending_matches[selected]
         return last_file
 
@@ -180,19 +197,24 @@ class MatchCollector:
 
         # Each batch adds a sorted run, but runs of different shards interleave.
         order = np.argsort(self._pending_files, kind="stable")
-        files, group, position = self._pending_files[order], self._pending_group[order], self._pending_position[order]
+        files = self._pending_files[order]
+        group = self._pending_group[order]
+        position = self._pending_position[order]
         match_counts = self._pending_matches[order]
-        end = len(files) if finished_up_to is None else int(files.searchsorted(finished_up_to))
+        end = len(files)
+        if finished_up_to is not None:
+            end = int(files.searchsorted(finished_up_to))
 
         # Neighbors of one group are released together: each release is a slice, not a copy per file.
         boundaries = np.flatnonzero(group[1:end] != group[: max(end - 1, 0)]) + 1
         for selected in np.split(np.arange(end), boundaries):
             if len(selected):
-                self._make_ready(
-                    self._pending[int(group[selected[0]])], position[selected], int(match_counts[selected].sum())
-                )
+                pending = self._pending[int(group[selected[0]])]
+                self._make_ready(pending, position[selected], int(match_counts[selected].sum()))
 
-        self._pending_files, self._pending_group, self._pending_position = files[end:], group[end:], position[end:]
+        self._pending_files = files[end:]
+        self._pending_group = group[end:]
+        self._pending_position = position[end:]
         self._pending_matches = match_counts[end:]
         if not len(self._pending_files):
             self._pending = []
@@ -203,7 +225,8 @@ class MatchCollector:
             self._ready.append((group, selected))
             # The share of the files is an estimate. `is_full` needs no exact size, and files share rows.
             fraction = len(selected) / len(group.files)
-            self._rows += len(selected) if group.lines is None else max(len(selected), int(len(group.lines) * fraction))
+            rows = 0 if group.lines is None else int(len(group.lines) * fraction)
+            self._rows += max(len(selected), rows)
             self._bytes += int(group.text_bytes * fraction)
 
     def _group(self, matches: FileMatches) -> _GroupedMatches:
@@ -230,36 +253,47 @@ class MatchCollector:
             files, content = FileNumbers(all_files[order]), content[order]
 
         text_bytes = int((rows.line_end - rows.line_start).sum())
-        return _GroupedMatches(files, content, rows, row_document, documents, first_row, row_counts, text_bytes)
+        return _GroupedMatches(
+            files=files,
+            content_index=content,
+            lines=rows,
+            row_document=row_document,
+            documents=documents,
+            first_row=first_row,
+            row_counts=row_counts,
+            text_bytes=text_bytes,
+        )
 
     def take_batch(self) -> CollectedBatches:
         """Return the collected rows as a batch, and empty the collector."""
-        ready, self._ready = self._ready, []
-        matches, files = self.matches, self.files
+        ready = self._ready
+        matches = self.matches
+        files = self.files
 
         # Raw matches have no chunks, so a search with chunks gets record batches.
         # Estimates are enough: a few more rows of either kind cost no more than the choice of the other.
         is_raw = self._rows <= self._options.raw_rows and not self._options.chunk_matches
+        self._ready = []
         self.matches = self.files = self._rows = self._bytes = 0
         if not ready:
             return CollectedBatches((), matches, files)
 
         group, selected = _join_ready(ready)
-        if is_raw:
-            return CollectedBatches((self._raw_matches(group, selected),), matches, files)
-
-        return CollectedBatches((self._record_batch(group, selected),), matches, files)
+        batch = self._raw_matches(group, selected) if is_raw else self._record_batch(group, selected)
+        return CollectedBatches((batch,), matches, files)
 
     def _record_batch(self, group: _GroupedMatches, selected: Int64Array | None) -> Any:
         """Make a record batch of the selected files of a group."""
         import pyarrow as pa
 
-        selected_files, has_lines, row_counts, content_index, order = _select_rows(group, selected)
-        lines = self._lines(group, content_index, order)
-        files = FileRows(self._source, selected_files, row_counts)
+        rows = _select_rows(group, selected)
+        lines = self._lines(group, rows)
+        files = FileRows(self._source, rows.files, rows.row_counts)
         if lines is not None:
             # 0 is a row with a line, 1 a path match. None spares the column in the common case.
-            row_type = None if has_lines.all() else np.repeat(~has_lines, row_counts).astype(np.int8)
+            row_type: NDArray[np.int8] | None = None
+            if not rows.in_content.all():
+                row_type = np.repeat(~rows.in_content, rows.row_counts).astype(np.int8)
             columns = file_columns(files, *row_types(row_type))
             columns |= line_columns(lines, None if row_type is None else row_type == 0)
         else:
@@ -271,46 +305,76 @@ class MatchCollector:
 
     def _raw_matches(self, group: _GroupedMatches, selected: Int64Array | None) -> RawMatches:
         """Return the selected files of a group as raw arrays; their columns are made on demand."""
-        files, in_content, row_counts, _, order = _select_rows(group, selected)
+        rows = _select_rows(group, selected)
         lines = NO_ROWS if group.lines is None else group.lines
-        if order is not None:
-            lines = lines.reorder(order)
-        file_rows = FileRows(self._source, files, row_counts)
-        return raw_matches_of(file_rows, in_content, lines, lambda: self._record_batch(group, selected))
+        if rows.order is not None:
+            lines = lines.reorder(rows.order)
+        file_rows = FileRows(self._source, rows.files, rows.row_counts)
+        return raw_matches_of(file_rows, rows.in_content, lines, lambda: self._record_batch(group, selected))
 
-    def _lines(self, group: _GroupedMatches, content_index: Int64Array, order: Int64Array | None) -> LineValues | None:
-        """Return the lines of some files with content, in an order (None: unchanged), or None without any."""
-        if group.lines is None or not len(content_index):
+    def _lines(self, group: _GroupedMatches, rows: _SelectedRows) -> LineValues | None:
+        """Return the lines of the selected files, or None without any."""
+        if group.lines is None or not len(rows.content_index):
             return None
 
         corpus = self._source.corpus
-        in_order = group.lines if order is None else group.lines.reorder(order)
-        lines = LineValues.of(corpus, in_order, group.row_document if order is None else group.row_document[order])
+        matched = group.lines
+        row_document: Int64Array = group.row_document
+        if rows.order is not None:
+            matched = matched.reorder(rows.order)
+            row_document = row_document[rows.order]
+
+        lines = LineValues.of(corpus, matched, row_document)
         if self._options.chunk_matches:
-            file = np.repeat(np.arange(len(content_index)), group.row_counts[content_index])
-            line = group.lines.line if order is None else LineNumbers(group.lines.line[order])
-            limits = (self._options.context_lines, self._options.max_line_len)
-            lines.chunks = chunks_of(corpus, line, file, group.documents[content_index], *limits)
+            file = np.repeat(np.arange(len(rows.content_index)), group.row_counts[rows.content_index])
+            lines.chunks = chunks_of(
+                corpus,
+                LineNumbers(matched.line),
+                file,
+                group.documents[rows.content_index],
+                context_lines=self._options.context_lines,
+                max_line_len=self._options.max_line_len,
+            )
 
         return lines
 
 
-def _select_rows(
-    group: _GroupedMatches, selected: Int64Array | None
-) -> tuple[FileNumbers, BoolArray, Int64Array, Int64Array, Int64Array | None]:
-    """Select files of a group; None: all of them, unchanged.
+@dataclass(frozen=True, slots=True)
+class _SelectedRows:
+    """Files of a group, and their rows.
 
-    Returns the files, which of them have lines, the row count of each, the content files, and the order of their rows
-    in the group, None if that is the order they are in.
+    Attributes
+    ----------
+    files
+        The files, in display order.
+    in_content
+        Which of them have lines.
+    row_counts
+        Number of rows of each; 1 for a file that matches by its path alone.
+    content_index
+        The files with lines: their indexes among the content files of the group.
+    order
+        The order of their rows in the group; None if that is the order they are in.
     """
-    files, content = (
-        (group.files, group.content_index)
-        if selected is None
-        else (FileNumbers(group.files[selected]), group.content_index[selected])
-    )
+
+    files: FileNumbers
+    in_content: BoolArray
+    row_counts: Int64Array
+    content_index: Int64Array = field(default_factory=lambda: _EMPTY)
+    order: Int64Array | None = None
+
+
+def _select_rows(group: _GroupedMatches, selected: Int64Array | None) -> _SelectedRows:
+    """Select files of a group; None: all of them, unchanged."""
+    files = group.files
+    content = group.content_index
+    if selected is not None:
+        files = FileNumbers(files[selected])
+        content = content[selected]
+
     in_content = content >= 0
     if group.lines is None:
-        return files, in_content, np.ones(len(files), dtype=np.int64), _EMPTY, None
+        return _SelectedRows(files, in_content, np.ones(len(files), dtype=np.int64))
 
     content_index = content if in_content.all() else content[in_content]
     row_counts = all_row_counts = group.row_counts[content_index]
@@ -323,14 +387,16 @@ def _select_rows(
     # Shared documents repeat rows, and a selection or another file order permutes them. Only rows that are already in
     # place need no copy.
     in_order = len(row_order) == len(group.lines) and bool((row_order[1:] > row_order[:-1]).all())
-    return files, in_content, all_row_counts, content_index, None if in_order else row_order
+    return _SelectedRows(files, in_content, all_row_counts, content_index, None if in_order else row_order)
 
 
 def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_GroupedMatches, Int64Array | None]:
     """Join all groups that are ready, and return the files to show in order; None for all of them unchanged."""
     if len(ready) == 1:
         group, selected = ready[0]
-        return group, None if len(selected) == len(group.files) else selected
+        if len(selected) == len(group.files):
+            return group, None
+        return group, selected
 
     # Groups are compared by identity: a group released in several steps is joined once.
     groups: list[_GroupedMatches] = list({id(group): group for group, _ in ready}.values())
@@ -343,21 +409,22 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
 
     # Content files and rows of a group are numbered after the groups before it; -1 stays -1.
     first_content = _offsets([len(group.first_row) for group in groups])
-    content_index = [
-        np.where(group.content_index < 0, -1, group.content_index + offset)
-        for group, offset in zip(groups, first_content, strict=True)
-    ]
     line_offsets = _offsets([0 if group.lines is None else len(group.lines) for group in groups])
-    first_row = [group.first_row + offset for group, offset in zip(groups, line_offsets, strict=True)]
+    content_index: list[Int64Array] = []
+    first_row: list[Int64Array] = []
+    for group, content_offset, line_offset in zip(groups, first_content, line_offsets, strict=True):
+        content_index.append(np.where(group.content_index < 0, -1, group.content_index + content_offset))
+        first_row.append(group.first_row + line_offset)
+
     merged = _GroupedMatches(
-        files,
-        np.concatenate(content_index),
-        concatenate_lines([group.lines for group in groups if group.lines is not None]),
-        DocumentNumbers(np.concatenate([group.row_document for group in groups])),
-        DocumentNumbers(np.concatenate([group.documents for group in groups])),
-        np.concatenate(first_row),
-        np.concatenate([group.row_counts for group in groups]),
-        sum(group.text_bytes for group in groups),
+        files=files,
+        content_index=np.concatenate(content_index),
+        lines=concatenate_lines([group.lines for group in groups if group.lines is not None]),
+        row_document=DocumentNumbers(np.concatenate([group.row_document for group in groups])),
+        documents=DocumentNumbers(np.concatenate([group.documents for group in groups])),
+        first_row=np.concatenate(first_row),
+        row_counts=np.concatenate([group.row_counts for group in groups]),
+        text_bytes=sum(group.text_bytes for group in groups),
     )
     return merged, selected
 
@@ -367,5 +434,13 @@ def _offsets(sizes: list[int]) -> list[int]:
 
 
 def _path_matches(files: FileNumbers) -> _GroupedMatches:
-    no_documents = DocumentNumbers(_EMPTY)
-    return _GroupedMatches(files, np.full(len(files), -1), None, no_documents, no_documents, _EMPTY, _EMPTY, 0)
+    return _GroupedMatches(
+        files=files,
+        content_index=np.full(len(files), -1),
+        lines=None,
+        row_document=DocumentNumbers(_EMPTY),
+        documents=DocumentNumbers(_EMPTY),
+        first_row=_EMPTY,
+        row_counts=_EMPTY,
+        text_bytes=0,
+    )

@@ -58,21 +58,23 @@ class LineValues:
     def of(cls, corpus: Corpus, lines: MatchedLines, documents: Int64Array) -> Self:
         """Return lines of documents of a corpus."""
         sizes = lines.line_end - lines.line_start
+        texts = arrow_binary(sizes, line_bytes(corpus, lines.line_start, lines.line_end))
         return cls(
-            text_column(arrow_binary(sizes, line_bytes(corpus, lines.line_start, lines.line_end))),
-            lines.line - corpus.doc_line[documents] + 1,
-            lines.line_start - corpus.doc_start[documents],
-            np.diff(lines.first_span),
-            lines.span_start,
-            lines.span_end,
-            lines.match_count,
-            line_values(corpus, lines),
+            texts=text_column(texts),
+            numbers=lines.line - corpus.doc_line[documents] + 1,
+            offsets=lines.line_start - corpus.doc_start[documents],
+            span_counts=np.diff(lines.first_span),
+            span_starts=lines.span_start,
+            span_ends=lines.span_end,
+            match_counts=lines.match_count,
+            values=line_values(corpus, lines),
         )
 
 
 def line_columns(lines: LineValues, valid: BoolArray | None) -> dict[str, Any]:
     """Make the columns of lines; they are null in rows that are not `valid` (None: all are)."""
-    texts, counts = lines.texts, lines.span_counts
+    texts = lines.texts
+    counts = lines.span_counts
 
     def spread(values: AnyArray, dtype: Any, default: int = 0) -> AnyArray:
         if valid is None:
@@ -93,12 +95,17 @@ def line_columns(lines: LineValues, valid: BoolArray | None) -> dict[str, Any]:
         start = _list_column(offsets, code_points(texts, row, lines.span_starts), valid)
         end = _list_column(offsets, code_points(texts, row, lines.span_ends), valid)
 
-    # Each row with a line takes the next value; a null index gives null.
-    value_index = None if valid is None else arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid)
-    line = texts.strings if value_index is None else texts.strings.take(value_index)
+    value_index: Any = None
+    if valid is not None:
+        # Each row with a line takes the next value; a null index gives null.
+        value_index = arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid)
+
+    def spread_values(values: Any) -> Any:
+        return values if value_index is None else values.take(value_index)
+
     columns = {
         "line_number": arrow_array(spread(lines.numbers, np.int32), valid),
-        "line": line,
+        "line": spread_values(texts.strings),
         "start": start,
         "end": end,
         "match_count": arrow_array(spread(lines.match_counts, np.int32, 1)),
@@ -107,9 +114,10 @@ def line_columns(lines: LineValues, valid: BoolArray | None) -> dict[str, Any]:
         "byte_end": byte_end,
     }
     for name, values in lines.values.items():
-        columns[name] = values if value_index is None else values.take(value_index)
-
-    return columns | (chunk_columns(lines.chunks, valid) if lines.chunks is not None else {})
+        columns[name] = spread_values(values)
+    if lines.chunks is not None:
+        columns |= chunk_columns(lines.chunks, valid)
+    return columns
 
 
 def row_types(row_type: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:
