@@ -36,17 +36,26 @@ _MAX_OPEN_FILES = 400
 _MAX_LOOSE_BYTES = 512 * 1024 * 1024
 """Bytes of loose documents that opened commits may hold in memory."""
 
-MAX_MEMBERS, _MAX_FILES = 64, 400_000
-"""Repositories, and about how many files, of one corpus: beyond that, building it costs more than it saves."""
+MAX_MEMBERS = 64
+"""Maximum repositories of one corpus: beyond that, building it costs more than it saves."""
 
-_MAX_CORPORA, _MAX_SINGLE_CORPORA, _MAX_CACHED_SHARDS = 8, 32, 400
-"""Corpora of several repositories that stay, of one, and shards of all: queries in one repository after another find
-their corpora again."""
+_MAX_FILES = 400_000
+"""About how many files a corpus has at most, for the same reason."""
+
+_MAX_CORPORA = 8
+"""Corpora of several repositories that stay open."""
+
+_MAX_SINGLE_CORPORA = 32
+"""Corpora of one repository that stay open: queries in one repository after another find theirs again."""
+
+_MAX_CACHED_SHARDS = 400
+"""Shards of all corpora that stay open."""
 
 Opener = Callable[[Target], tuple[OpenedCommit, str]]
 """Opens a target and returns its commit; raises `SearchIndexError` or another `SourcelightError`."""
 
 _MIN_AGE_S = 60
+"""Seconds since the last use of a view below which the use is not written again."""
 
 RECHECK_INTERVAL_S = 0.25
 """Seconds for which manifests are not checked again while their repositories are at the same commits."""
@@ -99,23 +108,22 @@ class OpenedTargets:
     def locations(self) -> tuple[RepositoryRevision, ...]:
         """Repository and revision of each target."""
         if len(self._locations) != len(self.targets):
-            self._locations = tuple(
-                RepositoryRevision(
-                    repository=target.repository.info.name,
-                    repository_id=target.repository.info.id,
-                    revision=target.revision,
-                    commit=commit,
-                )
-                for target, commit in zip(self.targets, self.commits, strict=True)
-            )
+            pairs = zip(self.targets, self.commits, strict=True)
+            self._locations = tuple(_location(target, commit) for target, commit in pairs)
         return self._locations
+
+
+def _location(target: Target, commit: str) -> RepositoryRevision:
+    info = target.repository.info
+    return RepositoryRevision(repository=info.name, repository_id=info.id, revision=target.revision, commit=commit)
 
 
 def open_targets(
     open_target: Opener, targets: Sequence[Target], cancellation: Cancellation, *, max_members: int = MAX_MEMBERS
 ) -> Iterator[OpenedTargets]:
     """Open targets in groups that are searched together; ends early when cancelled."""
-    group, files = OpenedTargets(), 0
+    group = OpenedTargets()
+    files = 0
     for target in targets:
         if cancellation.stopped:
             return
@@ -123,7 +131,8 @@ def open_targets(
         try:
             snapshot, commit = open_target(target)
         except (SourcelightError, OSError) as error:
-            group.failed[target.repository.name] = error.reason if isinstance(error, SearchIndexError) else str(error)
+            reason = error.reason if isinstance(error, SearchIndexError) else str(error)
+            group.failed[target.repository.name] = reason
             continue
 
         group.targets.append(target)
@@ -132,7 +141,8 @@ def open_targets(
         files += snapshot.view.files
         if len(group.targets) >= max_members or files >= _MAX_FILES:
             yield group
-            group, files = OpenedTargets(), 0
+            group = OpenedTargets()
+            files = 0
 
     if group.targets or group.failed:
         yield group
@@ -147,8 +157,10 @@ def mark_used(view: Path) -> None:
 
 def open_loose(repository: Repository, view: CommitView) -> LooseShard:
     """Read the loose documents of a view from git; raises `SearchIndexError` when git lacks one."""
+    # They are the last shard of a view, in no file.
     number = next(index for index, name in enumerate(view.shards) if is_loose(name))
-    ids, documents = view.blob_ids(), view.document
+    ids = view.blob_ids()
+    documents = view.document
     blob_by_document: dict[int, bytes] = {}
     for file in np.flatnonzero(view.shard == number).tolist():
         blob_by_document.setdefault(int(documents[file]), ids[file])
@@ -203,16 +215,10 @@ class OpenCommits:
                 self._commits.move_to_end((key, name))
                 return cached
 
-        # Commits of one repository share shards: an open one is reused, with its checked sections.
-        shards = {shard.name: shard for open_commit in self.of_repository(key) for shard in open_commit.shards}
         # Without the lock: mapping a file may wait for the disk, and loose documents are read from git. If two threads
         # do it at once, both views are equal and the later one stays.
         view = CommitView(folder.path / name)
-        opened_shards = [
-            shards.get(shard) or (open_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
-            for shard in view.shards
-        ]
-        snapshot = OpenedCommit(view, opened_shards)
+        snapshot = OpenedCommit(view, self._open_shards(folder, repository, view))
         with self._lock:
             self._commits[key, name] = snapshot
             files = sum(1 + len(commit.shards) for commit in self._commits.values())
@@ -226,11 +232,26 @@ class OpenCommits:
 
         return snapshot
 
+    def _open_shards(self, folder: TextIndexFolder, repository: Repository, view: CommitView) -> list[Shard]:
+        # Commits of one repository share shards: an open one is reused, with its checked sections.
+        open_shards: dict[str, Shard] = {}
+        for commit in self.of_repository(repository.key):
+            open_shards |= {shard.name: shard for shard in commit.shards}
+
+        shards: list[Shard] = []
+        for name in view.shards:
+            shard = open_shards.get(name)
+            if shard is None:
+                shard = open_loose(repository, view) if is_loose(name) else Shard(folder.path / name)
+            shards.append(shard)
+        return shards
+
     def close(self, key: RepositoryKey, keep: Collection[str] = ()) -> None:
         """Close the commits of a repository, except the views named in `keep`."""
         with self._lock:
-            for entry in [entry for entry in self._commits if entry[0] == key and entry[1] not in keep]:
-                del self._commits[entry]
+            for owner, name in list(self._commits):
+                if owner == key and name not in keep:
+                    del self._commits[owner, name]
 
 
 def delete_old_views(folder: TextIndexFolder) -> None:
@@ -240,7 +261,9 @@ def delete_old_views(folder: TextIndexFolder) -> None:
         views = recent_views(folder.path, list(manifest.views))
         if len(views) == len(manifest.views):
             return
-        shard_names = {name for entry in views for name in CommitView(folder.path / entry.name).shards}
+        shard_names: set[str] = set()
+        for entry in views:
+            shard_names.update(CommitView(folder.path / entry.name).shards)
     except (IndexDamaged, FileNotFoundError):
         return
 
@@ -280,18 +303,25 @@ def retry_without_damaged(
                 matched = matched or bool(part.batches)
                 yield part
         except IndexDamaged as error:
-            key, reason = on_damage(error), error.reason
+            key = on_damage(error)
+            reason = error.reason
         else:
             return
 
-        unfinished = [target for target in targets if target.repository.name not in finished]
-        damaged = [target for target in unfinished if target.repository.key == key]
-        remaining = [target for target in unfinished if target.repository.key != key]
-        failed = {target.repository.name: f"its index is damaged ({reason}); ask again" for target in damaged}
-        if matched or not damaged:
-            failed |= {
-                target.repository.name: "it was searched beside a damaged index; ask again" for target in remaining
-            }
+        failed: dict[str, str] = {}
+        remaining: list[Target] = []
+        for target in targets:
+            name = target.repository.name
+            if name in finished:
+                continue
+            if target.repository.key == key:
+                failed[name] = f"its index is damaged ({reason}); ask again"
+            else:
+                remaining.append(target)
+
+        if matched or not failed:
+            for target in remaining:
+                failed[target.repository.name] = "it was searched beside a damaged index; ask again"
             remaining = []
 
         yield SearchPart(failed=failed)

@@ -6,7 +6,7 @@ repositories may share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,11 +40,19 @@ OnProgress = Callable[[IndexProgress], None] | None
 _MAX_INSPECTED = 16
 """Repositories up to which reading their trees here, to find the small ones, costs less than starting workers."""
 
-# Below these sizes a build in this process takes less time than starting a worker.
-_MAX_LOOSE_FILES = 4000
 _MAX_LOCAL_FILES = 400
+"""New files up to which a build in this process takes less time than starting a worker."""
+
 _MAX_LOCAL_BYTES = 4 * 1024 * 1024
+"""Bytes of new files up to which this holds."""
+
+_MAX_LOOSE_FILES = 4000
+"""The same for files that stay loose documents: they are not indexed, but only read."""
+
 _MAX_LOCAL_TABLE_BYTES = 512 * 1024
+"""Bytes of a shard up to which its table is built in this process."""
+
+_BLOB_ID_BYTES = 20
 
 
 class UpdatedStore(Protocol):
@@ -138,7 +146,9 @@ class _TextJob:
     rebuild: bool
 
     def local_build(self) -> LocalBuild | None:
-        tree = self._small_tree() if self.may_inspect else None
+        if not self.may_inspect:
+            return None
+        tree = self._small_tree()
         if tree is None:
             return None
 
@@ -173,41 +183,57 @@ class _TextJob:
         """
         target = self.target
         try:
-            index_folder = self.store.repository_folder(target.repository.key)
-            manifest, folder = index_folder.manifest(), index_folder.path
-            views = [entry for entry in manifest.views if entry.protected] or manifest.views[-1:]
-            indexed = {blob_id for entry in views for blob_id in CommitView(folder / entry.name).blob_ids()}
-            stays_loose = bool(views) and target.revision not in PROTECTED
-            max_files, max_bytes = (
-                (_MAX_LOOSE_FILES, MAX_LOOSE_BYTES) if stays_loose else (_MAX_LOCAL_FILES, _MAX_LOCAL_BYTES)
-            )
+            indexed = self._indexed_blobs()
+            max_files, max_bytes = _MAX_LOCAL_FILES, _MAX_LOCAL_BYTES
+            if indexed is not None and target.revision not in PROTECTED:
+                max_files, max_bytes = _MAX_LOOSE_FILES, MAX_LOOSE_BYTES
+
             with ObjectReader(target.repository) as reader:
                 # Without an index, checking a few directories is enough; with one, all files must be compared with it.
-                if not views and has_more_blobs(reader, self.commit, max_files):
+                if indexed is None and has_more_blobs(reader, self.commit, max_files):
                     return None
 
                 tree = reader.tree(self.commit)
-                new_blobs = {
-                    tree.blob_ids[offset : offset + 20] for offset in range(0, len(tree.blob_ids), 20)
-                } - indexed
-                if len(new_blobs) > max_files:
+                new_blobs = _blob_ids(tree) - (indexed or set())
+                if len(new_blobs) > max_files or self._size_of(new_blobs, reader) > max_bytes:
                     return None
-
-                limit = self.store.max_file_size
-                sizes = (reader.size(blob_id) or 0 for blob_id in new_blobs)
-                if sum(size for size in sizes if size <= limit) <= max_bytes:
-                    return tree
-                return None
+                return tree
         except RepositoryError:
             raise
         except (SourcelightError, OSError, ValueError):
             return None
 
+    def _indexed_blobs(self) -> set[bytes] | None:
+        """Return the blobs of the views that stay, else of the newest view; None without a view."""
+        folder = self.store.repository_folder(self.target.repository.key)
+        manifest = folder.manifest()
+        views = [entry for entry in manifest.views if entry.protected] or manifest.views[-1:]
+        if not views:
+            return None
+
+        blob_ids: set[bytes] = set()
+        for entry in views:
+            blob_ids.update(CommitView(folder.path / entry.name).blob_ids())
+        return blob_ids
+
+    def _size_of(self, blob_ids: Iterable[bytes], reader: ObjectReader) -> int:
+        """Return the bytes of some blobs, without those above the size limit of the index."""
+        sizes = [reader.size(blob_id) or 0 for blob_id in blob_ids]
+        return sum(size for size in sizes if size <= self.store.max_file_size)
+
+
+def _blob_ids(tree: FileTree) -> set[bytes]:
+    offsets = range(0, len(tree.blob_ids), _BLOB_ID_BYTES)
+    return {tree.blob_ids[offset : offset + _BLOB_ID_BYTES] for offset in offsets}
+
 
 def has_more_blobs(reader: ObjectReader, commit: CommitId, limit: int) -> bool:
     """Return whether a commit is seen to have more than `limit` contents in as many directories; a fast first look."""
     root = reader.root(commit)
-    pending = [] if root is None else [root]
+    if root is None:
+        return False
+
+    pending = [root]
     folders: set[bytes] = set(pending)
     blobs: set[bytes] = set()
     while pending and len(blobs) <= limit and len(folders) <= limit:
@@ -303,7 +329,8 @@ class _TableJob:
     shard: Shard
 
     def local_build(self) -> LocalBuild | None:
-        loose = self.shard if isinstance(self.shard, LooseShard) else None  # no worker has it: it is in memory only
+        # No worker has a loose shard: it is in memory only.
+        loose = self.shard if isinstance(self.shard, LooseShard) else None
         if loose is None and self.shard.text_bytes > _MAX_LOCAL_TABLE_BYTES:
             return None
 
