@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,13 @@ MAX_LINE_BYTES = 4096
 """Bytes above which a definition has no line: a bundled file has thousands of definitions in one line."""
 
 _DECLARATION = 1
+"""Flag of a declaration without a body."""
 
-_MAX_CACHED_PATTERNS, _MAX_CACHED_ROWS = 64, 20_000
-"""Patterns whose rows are cached, and maximum rows of each."""
+_MAX_CACHED_PATTERNS = 64
+"""Patterns whose rows are cached."""
+
+_MAX_CACHED_ROWS = 20_000
+"""Rows beyond which those of a pattern are not cached."""
 
 
 class SymbolCorpus:
@@ -41,10 +47,18 @@ class SymbolCorpus:
     def __init__(self, corpus: Corpus, tables: Sequence[SymbolTable | None]) -> None:
         self.tables = tuple(tables)
         self._row_cache = Memo(_MAX_CACHED_PATTERNS)
-        tables_by_shard = [
-            (shard_index, table) for shard_index, table in enumerate(tables) if table is not None and len(table)
-        ]
-        self._tables = [table for _, table in tables_by_shard]
+        self._tables: list[SymbolTable] = []
+        counts = np.zeros(corpus.documents, dtype=np.int64)
+        for shard_index, table in enumerate(tables):
+            # Documents without a table keep 0, so their range of rows is empty.
+            if table is not None and len(table):
+                self._tables.append(table)
+                first_document = int(corpus.doc_base[shard_index])
+                document_counts = np.diff(table.doc_first.astype(np.int64))
+                counts[first_document : first_document + table.documents] = document_counts
+
+        self.doc_first = np.zeros(corpus.documents + 1, dtype=np.int64)
+        np.cumsum(counts, out=self.doc_first[1:])
         self.row_base = _sums([len(table) for table in self._tables])
         self._name_base = _sums([len(table.name_start) - 1 for table in self._tables])
         sizes = _sums([len(table.names) for table in self._tables])
@@ -54,23 +68,15 @@ class SymbolCorpus:
         bases = sizes.tolist()
         starts = [table.name_start[:-1] + base for table, base in zip(self._tables, bases, strict=False)]
         self._name_start = np.concatenate([*starts, sizes[-1:]])
-        counts = np.zeros(corpus.documents, dtype=np.int64)
-        for shard_index, table in tables_by_shard:
-            first_document = int(corpus.doc_base[shard_index])
-            # Documents without a table keep 0, so their range of rows is empty.
-            counts[first_document : first_document + table.documents] = np.diff(table.doc_first.astype(np.int64))
 
-        self.doc_first = np.zeros(corpus.documents + 1, dtype=np.int64)
-        np.cumsum(counts, out=self.doc_first[1:])
         no_codes = np.zeros(0, dtype=np.uint8)
-        self._kind = np.concatenate([no_codes, *(table.kind for table in self._tables)])
-        self._defining = np.concatenate([no_codes, *(table.flags for table in self._tables)]) & _DECLARATION == 0
+        self._kind = np.concatenate([no_codes, *[table.kind for table in self._tables]])
+        flags = np.concatenate([no_codes, *[table.flags for table in self._tables]])
+        self._defining = flags & _DECLARATION == 0
 
     def has_tables(self, tables: Sequence[SymbolTable | None]) -> bool:
         """Return whether it was made from these tables."""
-        return len(tables) == len(self.tables) and all(
-            table is own_table for table, own_table in zip(tables, self.tables, strict=True)
-        )
+        return len(tables) == len(self.tables) and all(map(operator.is_, tables, self.tables))
 
     def rows(self) -> Int64Array:
         """Return all rows that are definitions, not declarations."""
@@ -79,15 +85,16 @@ class SymbolCorpus:
     def rows_named(self, pattern: CompiledPattern) -> Int64Array:
         """Return the definitions, ascending, whose names match the pattern; cached, so do not write to the array."""
         return self._row_cache.remember(
-            pattern, lambda: self._rows_named(pattern), keep=lambda rows: len(rows) <= _MAX_CACHED_ROWS
+            pattern, lambda: self._find_rows(pattern), keep=lambda rows: len(rows) <= _MAX_CACHED_ROWS
         )
 
-    def _rows_named(self, pattern: CompiledPattern) -> Int64Array:
+    def _find_rows(self, pattern: CompiledPattern) -> Int64Array:
         names = names_with(pattern, self._names, self._name_start)
         row_lists = [np.zeros(0, dtype=np.int64)]
         for table_index, start, end in _runs(names, self._name_base):
-            row_lists.append(self._tables[table_index].rows_of_names(names[start:end] - self._name_base[table_index]))
-            row_lists[-1] += self.row_base[table_index]
+            table_names = names[start:end] - self._name_base[table_index]
+            table_rows = self._tables[table_index].rows_of_names(table_names)
+            row_lists.append(table_rows + self.row_base[table_index])
 
         rows = np.concatenate(row_lists)
         defining: Int64Array = rows[self._defining[rows]]
@@ -111,10 +118,10 @@ class SymbolCorpus:
 
 def _runs(values: Int64Array, bases: Int64Array) -> Iterator[tuple[int, int, int]]:
     """Yield the index, start and end of each run of ascending values between two `bases`."""
-    run_bounds = values.searchsorted(bases).tolist()
-    for index in range(len(run_bounds) - 1):
-        if run_bounds[index] < run_bounds[index + 1]:
-            yield index, run_bounds[index], run_bounds[index + 1]
+    bounds = values.searchsorted(bases).tolist()
+    for index, (start, end) in enumerate(pairwise(bounds)):
+        if start < end:
+            yield index, start, end
 
 
 def _sums(sizes: Sequence[int]) -> AnyArray:
@@ -136,8 +143,11 @@ class SymbolRows:
 
     def slice(self, start: int, end: int) -> SymbolRows:
         """Return some of the rows."""
-        files, documents = FileNumbers(self.file[start:end]), DocumentNumbers(self.document[start:end])
-        return SymbolRows(files, documents, self.row[start:end])
+        return SymbolRows(
+            file=FileNumbers(self.file[start:end]),
+            document=DocumentNumbers(self.document[start:end]),
+            row=self.row[start:end],
+        )
 
 
 def symbol_batch(rows: SymbolRows, corpus: Corpus, symbols: SymbolCorpus, source: BatchSource) -> Any:
@@ -158,21 +168,20 @@ def symbol_batch(rows: SymbolRows, corpus: Corpus, symbols: SymbolCorpus, source
     texts = text_column(arrow_binary(line_ends - line_starts, corpus.data(line_starts, line_ends)))
     byte_start = name_offset - line_starts[of_row]
     byte_end = byte_start + definitions.name_bytes
-    is_visible = (line_ends - line_starts <= MAX_LINE_BYTES)[of_row]
-    start, end = (code_points(texts, of_row, byte_offsets) for byte_offsets in (byte_start, byte_end))
+    start = code_points(texts, of_row, byte_start)[inverse]
+    end = code_points(texts, of_row, byte_end)[inverse]
     line_offset = line_starts[of_row] - doc_start
-    line = texts.strings.take(arrow_array(of_row[inverse].astype(np.int64), is_visible[inverse]))
-    is_missing = ~is_visible[inverse]
-    start, end, byte_start, byte_end = (values[inverse] for values in (start, end, byte_start, byte_end))
+    is_visible = (line_ends - line_starts <= MAX_LINE_BYTES)[of_row][inverse]
+    line = texts.strings.take(arrow_array(of_row[inverse].astype(np.int64), is_visible))
     distinct_files, first = np.unique(rows.file, return_index=True)
     files = FileNumbers(distinct_files)
     columns: dict[str, Any] = {
         "line_number": arrow_array(definitions.line[inverse].astype(np.int32)),
         "line": line,
-        "start": _single_lists(start, is_missing),
-        "end": _single_lists(end, is_missing),
-        "byte_start": _single_lists(byte_start, is_missing),
-        "byte_end": _single_lists(byte_end, is_missing),
+        "start": _single_lists(start, is_visible),
+        "end": _single_lists(end, is_visible),
+        "byte_start": _single_lists(byte_start[inverse], is_visible),
+        "byte_end": _single_lists(byte_end[inverse], is_visible),
         "line_offset": arrow_array(line_offset[inverse]),
         "match_count": arrow_array(np.ones(size, dtype=np.int32)),
         "symbol": _texts(definitions.names).take(arrow_array(inverse)),
@@ -242,13 +251,13 @@ def _texts(texts: Sequence[bytes]) -> Any:
     return text_column(arrow_binary(sizes, b"".join(texts))).strings
 
 
-def _single_lists(values: Int64Array, is_missing: BoolArray) -> Any:
-    """Make lists of one number each, null if there is no line."""
+def _single_lists(values: Int64Array, valid: BoolArray) -> Any:
+    """Make lists of one number each, null where not `valid`."""
     import pyarrow as pa
 
-    offsets = np.concatenate(([0], np.cumsum(~is_missing))).astype(np.int32)
-    values_array = arrow_array(values[~is_missing].astype(np.int32))
-    validity = pa.py_buffer(np.packbits(~is_missing, bitorder="little"))
+    offsets = np.concatenate(([0], np.cumsum(valid))).astype(np.int32)
+    values_array = arrow_array(values[valid].astype(np.int32))
+    validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(
         pa.list_(pa.int32()), len(values), [validity, pa.py_buffer(offsets)], children=[values_array]
     )

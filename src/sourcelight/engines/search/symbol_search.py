@@ -51,7 +51,14 @@ INCOMPLETE = "symbols-incomplete"
 MISSING = "missing"
 """Reason in `SearchPart.skipped` for files with a grammar whose content a partial clone lacks."""
 
-_FIRST_BATCH_ROWS, _MAX_BATCH_ROWS, _GROWTH = 256, 4096, 4
+_FIRST_BATCH_ROWS = 256
+"""Rows of the first batch: few, so that they are shown early."""
+
+_MAX_BATCH_ROWS = 4096
+"""Maximum rows of a batch."""
+
+_GROWTH = 4
+"""Factor of the rows of each further batch."""
 
 Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
@@ -86,37 +93,23 @@ class _SymbolSearch:
 
     def definitions(self, kinds: Collection[str]) -> SymbolRows:
         """Find the definitions that match."""
-        symbols, selection, prepared = self.symbols, self.search.selection, self.search.prepared
-        if prepared.tree is None:
-            rows = symbols.rows()
-        else:
-            rows_by_term = []
-            for atom in prepared.terms:
-                check_stopped(self.stopped)
-                if isinstance(atom.pattern, CompiledPattern):  # names of definitions have no structure
-                    rows_by_term.append(symbols.rows_named(atom.pattern))
-
-            # A required term without any definition ends the search before files are looked at.
-            if not prepared.may_match(lambda atom: len(rows_by_term[atom]) > 0):
-                return _NO_ROWS
-
-            visible_rows = [rows_by_term[term_index] for term_index in sorted(prepared.visible)]
-            rows = visible_rows[0] if len(visible_rows) == 1 else np.unique(np.concatenate([_EMPTY, *visible_rows]))
-            if not prepared.is_single:
-                # Several terms: the tree holds for a document, not for a name, as in a text search.
-                rows = rows[self._matching_documents(rows_by_term)[symbols.documents_of(rows)]]
-
+        rows = self._matching_rows()
         if kinds:
-            codes = [code for kind in kinds if (code := kind_code(kind)) is not None]
-            rows = symbols.of_kinds(rows, np.array(codes, dtype=np.uint8))
+            codes = [kind_code(kind) for kind in kinds]
+            known_codes = [code for code in codes if code is not None]
+            rows = self.symbols.of_kinds(rows, np.array(known_codes, dtype=np.uint8))
+        if not len(rows):
+            return _NO_ROWS
 
-        document = symbols.documents_of(rows)
+        selection = self.search.selection
+        document = self.symbols.documents_of(rows)
         first_positions = selection.first_position[document]
         file_counts = selection.first_position[document + 1] - first_positions
 
         # One document may be the content of several files; its definitions are repeated for each.
         file = selection.files[runs(first_positions, file_counts)]
-        rows, document = np.repeat(rows, file_counts), np.repeat(document, file_counts)
+        rows = np.repeat(rows, file_counts)
+        document = np.repeat(document, file_counts)
 
         # Documents are numbered in path order unless they were added by later commits; then, and without copies, rows
         # are sorted already.
@@ -126,9 +119,36 @@ class _SymbolSearch:
 
         return SymbolRows(FileNumbers(file), DocumentNumbers(document), rows)
 
-    def _matching_documents(self, documents_by_name: list[Int64Array]) -> BoolArray:
+    def _matching_rows(self) -> Int64Array:
+        """Return the definitions, ascending, that a visible term matches, in documents for which the tree holds."""
+        prepared = self.search.prepared
+        if prepared.tree is None:
+            return self.symbols.rows()
+
+        rows_by_term: list[Int64Array] = []
+        for term in prepared.terms:
+            check_stopped(self.stopped)
+            # Names of definitions have no structure.
+            if isinstance(term.pattern, CompiledPattern):
+                rows_by_term.append(self.symbols.rows_named(term.pattern))
+
+        # A required term without any definition ends the search before files are looked at.
+        if not prepared.may_match(lambda term: len(rows_by_term[term]) > 0):
+            return _EMPTY
+
+        visible_rows = [rows_by_term[term] for term in sorted(prepared.visible)]
+        if len(visible_rows) == 1:
+            rows = visible_rows[0]
+        else:
+            rows = np.unique(np.concatenate([_EMPTY, *visible_rows]))
+        if prepared.is_single:
+            return rows
+        # Several terms: the tree holds for a document, not for a name, as in a text search.
+        return rows[self._matching_documents(rows_by_term)[self.symbols.documents_of(rows)]]
+
+    def _matching_documents(self, rows_by_term: Sequence[Int64Array]) -> BoolArray:
         """Return for which documents the tree holds."""
-        values = [mask_of(self.symbols.documents_of(rows), self.corpus.documents) for rows in documents_by_name]
+        values = [mask_of(self.symbols.documents_of(rows), self.corpus.documents) for rows in rows_by_term]
         return self.search.prepared.matching_files(values, self.corpus.documents)
 
     def missing_files(self, member: int) -> tuple[str, ...]:
@@ -139,29 +159,31 @@ class _SymbolSearch:
 
     def _mask(self, member: int) -> BoolArray | None:
         mask = self.search.selection.mask
+        if mask is None:
+            return None
         start, end = self.corpus.file_base[member : member + 2].tolist()
-        return None if mask is None else mask[start:end]
+        return mask[start:end]
 
     def skipped_counts(self) -> list[dict[str, int]]:
         """Count, for each member, the files that pass the filters and whose definitions are missing or incomplete."""
         query = self.search.prepared.query
         key = ("lacking", query.files, query.languages, tuple(map(id, self.tables)))
-        return self.corpus.remember(
-            key, lambda: [self._count_skipped(index) for index in range(len(self.group.targets))]
-        )
+        members = range(len(self.group.targets))
+        return self.corpus.remember(key, lambda: [self._count_skipped(member) for member in members])
 
     def _count_skipped(self, member: int) -> dict[str, int]:
-        snapshot, tables, mask = self.group.snapshots[member], self._member_tables[member], self._mask(member)
+        snapshot = self.group.snapshots[member]
+        mask = self._mask(member)
         incomplete = count_large_notebooks(snapshot.view, mask)
         counts = {PENDING: 0, INCOMPLETE: incomplete, MISSING: len(missing_files(snapshot.view, mask))}
-        for shard_index, table in enumerate(tables):
+        for shard_index, table in enumerate(self._member_tables[member]):
             counts[PENDING] += pending_count(snapshot.view, shard_index, table, mask)
             if table is not None and table.doc_state.any():
                 placement = snapshot.placement(shard_index)
                 is_incomplete = table.doc_state[placement.documents] != 0
-                counts[INCOMPLETE] += int(
-                    np.count_nonzero(is_incomplete if mask is None else is_incomplete & mask[placement.files])
-                )
+                if mask is not None:
+                    is_incomplete &= mask[placement.files]
+                counts[INCOMPLETE] += int(np.count_nonzero(is_incomplete))
 
         return {reason: count for reason, count in counts.items() if count}
 
@@ -177,44 +199,38 @@ def search(
 ) -> Iterator[SearchPart]:
     """Yield the result in parts; see `IndexStore.search_symbols`."""
     pending = PendingPart()
-    matches, batch_rows = 0, _FIRST_BATCH_ROWS
+    matches = 0
+    batch_rows = _FIRST_BATCH_ROWS
     try:
         for group, symbol_search in _open_searches(open_target, targets, query, cancellation, corpora):
             pending.failed.update(group.failed)
             if symbol_search is None:
                 continue
 
-            definitions, skipped, reported = symbol_search.definitions(kinds), symbol_search.skipped_counts(), 0
-            search = symbol_search.search
-            source = BatchSource(search.corpus, search, group.targets, group.commits, group.locations)
+            corpus = symbol_search.corpus
+            definitions = symbol_search.definitions(kinds)
+            report = _MemberReport(pending, symbol_search)
+            source = BatchSource(corpus, symbol_search.search, group.targets, group.commits, group.locations)
             position = 0
             while position < len(definitions):
                 check_stopped(symbol_search.stopped)
-                end = int(
-                    # A batch ends with a file's last definition, so that no file is split over two batches.
-                    definitions.file.searchsorted(
-                        definitions.file[min(position + batch_rows, len(definitions)) - 1], side="right"
-                    )
-                )
+                end = _end_of_file(definitions, position + batch_rows)
                 rows = definitions.slice(position, end)
                 matches += len(rows)
-                batch = symbol_batch(rows, symbol_search.corpus, symbol_search.symbols, source)
-                next_file = int(definitions.file[end]) if end < len(definitions) else symbol_search.corpus.files
-                reported = _report(
-                    pending,
-                    symbol_search,
-                    skipped,
-                    reported,
-                    int(symbol_search.corpus.member_of(FileNumbers(np.array([next_file])))[0]),
-                )
+                batch = symbol_batch(rows, corpus, symbol_search.symbols, source)
+
+                # Members before that of the next file are searched to their end.
+                next_file = int(definitions.file[end]) if end < len(definitions) else corpus.files
+                report.finish_up_to(int(corpus.member_of(FileNumbers(np.array([next_file])))[0]))
                 yield pending.take(CollectedBatches((batch,), len(rows), len(np.unique(rows.file))))
                 if options.max_matches is not None and matches >= options.max_matches:
                     return
 
-                position, batch_rows = end, min(batch_rows * _GROWTH, _MAX_BATCH_ROWS)
+                position = end
+                batch_rows = min(batch_rows * _GROWTH, _MAX_BATCH_ROWS)
 
             check_stopped(symbol_search.stopped)
-            _report(pending, symbol_search, skipped, reported, len(group.targets))
+            report.finish_up_to(len(group.targets))
             if pending.is_overdue:
                 yield pending.take()
     except ScanStopped:
@@ -222,6 +238,12 @@ def search(
 
     if pending.has_notes:
         yield pending.take()
+
+
+def _end_of_file(definitions: SymbolRows, row: int) -> int:
+    """Return the end of the file with the last row before `row`, so that no file is split over two batches."""
+    last_file = definitions.file[min(row, len(definitions)) - 1]
+    return int(definitions.file.searchsorted(last_file, side="right"))
 
 
 def _open_searches(
@@ -238,21 +260,30 @@ def _open_searches(
     for group in open_targets(opening, targets, cancellation):
         pairs = zip(group.targets, group.snapshots, strict=True)
         of_group = [tables[target.repository.key, snapshot.view.name] for target, snapshot in pairs]
-        search = _SymbolSearch(group, of_group, query, lambda: cancellation.stopped, corpora) if group.targets else None
-        yield group, search
+        if group.targets:
+            yield group, _SymbolSearch(group, of_group, query, lambda: cancellation.stopped, corpora)
+        else:
+            yield group, None
 
 
-def _report(
-    pending: PendingPart, symbol_search: _SymbolSearch, skipped: Sequence[dict[str, int]], start: int, end: int
-) -> int:
-    """Report that the members from `start` up to that number are searched to their end."""
-    for index in range(start, end):
-        name = symbol_search.group.targets[index].repository.name
-        pending.done.append(name)
-        pending.add_skipped(name, skipped[index])
-        if MISSING in skipped[index]:
-            pending.missing[name] = symbol_search.missing_files(index)
-    return max(start, end)
+class _MemberReport:
+    """Reports the members of a group that are searched to their end, in their order."""
+
+    def __init__(self, pending: PendingPart, symbol_search: _SymbolSearch) -> None:
+        self._pending = pending
+        self._search = symbol_search
+        self._skipped = symbol_search.skipped_counts()
+        self._finished = 0
+
+    def finish_up_to(self, end: int) -> None:
+        """Report the members below `end` that were not reported yet."""
+        for member in range(self._finished, end):
+            name = self._search.group.targets[member].repository.name
+            self._pending.done.append(name)
+            self._pending.add_skipped(name, self._skipped[member])
+            if MISSING in self._skipped[member]:
+                self._pending.missing[name] = self._search.missing_files(member)
+        self._finished = max(self._finished, end)
 
 
 def count(
@@ -287,7 +318,7 @@ def count(
                 counts.add(symbol_search.corpus, group.targets, FileNumbers(files), sums)
                 if on_notes is not None:
                     pending = PendingPart()
-                    _report(pending, symbol_search, symbol_search.skipped_counts(), 0, len(group.targets))
+                    _MemberReport(pending, symbol_search).finish_up_to(len(group.targets))
                     on_notes(pending.take())
     except ScanStopped:
         raise Cancelled("stopped before all was counted") from None
@@ -297,6 +328,8 @@ def count(
 
 
 def _query_names(query: TextQuery) -> TextQuery:
+    """Return a query whose terms are matched against names of definitions alone."""
+
     def convert(node: MatchTree) -> MatchTree:
         if isinstance(node, FileTerm):
             return FileTerm(node.pattern, content=True, path=False)
@@ -306,4 +339,6 @@ def _query_names(query: TextQuery) -> TextQuery:
         args = tuple(convert(arg) for arg in node.args)
         return And(args) if isinstance(node, And) else Or(args)
 
-    return query if query.tree is None else replace(query, tree=convert(query.tree))
+    if query.tree is None:
+        return query
+    return replace(query, tree=convert(query.tree))
