@@ -26,9 +26,13 @@ MAX_SILENCE_S = 1800.0
 """Seconds of silence after which a worker is killed."""
 
 _GRACE_S = 5.0
+"""Seconds that a worker gets to end by itself before it is killed."""
+
 _SLICE_S = 0.1
+"""Seconds to wait for an event before the caller is asked whether to stop."""
 
 _MAX_DEATHS = 10_000
+"""Jobs that killed a worker and are remembered."""
 
 _NICE = 10
 """By how much workers of background work are nicer than this process: searches get ten times as much of a core.
@@ -39,8 +43,11 @@ Not the nicest there is: on a machine that others keep busy, an index would then
 DISABLED_FEATURES = "NPY_DISABLE_CPU_FEATURES"
 """Environment variable of numpy: instructions that it must not use."""
 
-_MAX_SORT_NS, _SORTED_ITEMS = 10.0, 1 << 14
-"""Nanoseconds for each of so many numbers above which numpy sorts slowly."""
+_MAX_SORT_NS = 10.0
+"""Nanoseconds for each number of a sort above which numpy sorts slowly."""
+
+_SORTED_ITEMS = 1 << 14
+"""Numbers that are sorted to measure this: so few that it takes a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +61,8 @@ class WorkerJob:
     line
         The job that is sent to the worker.
     identity
-        What the work is, the same whenever it is asked for: a job whose worker died is not tried again in this process.
-        Empty for one that may be.
+        Name of the work, the same for each request of it: after its worker died, it is not tried again by workers of
+        this process. Empty for work that may be tried again.
     """
 
     key: str
@@ -141,7 +148,9 @@ def numpy_options() -> dict[str, str]:
     features = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
     # The level X86_V4 is AVX-512, under its name in numpy 2.4.
     wide_features = [name for name in features if name == "X86_V4" or name.startswith("AVX512")]
-    return {DISABLED_FEATURES: " ".join(wide_features)} if wide_features and sort_ns() > _MAX_SORT_NS else {}
+    if wide_features and sort_ns() > _MAX_SORT_NS:
+        return {DISABLED_FEATURES: " ".join(wide_features)}
+    return {}
 
 
 def sort_ns() -> float:
