@@ -113,7 +113,7 @@ class BuildOptions:
 
 @dataclass(slots=True)
 class _ExistingBlobs:
-    """What the index has of each blob.
+    """Contents of the index, by blob.
 
     Attributes
     ----------

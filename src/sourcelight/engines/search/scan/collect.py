@@ -300,12 +300,14 @@ class MatchCollector:
             columns = file_columns(files, ROW_TYPES[1:], None)
             columns["match_count"] = arrow_array(np.ones(len(files.files), dtype=np.int32))
 
+        # Their spans have empty lists in rows that match by content, as the columns of lines are null in the others.
         columns |= path_span_columns(files)
         return pa.RecordBatch.from_pydict(columns)
 
     def _raw_matches(self, group: _GroupedMatches, selected: Int64Array | None) -> RawMatches:
         """Return the selected files of a group as raw arrays; their columns are made on demand."""
         rows = _select_rows(group, selected)
+        # Raw matches have their lines by file, as the group has them unless files share documents or are left out.
         lines = NO_ROWS if group.lines is None else group.lines
         if rows.order is not None:
             lines = lines.reorder(rows.order)

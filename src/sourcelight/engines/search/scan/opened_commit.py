@@ -48,6 +48,7 @@ class OpenedCommit(Memo):
     @functools.cached_property
     def paths(self) -> PathTable:
         """All paths of the view."""
+        # A few repositories have such paths, which would else shift the numbers of all files behind them.
         # Paths with newlines are searched in a text that has other characters there, and shown as they are.
         raw = None if self.view.path_text_is_raw else self.view.file.bytes_of("paths")
         return PathTable(self.view.path_text, self.view.path_start.astype(np.int64), raw)
@@ -126,6 +127,8 @@ class OpenedCommit(Memo):
         return mask
 
     def _matching_files(self, pattern: CompiledPattern) -> BoolArray:
+        # The next query mostly has the same filters, and to match all paths takes as long as the rest of a small
+        # search.
         return self.remember(("file", pattern), lambda: self.paths.match(pattern))
 
 
