@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -261,6 +262,7 @@ def test_a_noun_without_a_form_is_not_counted(engine: LocalEngine) -> None:
         ("SQL", "create table names (id int);"),
         ("CSS", "  color: name;"),
         ("CSS", ".names {"),
+        ("CSS", ".name {"),
         ("Makefile", "\tname: b"),
         ("Makefile", "names: b"),
         ("Dockerfile", "RUN name=3"),
@@ -270,6 +272,20 @@ def test_a_line_that_only_uses_a_name_defines_nothing(language: str, line: str) 
     define = reader_of(language, "name")
     assert define is not None
     assert define(line) is None
+
+
+def test_a_plain_noun_of_a_project_in_other_languages_is_not_counted(tmp_path: Path) -> None:
+    repository = RepositoryBuilder(tmp_path / "pump")
+    files: dict[str | bytes, str | bytes | None] = {f"src/pump{number}.go": "package pump\n" for number in range(9)}
+    repository.commit({**files, "api/pump.proto": PROTO, "CMakeLists.txt": CMAKE}, "Add pumps")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    assert "**" not in lead_of(engine, "How many services does pump have?")
+    assert "**" not in lead_of(engine, "How many options does pump have?")
+    assert "**1** service" in lead_of(engine, "How many services are in pump.proto?")
+
+
+def test_a_part_of_a_name_is_no_noun_beside_it(engine: LocalEngine) -> None:
+    assert "A line with" not in lead_of(engine, "Who changed the type of fill_lock?")
 
 
 def test_each_noun_has_a_key() -> None:

@@ -203,8 +203,7 @@ def _replaces(texts: FileTexts, head: DefinitionLocation, name: str) -> bool:
 
 def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the functions whose parameters are meant: the function itself, or the constructors of a class."""
-    # A table of SQL lists its columns as a function its parameters.
-    if location.definition.kind in FUNCTION_KINDS or location.path.endswith((".sql", ".sql.in")):
+    if location.definition.kind in FUNCTION_KINDS:
         return [location]
 
     definitions = texts.definitions(location.target, location.path)

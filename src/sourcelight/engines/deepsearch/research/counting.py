@@ -218,7 +218,9 @@ def _missing(unapplied: Sequence[str], request: FactRequest, inquiry: ResearchRe
 
     missing = []
     for word in unapplied:
-        if word.casefold() in neutral:
+        # "Who changed the type of x?" asks for less than any change of it.
+        is_of_name = re.search(rf"\b{re.escape(word)}\s+of\b", inquiry.question) is not None
+        if word.casefold() in neutral and not is_of_name:
             continue
         # A word of the commit's subject was understood, as far as the commit goes.
         is_in_subject = _stems(word) <= subject_stems

@@ -68,7 +68,8 @@ NAMED_FORMS: Mapping[str, Sequence[str]] = {
     "CSS": (
         r"\s*(?P<kind>@mixin|@function|@keyframes)\s+{name}(?![\w-])",
         r"\s*(?=[-$@]){name}\s*(?P<kind>:)",
-        r"(?:[^{{}};:]*[\s,>+~])?\.(?P<kind>){name}(?![\w-])[^{{}};]*[{{,]\s*$",
+        # A plain word may be a variable of the code rather than a class of its pages.
+        r"(?:[^{{}};:]*[\s,>+~])?\.(?P<kind>)(?=\w*[-A-Z_]){name}(?![\w-])[^{{}};]*[{{,]\s*$",
     ),
     "Makefile": (
         r"(?P<kind>){name}\s*:(?![:=])",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,8 @@ def count_declarations(work: Work) -> Fact | None:
     languages = {row["language"] for row in files if row["path"]}
     of_code = Counter(row["language"] for row in files if row["path"] and row["language"] in PROGRAMMING_LANGUAGES)
     if noun in _OF_ANY_LANGUAGE and (not of_code or of_code.most_common(1)[0][0] not in forms):
+        return None
+    if _is_beside_the_code(work, noun, forms, files):
         return None
     if not languages & forms.keys() or (is_of_index and languages & set(LANGUAGES)):
         return None
@@ -109,6 +112,27 @@ def add_declarations(work: Work, fact: Fact) -> None:
         for row in lines.rows:
             values = (row["repository"], row["path"], row["line_number"], (row["line"] or "").strip(), kind)
             fact.tables[0].add(values, cited_line(work, row))
+
+
+_PLAIN_NOUNS = frozenset({
+    "annotation", "extension", "index", "message", "mixin", "object", "option", "output", "procedure", "protocol",
+    "provider", "record", "resource", "service", "stage", "table", "target", "template", "trigger", "view",
+})  # fmt: skip
+"""Nouns that mean something else in most programs: options of a command, services of an application."""
+_MIN_SHARE = 0.2
+"""Share of the files of code that must be in a language for such a noun to have its meaning there."""
+
+
+def _is_beside_the_code(
+    work: Work, noun: str, forms: Mapping[str, DeclaredForm], files: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Return whether a plain noun is asked of a whole project that is written in other languages."""
+    if noun not in _PLAIN_NOUNS or work.request.paths or work.request.languages:
+        return False
+
+    languages = [row["language"] for row in files if row["path"]]
+    code_languages = [language for language in languages if language in forms or language in PROGRAMMING_LANGUAGES]
+    return sum(language in forms for language in code_languages) < _MIN_SHARE * len(code_languages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ def _defaults_in(path: str, lines: Sequence[str], name: str) -> Iterator[tuple[s
         yield from _of_terraform(lines, name)
     elif base.endswith(".cabal"):
         yield from _of_cabal(lines, name)
+    elif name.isalpha() and name.islower() and base.endswith((".mk", "akefile", "ockerfile", "ontainerfile")):
+        return  # a plain word, such as `timeout`, may be a parameter of the code
     elif "ockerfile" in base or "ontainerfile" in base:
         yield from _of_form(lines, rf"\s*ARG\s+{re.escape(name)}=(?P<value>\"[^\"]*\"|'[^']*'|\S+)")
     elif base.endswith((".mk", "akefile")):

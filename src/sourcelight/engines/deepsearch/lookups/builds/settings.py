@@ -96,7 +96,7 @@ _VERSION_KEY = re.compile(
 def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | None:
     """Return the version that a key named after a package has in files of Gradle and sbt; None for none or several.
 
-    The key ``kotlinxBenchmarkVersion`` is that of kotlinx-benchmark. A prefix of the package may be left out.
+    The key ``kotlinxBenchmarkVersion`` is that of kotlinx-benchmark. The prefix may be left out.
     """
     words = [part.lower() for part in parts_of(package)]
     queries = make_queries(work, f'case:yes type:file file:{quote_value(_VERSION_FILES)} /=\\s*"?\\d/')
@@ -109,7 +109,7 @@ def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | No
 
         key_words = [part.lower() for part in parts_of(match["key"])]
         key_words = [word for word in key_words if word not in {"version", "versions", "v"}]
-        is_named = "".join(key_words) == "".join(words) or (len(words) > 1 and key_words == words[1:])
+        is_named = "".join(key_words) == "".join(words) or (words[:1] == ["kotlinx"] and key_words == words[1:])
         evidence = row_evidence(work, texts, row, "read", 1.0) if is_named and key_words else None
         if evidence is not None:
             location = f"{code(row['path'])}, line {row['line_number']:,}"
