@@ -467,7 +467,7 @@ def test_what_could_not_be_read_is_named(run: Run, tmp_path: Path) -> None:
     (bad.path / ".git" / "config").write_text("[core\n")
     status, out, err = run("search", "needle", tmp_path)
     assert (status, out) == (0, "good  a.txt\n      1  needle\n")
-    assert f"limited: repository-unreadable: 1 unreadable ({bad.path}: " in err
+    assert f"limited: 1 repository unreadable ({bad.path}: " in err
     assert "not searched: 1 large file\n" in err
 
 

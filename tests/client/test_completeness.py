@@ -12,7 +12,7 @@ import pytest
 import sourcelight as sl
 from git_output import git
 from sourcelight.cli import main
-from sourcelight.core.completeness import call_status, status_of
+from sourcelight.core.completeness import call_status, status_of, without_code
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.testing import RepositoryBuilder
 
@@ -309,3 +309,19 @@ def test_what_a_search_of_several_left_out_is_said_with_its_name(tmp_path: Path)
 
     assert list(many.skipped["title"]) == ["1 binary file (search a)", "1 binary file (search b)"]
     assert "skipped 1 binary file (search a)" in many._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("document-missing: 3 files missing", "3 files missing"),
+        ("repository-unreadable: 1 unreadable (a: damaged)", "1 repository unreadable (a: damaged)"),
+        ("repository-missing: 1,200 not indexed", "1,200 repositories not indexed"),
+        ("repository-missing: some are not indexed", "some are not indexed"),
+        ("shard-timedout", "shard-timedout"),
+        ("5 of 9 matches shown, limited by limit=", "5 of 9 matches shown, limited by limit="),
+        ("alert: Search timed out", "alert: Search timed out"),
+    ],
+)
+def test_people_read_reasons_without_the_codes_of_the_protocol(reason: str, words: str) -> None:
+    assert without_code(reason) == words

@@ -49,6 +49,9 @@ _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _OF_REPOSITORIES = re.compile(r"([\d,]+) (?:forked|archived)")
 """A title without its noun, as the protocol has it: "1 forked", "1,204 archived"."""
 
+_CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
+"""A code of the protocol, such as ``document-missing``."""
+
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
 
@@ -68,6 +71,19 @@ def reason_of(item: Skipped) -> str:
     """Return an item as a reason of a status: with the code of the protocol, which programs compare."""
     parts = [part for part in (item.reason, item.title) if part]
     return ": ".join(parts) or "work was skipped"
+
+
+def without_code(reason: str) -> str:
+    """Return a reason of a status for people: without the code of the protocol, unless it has no other words."""
+    code, _, words = reason.partition(": ")
+    if not words or _CODE.fullmatch(code) is None:
+        return reason
+
+    count, _, state = words.partition(" ")
+    is_without_noun = code.startswith("repository-") and not state.startswith("repositor")
+    if not is_without_noun or not count.replace(",", "").isdecimal():
+        return words
+    return f"{count} {'repository' if count == '1' else 'repositories'} {state}"
 
 
 def skipped_text(item: Skipped) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sourcelight.cli.output import DONE, FAILED, NO_MATCH, say
-from sourcelight.core.completeness import LIMITED_BY_DISPLAY, title_text
+from sourcelight.core.completeness import LIMITED_BY_DISPLAY, title_text, without_code
 from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def say_end(
         What was written, and what the search counted.
     """
     if status != "complete":
-        text = "; ".join(reasons)
+        text = "; ".join(map(without_code, reasons))
         say(f"{status}: {text if limit is None else text.replace(LIMITED_BY_DISPLAY, 'limited by -n')}")
 
     if output:
