@@ -20,6 +20,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.declarations import (
 )
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     SPACE,
+    TAB,
     DefinitionLocation,
     ValueCandidate,
     best_locations,
@@ -339,6 +340,8 @@ def state_values(
             text += ", and the same in other places" if len(best) > 2 else ", and the same in another place"
         if SPACE in shown_value(first.value):
             text += f" ({SPACE} is a space)"
+        if TAB in shown_value(first.value):
+            text += f" ({TAB} is a tab)"
         evidence = tuple(first.evidence)
     else:
         visible = list(by_value.values())[:MAX_NAMED]

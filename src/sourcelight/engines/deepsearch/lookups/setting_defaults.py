@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
@@ -124,6 +125,9 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
         head = _head_by_form(texts, target, row["path"], row["line_number"], name)
         if head is not None:
             candidate = default_at(texts, DefinitionLocation(target, row["path"], head), name)
+            if candidate is not None and head.name.lower() == "param":
+                # The block of a function or of a script, which is no function itself.
+                candidate = replace(candidate, locations=[])
             if candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], head.line] = candidate
 
@@ -151,7 +155,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     return state_values(work, valued, subject, queries, notes)
 
 
-_WITH_HEADS = frozenset({"Crystal", "Dart", "Groovy", "Nim"})
+_WITH_HEADS = frozenset({"Crystal", "Dart", "Groovy", "Nim", "PowerShell"})
 """Languages without a grammar whose heads of functions have a list in brackets with the values of parameters."""
 
 
@@ -172,6 +176,10 @@ def _head_by_form(texts: FileTexts, target: Target, path: str, number: int, name
         return None
 
     function, head_line = before
+    if language == "PowerShell":
+        is_block = function.lower() == "param"
+        return Definition(function, "function", "", 0, head_line, head_line, number) if is_block else None
+
     define = reader_of(language, function)
     kind = None if define is None else define(lines[head_line - 1][:_MAX_LINE])
     return Definition(function, "function", "", 0, head_line, head_line, number) if kind == "function" else None

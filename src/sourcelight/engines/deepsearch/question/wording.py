@@ -78,6 +78,14 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         re.compile(
+            rf"^(?:in\s+)?(?:which|what)\s+file\s+(?:has|contains)\s+(?:the\s+)?(?P<kind>{_KIND}\s+)"
+            rf"(?:(?:called|named)\s+)?(?P<name>{_NAME})(?P<after>)(?:\s+in)?$",
+            re.IGNORECASE,
+        ),
+        _ask_for_definition,
+    ),
+    (
+        re.compile(
             rf"^(?:(?:in\s+)?(?:which|what)\s+file\s+(?:is|has|contains)|where\s+(?:can|do|could)\s+(?:i|we"
             rf"|you)\s+find)\s+(?:the\s+)?"
             rf"({_CODE_NAME})(?:\s+in)?$",

@@ -128,3 +128,38 @@ def _count_parameters(text: str) -> int | None:
             commas += 1
 
     return None
+
+
+_PARAMETER_BLOCK = re.compile(r"\s*+(?:(?:function|filter)\b[^{#]{0,200}\{\s*+)?param\s*+\(", re.IGNORECASE)
+_HEAD_OF_BLOCK = re.compile(r"\s*+(?:(?:function|filter)\b|[{\[#]|using\b|$)", re.IGNORECASE)
+_MAX_BLOCK_LINES = 400
+"""Lines of comments and attributes before the parameters of a function or a script of PowerShell."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterBlock:
+    """The block of the parameters of PowerShell: its line, from 1, and the column behind its bracket, from 0."""
+
+    line: int
+    column: int
+
+
+def parameter_block(lines: Sequence[str], line: int) -> ParameterBlock | None:
+    """Return the block of parameters behind the head on a line (from 1), or of a script; None without one."""
+    is_comment = False
+    for number in range(line, min(len(lines), line + _MAX_BLOCK_LINES) + 1):
+        text = lines[number - 1][:_MAX_LINE]
+        if is_comment:
+            is_comment = "#>" not in text
+            continue
+        if text.lstrip().startswith("<#"):
+            is_comment = "#>" not in text
+            continue
+        block = _PARAMETER_BLOCK.match(text)
+        if block is not None:
+            return ParameterBlock(number, block.end())
+        head = _HEAD_OF_BLOCK.match(text)
+        if head is None or (number > line and head[0].lstrip().lower() in {"function", "filter"}):
+            return None
+
+    return None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sourcelight.engines.deepsearch.source.function_heads import parameter_block
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, comment_mark_of
 from sourcelight.engines.deepsearch.source.literals import (
     join_types,
@@ -229,7 +230,10 @@ def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> 
                 # Named and optional parameters of Dart have brackets of their own.
                 parameters += _grouped_parameters(text[1:-1], lines, start_line)
             else:
-                parameters.append(Parameter(*_split_parameter(text, path), start_line + 1, text))
+                name, value = _split_parameter(text, path)
+                # Attributes of PowerShell and decorators stand on lines above the name.
+                own_lines = (index for index in range(start_line, expression.line + 1) if name in lines[index])
+                parameters.append(Parameter(name, value, next(own_lines, start_line) + 1, text))
 
         if expression.end in _PAIRS:
             return parameters, expression.line + 1
@@ -360,6 +364,10 @@ def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tupl
         return None
 
     number, column = line - 1, match.end()
+    block = parameter_block(lines, line) if path.endswith((".ps1", ".psm1")) else None
+    if block is not None:
+        return read_parameters(lines, block.line - 1, block.column, path)
+
     # The list may begin on the line below the name, but no later.
     for _ in range(2):
         opening = _HEAD_BEFORE_LIST.match(lines[number], column)
@@ -421,7 +429,8 @@ def lisp_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None
             has_docstring = len(forms) == 2 and forms[0].startswith('"')
             if part[0] != ")" or not (len(forms) == 1 or has_docstring):
                 return None
-            value = " ".join(forms[-1].split())
+            # Spaces of a text or a regular expression are a part of it, unless it goes over several lines.
+            value = " ".join(forms[-1].split()) if "\n" in forms[-1] else in_one_line(forms[-1])
             is_function = re.match(r"\((?:fn|lambda)\b|#\(", value) is not None
             end_line = line + text.count("\n", 0, part.start())
             return None if is_function else SourceValue(value, line, end_line)

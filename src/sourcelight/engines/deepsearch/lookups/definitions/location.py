@@ -21,6 +21,8 @@ from sourcelight.engines.symbols.definition_parser import Definition
 
 _QUOTED_LINES = 12
 _SHOWN_CHARS = 120
+TAB = "⇥"
+"""The sign of a tab in a value, which a page shows as a space."""
 SPACE = "\u2423"
 """The sign that a sentence shows for a space."""
 _SYNONYMS = {
@@ -128,5 +130,5 @@ def describe_location(candidate: ValueCandidate, *, names_repository: bool) -> s
 def shown_value(text: str) -> str:
     """Return a value as a sentence shows it: cut, with a sign for each of several spaces in a row."""
     # Markdown shows several spaces in a row as one.
-    text = re.sub(r" {2,}", lambda match: SPACE * len(match[0]), text)
+    text = re.sub(r" {2,}", lambda match: SPACE * len(match[0]), text).replace("\t", TAB)
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1].rstrip()}…"

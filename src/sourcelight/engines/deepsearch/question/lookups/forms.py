@@ -30,7 +30,7 @@ _PARAMETER = (
     r"(?: (?:parameters?|arguments?|options?|flags?|settings?|keywords?|config(?:uration)?|field|attribute"
     r"|directive))?"
 )
-_OWNER_KIND = r"(?: (?:function|method|class|constructor|struct|command|call|type|macro|module))?"
+_OWNER_KIND = r"(?: (?:function|method|class|constructor|struct|command|call|type|macro|module|script))?"
 _THE = "(?:the )?"
 _SUBJECT = rf"{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
 """A name with or without a noun: "parse_url", "the function parse_url", "a class called Session"."""
