@@ -29,11 +29,11 @@ BATCH_ROWS = 500
 _SEGMENT_BITS = 32
 """Bits of a key for a line that hold its number in a segment; the number of the segment is above them."""
 
-_MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096
-"""`renumber` sorts if a table of all codes had more than 8 times as many entries as there are values, and 4,096 more.
+_MAX_TABLE_FACTOR = 8
+"""Entries that a table of all codes may have for each value that `renumber` looks up; with more, it sorts."""
 
-Below that, a table is faster.
-"""
+_MIN_TABLE_CODES = 4096
+"""Entries that such a table may have beyond these: a small one is always faster than a sort."""
 
 _DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
 """The two hex digits of each byte."""
@@ -372,12 +372,14 @@ def _drop_overlaps(spans: _TextSpans) -> _TextSpans:
     # The last key of lexsort is the main one.
     ordered = spans.take(np.lexsort((-spans.ends, spans.starts, spans.row)))
     selected = []
-    previous_row, previous_end = -1, 0
+    previous_row = -1
+    previous_end = 0
     columns = zip(ordered.row.tolist(), ordered.starts.tolist(), ordered.ends.tolist(), strict=True)
     for index, (row, start, end) in enumerate(columns):
         if row != previous_row or start >= previous_end:
             selected.append(index)
-            previous_row, previous_end = row, end
+            previous_row = row
+            previous_end = end
 
     return ordered.take(np.array(selected, np.int64))
 
@@ -405,7 +407,8 @@ def _line_buffer(lines: Column) -> tuple[memoryview, Int64Array]:
         return memoryview(b""), starts
 
     # Arrow's offsets are positions in the whole buffer. A column may be a slice of another one, whose bytes it shares.
-    first, last = int(starts[0]), int(starts[-1])
+    first = int(starts[0])
+    last = int(starts[-1])
     return memoryview(data or b"")[first:last], starts - first
 
 
@@ -437,7 +440,8 @@ def _parent_lists(history: History, commits: CommitNumbers) -> Column:
     is_known = parents >= 0
     if not is_known.all():
         row = np.repeat(np.arange(len(commits)), counts)[is_known]
-        counts, parents = np.bincount(row, minlength=len(commits)), parents[is_known]
+        counts = np.bincount(row, minlength=len(commits))
+        parents = parents[is_known]
 
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
@@ -455,8 +459,10 @@ def _line_sums(history: History, name: str, commits: CommitNumbers) -> Column:
         return np.concatenate((zero, np.cumsum(values))), np.concatenate((zero, np.cumsum(values < 0)))
 
     sums, unknown = history.remember(f"sums of {name}", make)
-    first, end = history.commits.change_starts[commits], history.commits.change_starts[commits + 1]
-    return pa.array(sums[end] - sums[first], mask=(unknown[end] > unknown[first]) | history.commits.unread[commits])
+    first = history.commits.change_starts[commits]
+    end = history.commits.change_starts[commits + 1]
+    has_unknown = (unknown[end] > unknown[first]) | history.commits.unread[commits]
+    return pa.array(sums[end] - sums[first], mask=has_unknown)
 
 
 def line_numbers(history: History, rows: RowNumbers, removed: BoolArray) -> Int64Array:
