@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,15 +34,16 @@ MAX_SERVED_BYTES = 131_072
 """Maximum bytes of text in one served answer of `read_file`."""
 
 _MAX_ENTRIES = 1_000
+"""Maximum entries of a served page of `list_files`."""
 
 
 def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
     target = requested_commit(context, arguments.repo, arguments.revision or "")
     path = clean_path(arguments.path)
-    first, last = arguments.start_line, arguments.end_line
-    _check_order(first, last)
-    is_whole_file = first is None and last is None
-    start = first or 1
+    last = arguments.end_line
+    _check_order(arguments.start_line, last)
+    is_whole_file = arguments.start_line is None and last is None
+    start = arguments.start_line or 1
     with ObjectReader(target.repository) as reader:
         entry = _file_entry(reader, target, path)
         size = reader.size(entry.object_id)
@@ -53,7 +55,8 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
     if selected is None:
         raise _unreadable(target, path, size)
 
-    _check_lines(selected, path, size, start, last, MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES)
+    max_bytes = MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES
+    _check_lines(selected, path, size, start, last, max_bytes)
     texts = [line.decode("utf-8", "replace") for line in selected.lines]
     table = table_of(
         "file_lines",
@@ -64,9 +67,8 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         path=entry.path,
         line_number=list(range(start, start + len(texts))),
         line=texts,
-    ).replace_schema_metadata(
-        {FILE_BYTES: b"%d" % (size or selected.total_bytes), LAST_LINE_IS_OPEN: b"%d" % selected.is_open}
     )
+    metadata = {FILE_BYTES: b"%d" % (size or selected.total_bytes), LAST_LINE_IS_OPEN: b"%d" % selected.is_open}
     attributes = {
         "repository": target.name,
         "revision": target.revision,
@@ -77,8 +79,15 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         "total_lines": selected.total_lines,
         "whole": is_whole_file,
     }
-    notices = ("This is a symbolic link; the text is where it leads.",) if entry.kind == "symlink" else ()
-    return ToolResult("file_lines", table, attributes, notices=notices)
+    notices: tuple[str, ...] = ()
+    if entry.kind == "symlink":
+        notices = ("This is a symbolic link; the text is where it leads.",)
+    return ToolResult(
+        columns="file_lines",
+        table=table.replace_schema_metadata(metadata),
+        attributes=attributes,
+        notices=notices,
+    )
 
 
 def _check_order(first: int | None, last: int | None) -> None:
@@ -112,7 +121,7 @@ def _check_lines(
 ) -> None:
     """Refuse lines without text, outside the file, or of more than `max_bytes`."""
     if selected.is_binary:
-        size_text = "" if size is None else f" of {count_of(size, 'byte')}"
+        size_text = f" of {count_of(size, 'byte')}" if size is not None else ""
         raise BinaryFile(
             f"read_file: {path} has no text: it is a binary file{size_text}",
             tool="read_file",
@@ -123,7 +132,7 @@ def _check_lines(
     # Line 1 of an empty file exists as an empty answer, so that reading a whole file never fails.
     if start > max(total, 1):
         raise ToolError(
-            f"read_file: startLine is {start}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
+            f"read_file: startLine is {start}, but {path} has {count_of(total, 'line')}",
             tool="read_file",
             argument="startLine",
         )
@@ -138,21 +147,27 @@ def _too_large(
     path: str, problem: str, lines: list[bytes] | None = None, start: int = 1, *, limit: int = MAX_SERVED_BYTES
 ) -> str:
     """Explain why a text is too large, and what to request instead."""
-    fitting = size_bytes = 0
-    for line in lines or ():
-        size_bytes += len(line) + 1
-        if size_bytes > limit:
-            break
-        fitting += 1
-
-    fits = f" (lines {start} to {start + fitting - 1} fit)" if fitting else ""
-    if lines is not None and not fitting:
-        fits = f" (line {start} alone is longer: find a part of it with keyword_search)"
+    fits = ""
+    if lines is not None:
+        fitting = _count_fitting(lines, limit)
+        fits = f" (lines {start} to {start + fitting - 1} fit)"
+        if not fitting:
+            fits = f" (line {start} alone is longer: find a part of it with keyword_search)"
 
     return (
         f"read_file: {path} is too large to be read at once: {problem}, and the limit is {limit:,}; "
         f"ask for a smaller part with startLine and endLine{fits}"
     )
+
+
+def _count_fitting(lines: list[bytes], limit: int) -> int:
+    """Return how many of the first lines have at most `limit` bytes together."""
+    size_bytes = 0
+    for number, line in enumerate(lines):
+        size_bytes += len(line) + 1
+        if size_bytes > limit:
+            return number
+    return len(lines)
 
 
 def _submodule(tool: str, entry: TreeEntry) -> ToolError:
@@ -164,7 +179,9 @@ def _submodule(tool: str, entry: TreeEntry) -> ToolError:
 def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
     attributes = answer.attributes
     content = number_lines(attributes["start_line"], answer.table.column("line").to_pylist())
-    lines = None if attributes["whole"] else (attributes["start_line"], attributes["end_line"])
+    lines: tuple[int, int] | None = None
+    if not attributes["whole"]:
+        lines = (attributes["start_line"], attributes["end_line"])
     url = context.link(file_url("", attributes["repository"], attributes["commit"], attributes["path"], lines))
     payload = {
         "content": content,
@@ -190,21 +207,22 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
 
     total = len(entries)
     start = _position(arguments.after, target.commit, total)
-    end = min(total, start + _MAX_ENTRIES) if context.served else total
+    end = total
+    if context.served:
+        end = min(total, start + _MAX_ENTRIES)
     entries = entries[start:end]
     notices: tuple[str, ...] = ()
     if end < total:
         notices = (f"Entries {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.",)
 
-    folders = [item.kind in {"directory", "submodule"} for item in entries]
     table = table_of(
         "files",
         len(entries),
         repository=target.name,
         revision=target.revision,
         commit=target.commit,
-        path=[item.path + ("/" if folder else "") for item, folder in zip(entries, folders, strict=True)],
-        is_directory=folders,
+        path=[f"{item.path}/" if _is_folder(item) else item.path for item in entries],
+        is_directory=[_is_folder(item) for item in entries],
         kind=[item.kind for item in entries],
     )
     attributes = {
@@ -224,6 +242,10 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
         complete=not notices and (context.served or not start),
         notices=notices,
     )
+
+
+def _is_folder(entry: TreeEntry) -> bool:
+    return entry.kind in {"directory", "submodule"}
 
 
 def _position(cursor: str | None, commit: str, total: int) -> int:
@@ -249,26 +271,30 @@ def _position(cursor: str | None, commit: str, total: int) -> int:
 def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     del context
     rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
-    cursor = answer.attributes["end_cursor"]
-    payload = {
-        "files": [
-            {
-                "path": row["path"],
-                "isDirectory": row["is_directory"],
-                **({"kind": row["kind"]} if row["kind"] in {"symlink", "submodule"} else {}),
-            }
-            for row in rows
-        ],
+    text = "".join([f"{one_line(row['path'])}\n" for row in rows])
+    if not rows:
+        text = "No files: the repository is empty at this revision.\n"
+
+    payload: dict[str, Any] = {
+        "files": [_file_payload(row) for row in rows],
         **total_beside(answer, "total", answer.attributes["total"], len(rows)),
         "repo": answer.attributes["repository"],
         "commit": answer.attributes["commit"],
-        **({"pageInfo": {"endCursor": cursor, "hasNextPage": True}} if cursor else {}),
-        **tail(answer),
     }
-    lines = "".join(f"{one_line(row['path'])}\n" for row in rows)
-    text = lines or "No files: the repository is empty at this revision.\n"
-    text += f"\nendCursor: {cursor}\n" if cursor else ""
-    return payload, with_notices(text, answer)
+    cursor = answer.attributes["end_cursor"]
+    if cursor:
+        payload["pageInfo"] = {"endCursor": cursor, "hasNextPage": True}
+        text += f"\nendCursor: {cursor}\n"
+
+    return payload | tail(answer), with_notices(text, answer)
+
+
+def _file_payload(row: Mapping[str, Any]) -> dict[str, Any]:
+    payload = {"path": row["path"], "isDirectory": row["is_directory"]}
+    # Files and directories are told apart by `isDirectory`.
+    if row["kind"] in {"symlink", "submodule"}:
+        payload["kind"] = row["kind"]
+    return payload
 
 
 def _correct_range(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:

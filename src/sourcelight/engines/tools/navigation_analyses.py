@@ -43,18 +43,29 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.graphs.calls import CallSite
 
 _REPORT_EVERY_S = 0.1
+"""Seconds between two reports of progress: a listener redraws a line, which costs more than a small file."""
+
+_DEFINITIONS_S = 10.0
+"""Seconds that a served call waits for tables of definitions. Its client has a timeout; in a notebook, the user can
+interrupt."""
+
+_MAP_LINES = 200
+"""Default for the lines of a map."""
+
 _INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed", "missing"})
+"""Kinds of notices that say that rows may be missing; others, such as about unlikely places, describe the method."""
 
 
 class _StageReporter:
     """Report progress to the observer now and then."""
 
     def __init__(self, context: ToolContext, stage: str, total: int = 0) -> None:
-        self._context, self._stage, self._total = context, stage, total
+        self._context = context
+        self._stage = stage
+        self._total = total
         self._last = 0.0
 
     def report(self, done: int, detail: str = "") -> None:
-        # Ten times a second at most: a listener redraws a line, which costs more than a small file.
         observer = self._context.observer
         if observer is not None and time.monotonic() - self._last > _REPORT_EVERY_S:
             self._last = time.monotonic()
@@ -71,8 +82,7 @@ def project_of(repo: str, revision: str | None, context: ToolContext, workspace:
 def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspace) -> None:
     """Wait for the tables of definitions: an analysis covers the whole repository, or reports missing parts."""
     targets = [project.target for project in projects if project.snapshot is not None]
-    # A served call has a client with its own timeout; in a notebook, the user can interrupt.
-    seconds = 10.0 if context.served else None
+    seconds = _DEFINITIONS_S if context.served else None
     for missing in context.local.definitions.wait(targets, context.cancellation, seconds):
         if context.observer is not None:
             context.observer(ToolProgress("finding definitions", len(targets) - missing, len(targets)))
@@ -83,14 +93,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.named import outline_of
     from sourcelight.engines.navigation.rows import symbol_rows
 
-    kinds = {name for name in arguments.kind or () if kind_code(name) is not None}
-    if unknown := sorted(set(arguments.kind or ()) - kinds):
-        raise ToolError(
-            f"symbols: {', '.join(unknown)} is not a kind of symbol", tool="symbols", argument="kind", accepted=KINDS
-        )
-
-    # Through the code, because a kind has several spellings, and rows have the canonical one.
-    codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
+    kinds = _canonical_kinds(arguments.kind or ())
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
     documents = _documents(project, arguments.path or "")
@@ -99,23 +102,45 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
     for number, document in enumerate(documents):
         workspace.budget.check()
         file_rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
-        rows += [row for row in file_rows if not codes or row["kind"] in codes]
+        rows += [row for row in file_rows if not kinds or row["kind"] in kinds]
         reporter.report(number, f"{count_of(len(rows), 'definition')}")
 
     workspace.note_missing([project], (arguments.path or "").strip("/").encode())
-    attributes = {**_commit_columns(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
+    attributes = {**_commit_columns(project, arguments.revision), "kind": sorted(kinds), "path": arguments.path or ""}
     return _answer("symbols", rows, attributes, workspace)
+
+
+def _canonical_kinds(names: Sequence[str]) -> set[str]:
+    """Return kinds of symbols as rows spell them: a kind has several spellings, and one code."""
+    kinds: set[str] = set()
+    unknown: list[str] = []
+    for name in sorted(set(names)):
+        code = kind_code(name)
+        if code is None:
+            unknown.append(name)
+        else:
+            kinds.add(KINDS[code])
+
+    if unknown:
+        message = f"symbols: {', '.join(unknown)} is not a kind of symbol"
+        raise ToolError(message, tool="symbols", argument="kind", accepted=KINDS)
+    return kinds
 
 
 def _documents(project: Project, prefix: str) -> list[Document]:
     from sourcelight.engines.symbols import LANGUAGES
 
     directory = prefix.strip("/").encode()
-    documents = [project.document_at(number) for number, path in enumerate(project.paths) if _below(path, directory)]
-    return [document for document in documents if document.language in LANGUAGES]
+    documents: list[Document] = []
+    for number, path in enumerate(project.paths):
+        if _is_below(path, directory):
+            document = project.document_at(number)
+            if document.language in LANGUAGES:
+                documents.append(document)
+    return documents
 
 
-def _below(path: bytes, folder: bytes) -> bool:
+def _is_below(path: bytes, folder: bytes) -> bool:
     return not folder or path == folder or path.startswith(folder + b"/")
 
 
@@ -126,9 +151,7 @@ def _commit_columns(project: Project, revision: str | None) -> dict[str, Any]:
 def _answer(
     columns: str, rows: Sequence[dict[str, Any]], attributes: dict[str, Any], workspace: Workspace
 ) -> ToolResult:
-
-    # Other notices, such as about unlikely places left out, describe the method, not missing rows.
-    complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
+    complete = _INCOMPLETE.isdisjoint(workspace.notices) and not workspace.unparsed
     return ToolResult(
         columns=columns,
         table=table_of_rows(columns, rows),
@@ -166,28 +189,29 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     reporter = _StageReporter(context, "reading imports")
     rows: list[dict[str, Any]] = []
     for number, file_imports in enumerate(imports_in(project, workspace)):
-        if not _below(file_imports[0].document.path, directory):
+        document = file_imports[0].document
+        if not _is_below(document.path, directory):
             continue
 
-        location_columns = file_columns(file_imports[0].document, arguments.revision or "")
-        rows += [
-            {
+        location_columns = file_columns(document, arguments.revision or "")
+        for file_import in file_imports:
+            statement = file_import.statement
+            row = {
                 **location_columns,
-                "line_number": file_line(import_.document, import_.statement.line),
-                "module": import_.statement.module,
-                "member": import_.statement.member,
-                "alias": import_.statement.alias,
-                "target_repository": import_.target.project.name if import_.target is not None else None,
-                "target_path": import_.target.shown_path if import_.target is not None else None,
+                "line_number": file_line(document, statement.line),
+                "module": statement.module,
+                "member": statement.member,
+                "alias": statement.alias,
             }
-            for import_ in file_imports
-        ]
+            if file_import.target is not None:
+                row["target_repository"] = file_import.target.project.name
+                row["target_path"] = file_import.target.shown_path
+            rows.append(row)
         reporter.report(number, f"{len(rows):,} imports")
 
     workspace.note_missing([project], directory)
-    return _answer(
-        "imports", rows, {**_commit_columns(project, arguments.revision), "path": arguments.path or ""}, workspace
-    )
+    attributes = {**_commit_columns(project, arguments.revision), "path": arguments.path or ""}
+    return _answer("imports", rows, attributes, workspace)
 
 
 def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext) -> ToolResult:
@@ -195,7 +219,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
 
     workspace = workspace_of(context)
     # Names that lead to one repository would give its edges twice.
-    names = list(arguments.repos or ()) or [repository.name for repository in workspace.repositories]
+    names = arguments.repos or [repository.name for repository in workspace.repositories]
     projects = [workspace.project(name.strip("/")) for name in dict.fromkeys(names)]
     _wait(context, projects, workspace)
     reporter = _StageReporter(context, "reading imports", len(projects))
@@ -203,8 +227,10 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
 
     # One item per project, so that progress counts repositories even if one has no dependency.
     for number, edges in enumerate(edges_of(projects, workspace), 1):
-        rows += [
-            {
+        for edge in edges:
+            if edge.external and arguments.external is False:
+                continue
+            row = {
                 "source": edge.source,
                 "target": edge.target,
                 "module": edge.module,
@@ -212,9 +238,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
                 "files": edge.files,
                 "imports": edge.imports,
             }
-            for edge in edges
-            if arguments.external is not False or not edge.external
-        ]
+            rows.append(row)
         reporter.report(number, edges[0].source if edges else "")
 
     workspace.note_missing(projects)
@@ -228,21 +252,19 @@ def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
 
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
-    budget = arguments.limit or 200
-    rows = [
-        {
-            **file_columns(line.document, arguments.revision or ""),
-            "line_number": file_line(line.document, line.definition.line) if line.definition is not None else None,
-            "text": line.text,
-            "kind": line.definition.kind if line.definition is not None else None,
-            "score": line.score,
-        }
-        for line in map_lines(project, budget, workspace)
-    ]
+    budget = arguments.limit or _MAP_LINES
+    rows: list[dict[str, Any]] = []
+    for line in map_lines(project, budget, workspace):
+        row = {**file_columns(line.document, arguments.revision or ""), "text": line.text, "score": line.score}
+        # The line of a file has no definition.
+        if line.definition is not None:
+            row["line_number"] = file_line(line.document, line.definition.line)
+            row["kind"] = line.definition.kind
+        rows.append(row)
+
     workspace.note_missing([project])
-    return _answer(
-        "repository_map", rows, {**_commit_columns(project, arguments.revision), "budget_lines": budget}, workspace
-    )
+    attributes = {**_commit_columns(project, arguments.revision), "budget_lines": budget}
+    return _answer("repository_map", rows, attributes, workspace)
 
 
 def _callers(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
@@ -257,9 +279,10 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
     start_definitions(context, document)
     query = symbol_query_of(name, arguments, document)
     find = callers if name == "callers" else callees
+    depth = arguments.depth or 1
     reporter = _StageReporter(context, f"finding {name}")
     rows: list[dict[str, Any]] = []
-    for call_site in find(query, arguments.depth or 1, workspace):
+    for call_site in find(query, depth, workspace):
         rows.append(_call_row(call_site))
         reporter.report(len(rows))
 
@@ -271,8 +294,9 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
         **_commit_columns(document.project, arguments.revision),
         "path": document.shown_path,
         "symbol": query.name,
+        "depth": depth,
     }
-    return _answer("calls", rows, {**attributes, "depth": arguments.depth or 1}, workspace)
+    return _answer("calls", rows, attributes, workspace)
 
 
 def _call_row(call_site: CallSite) -> dict[str, Any]:
@@ -280,14 +304,12 @@ def _call_row(call_site: CallSite) -> dict[str, Any]:
     from sourcelight.engines.navigation.rows import cell_columns, name_of
 
     location = location_of(call_site.document, call_site.occurrence.start, call_site.occurrence.end)
-    caller, callee = call_site.caller, call_site.callee
-    return {
+    callee = call_site.callee
+    row = {
         "depth": call_site.depth,
-        "caller": name_of(caller.document, caller.start, caller.end) if caller is not None else "",
-        "caller_kind": caller.kind if caller is not None else None,
+        "caller": "",
         "caller_repository": call_site.document.project.name,
         "caller_path": call_site.document.shown_path,
-        "caller_line": file_line(caller.document, caller.line) if caller is not None else None,
         "callee": name_of(callee.document, callee.start, callee.end),
         "callee_kind": callee.kind,
         "callee_repository": callee.document.project.name,
@@ -299,6 +321,12 @@ def _call_row(call_site: CallSite) -> dict[str, Any]:
         "how": call_site.rule,
         "score": call_site.score,
     }
+    caller = call_site.caller
+    if caller is not None:
+        row["caller"] = name_of(caller.document, caller.start, caller.end)
+        row["caller_kind"] = caller.kind
+        row["caller_line"] = file_line(caller.document, caller.line)
+    return row
 
 
 def _callees(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:

@@ -31,6 +31,7 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.pages.items import TableItems
 
 _WEAK = 0.25
+"""Share of the query's weight in the best chunks below which a notice says that they may not answer it."""
 
 _PLACES = TableItems("places", "chunk", "start_line")
 
@@ -84,21 +85,22 @@ def _limits(context: ToolContext, limit: int | None) -> RankLimits:
         return RankLimits(limit)
     if limit is None:
         return RankLimits(None, MAX_FILES, MAX_CHUNKS)
+    if limit > MAX_FILES:
+        return RankLimits(limit, MAX_FILES)
     # So few chunks can't be of more files: without a limit of files, only the best chunks are settled.
-    return RankLimits(limit) if limit <= MAX_FILES else RankLimits(limit, MAX_FILES)
+    return RankLimits(limit)
 
 
 def _rank(text: str, context: ToolContext, exchange: StatsExchange, limit: int | None) -> Ranking:
     limits = _limits(context, limit)
     embedder = context.local.embedder
+    scorers: tuple[EmbeddingScorer, ...] = ()
+    # Parts of an answer exchange numbers of words alone.
+    if embedder is not None and exchange is LOCAL_ONLY:
+        scorers = (EmbeddingScorer(embedder),)
+
     request = natural_language.RankedSearch(
-        text,
-        limits.chunks,
-        limits.files,
-        limits.per_file,
-        # Parts of an answer exchange numbers of words alone.
-        scorers=(EmbeddingScorer(embedder),) if embedder is not None and exchange is LOCAL_ONLY else (),
-        exchange=exchange,
+        text, limits.chunks, limits.files, limits.per_file, scorers=scorers, exchange=exchange
     )
     return natural_language.rank(context.local, request, context.viewer, context.cancellation, context.observer)
 
@@ -106,30 +108,8 @@ def _rank(text: str, context: ToolContext, exchange: StatsExchange, limit: int |
 def _answer(
     text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context: ToolContext, limit: int | None
 ) -> ToolResult:
-    notices = _notices(ranking)
-    is_complete = not ranking.failed
     if context.served:
-        cut_notice = ""
-        # Files in the order of their best chunks, so that an agent reads the answer in the order of a notebook.
-        positions = {file: index for index, file in enumerate(dict.fromkeys(chunk.file for chunk in ranking.chunks))}
-        pairs = zip(ranking.chunks, chunks, strict=True)
-        best_first = sorted(pairs, key=lambda pair: (positions[pair[0].file], -pair[0].score))
-        if ranking.matched_files > MAX_FILES and (limit is None or limit > MAX_FILES):
-            is_complete = False
-            cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
-
-        visible = [chunk for _, chunk in best_first]
-        # A few places are shown in full, so that an agent needs no second call to read the rest.
-        characters = MAX_CHUNK_CHARACTERS if limit is None else max(MAX_CHUNK_CHARACTERS, MAX_CHARACTERS // limit)
-        return shortened_answer(
-            text,
-            visible,
-            notices,
-            is_complete=is_complete,
-            per_file=limit or MAX_CHUNKS,
-            characters=characters,
-            cut_notice=cut_notice,
-        )
+        return _served_answer(text, ranking, chunks, limit)
 
     attributes = {
         "query": text,
@@ -142,9 +122,44 @@ def _answer(
         columns="found_chunks",
         table=table_of_chunks(chunks),
         attributes=attributes,
-        complete=is_complete,
-        notices=tuple(notices),
+        complete=not ranking.failed,
+        notices=tuple(_notices(ranking)),
     )
+
+
+def _served_answer(text: str, ranking: Ranking, chunks: Sequence[ResultChunk], limit: int | None) -> ToolResult:
+    """Return the answer within the limits of a service."""
+    is_complete = not ranking.failed
+    cut_notice = ""
+    if ranking.matched_files > MAX_FILES and (limit is None or limit > MAX_FILES):
+        is_complete = False
+        cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
+
+    characters = MAX_CHUNK_CHARACTERS
+    if limit is not None:
+        # A few places are shown in full, so that an agent needs no second call to read the rest.
+        characters = max(MAX_CHUNK_CHARACTERS, MAX_CHARACTERS // limit)
+
+    return shortened_answer(
+        text,
+        _sort_by_file(ranking.chunks, chunks),
+        _notices(ranking),
+        is_complete=is_complete,
+        per_file=limit or MAX_CHUNKS,
+        characters=characters,
+        cut_notice=cut_notice,
+    )
+
+
+def _sort_by_file(ranked: Sequence[RankedChunk], chunks: Sequence[ResultChunk]) -> list[ResultChunk]:
+    """Return the chunks file by file, in the order of the best chunk of each: so a notebook shows them, too."""
+    positions: dict[int, int] = {}
+    for chunk in ranked:
+        positions.setdefault(chunk.file, len(positions))
+
+    pairs = zip(ranked, chunks, strict=True)
+    sorted_pairs = sorted(pairs, key=lambda pair: (positions[pair[0].file], -pair[0].score))
+    return [chunk for _, chunk in sorted_pairs]
 
 
 def _notices(ranking: Ranking) -> list[str]:
@@ -165,13 +180,21 @@ def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[Resu
         context.cancellation.check()
         if last is None or last[0] is not chunk.target or last[1] != chunk.path:
             last = chunk.target, chunk.path
-            data = context.local.store.read(chunk.target, chunk.path) or b""
-            sources = source_lines(chunk.path, data)
-            lines = data.split(b"\n") if sources is None else sources.lines
-        text = b"\n".join(line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line])
-        chunks.append(_chunk(chunk, text.decode("utf-8", "replace")))
+            lines = _read_lines(chunk, context)
+
+        lines_of_chunk = [line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line]]
+        chunks.append(_chunk(chunk, b"\n".join(lines_of_chunk).decode("utf-8", "replace")))
 
     return chunks
+
+
+def _read_lines(chunk: RankedChunk, context: ToolContext) -> list[bytes]:
+    """Return the lines of a chunk's file; of a notebook those of its cells, and empty ones for its JSON."""
+    data = context.local.store.read(chunk.target, chunk.path) or b""
+    sources = source_lines(chunk.path, data)
+    if sources is None:
+        return data.split(b"\n")
+    return sources.lines
 
 
 def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:

@@ -300,7 +300,7 @@ class MatchCollector:
             columns = file_columns(files, ROW_TYPES[1:], None)
             columns["match_count"] = arrow_array(np.ones(len(files.files), dtype=np.int32))
 
-        # Their spans have empty lists in rows that match by content, as the columns of lines are null in the others.
+        # Each row of a file repeats the spans in its path, so that a row says alone where its file matches.
         columns |= path_span_columns(files)
         return pa.RecordBatch.from_pydict(columns)
 

@@ -37,7 +37,10 @@ _RULE = Rule(
     "languages",
 )
 _REPORT_EVERY = 50
+"""Files between two reports of progress."""
+
 _MAX_NAMED = 3
+"""Files that a notice names."""
 
 _STATUSES = ("added", "removed", "changed", "moved")
 
@@ -86,7 +89,11 @@ class _Side:
     def __init__(self, reader: ObjectReader, commit: CommitId, context: ToolContext) -> None:
         tree = reader.tree(commit)
         names = [path.decode("utf-8", "replace") for path in tree.paths]
-        self.files = {name: tree.blob_id(index) for index, name in enumerate(names) if language_of(name) in LANGUAGES}
+        self.files: dict[str, bytes] = {}
+        for index, name in enumerate(names):
+            if language_of(name) in LANGUAGES:
+                self.files[name] = tree.blob_id(index)
+
         self.unread: list[str] = []
         self._reader = reader
         self._context = context
@@ -196,10 +203,12 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
             tool=API_CHANGES.name,
         )
 
-    base, head = resolve(repository, arguments.base), resolve(repository, arguments.head)
+    base = resolve(repository, arguments.base)
+    head = resolve(repository, arguments.head)
     below = clean_path(arguments.path or "")
     with ObjectReader(repository) as reader:
-        old_side, new_side = _Side(reader, base, context), _Side(reader, head, context)
+        old_side = _Side(reader, base, context)
+        new_side = _Side(reader, head, context)
         paths = old_side.files.keys() | new_side.files.keys()
         differing = {path for path in paths if old_side.files.get(path) != new_side.files.get(path)}
         modules = old_side.python_modules(differing) | new_side.python_modules(differing)
@@ -228,7 +237,8 @@ def _directory(path: str) -> str:
 def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
     changes = []
     for key in {**old, **new}:
-        before, after = old.get(key, []), new.get(key, [])
+        before = old.get(key, [])
+        after = new.get(key, [])
         own_before, own_after = _own_declarations(key, old, new)
         if not own_before and not own_after:
             continue
@@ -258,12 +268,14 @@ def _own_declarations(
 
     Python packages export what their public modules define. Both modules have the name, and one change is one row.
     """
-    old_owners, new_owners = old.get(key.owner, []), new.get(key.owner, [])
+    old_owners = old.get(key.owner, [])
+    new_owners = new.get(key.owner, [])
     is_owner_in_both = bool(old_owners and new_owners)
     if is_owner_in_both and not (_any_resolved(old_owners) and _any_resolved(new_owners)):
         return [], []
 
-    old_origins, new_origins = _origins(old_owners), _origins(new_owners)
+    old_origins = _origins(old_owners)
+    new_origins = _origins(new_owners)
     is_exported = is_owner_in_both and not old_origins.isdisjoint(new_origins)
     is_member = key != key.owner
     is_in_both = key in old and key in new
@@ -297,7 +309,8 @@ def _origins(declarations: Iterable[_Declaration]) -> set[str]:
 
 def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
     """Join what one module lost and exactly one other got, under the same name and with the same signature."""
-    removals, additions = _by_identity(changes, "removed"), _by_identity(changes, "added")
+    removals = _by_identity(changes, "removed")
+    additions = _by_identity(changes, "added")
     moves: list[_ApiChange] = []
     paired_ids: set[int] = set()
     for identity, removed in removals.items():
@@ -329,10 +342,16 @@ def _signature(declarations: Iterable[_Declaration]) -> str:
     return "\n".join(dict.fromkeys(declaration.symbol.signature for declaration in declarations))
 
 
+def _location_of(declarations: Sequence[_Declaration]) -> tuple[str | None, int | None]:
+    """Return path and line of the first declaration; None for both of a symbol that a revision lacks."""
+    if not declarations:
+        return None, None
+    return declarations[0].path, declarations[0].symbol.line
+
+
 def _table(repository: str, base: str, head: str, changes: list[_ApiChange]) -> Any:
-    # The first declaration gives the place; a symbol that a revision lacks has none there.
-    old = [change.old[0] if change.old else None for change in changes]
-    new = [change.new[0] if change.new else None for change in changes]
+    old = [_location_of(change.old) for change in changes]
+    new = [_location_of(change.new) for change in changes]
     values: dict[str, Any] = {
         "repository": repository,
         "base": base,
@@ -342,12 +361,12 @@ def _table(repository: str, base: str, head: str, changes: list[_ApiChange]) -> 
         "module": [change.key.module for change in changes],
         "symbol": [change.key.name for change in changes],
         "kind": [(change.new or change.old)[0].symbol.kind for change in changes],
-        "signature": [_signature(change.new) if change.new else None for change in changes],
-        "old_signature": [_signature(change.old) if change.old else None for change in changes],
-        "path": [None if declaration is None else declaration.path for declaration in new],
-        "line_number": [None if declaration is None else declaration.symbol.line for declaration in new],
-        "old_path": [None if declaration is None else declaration.path for declaration in old],
-        "old_line_number": [None if declaration is None else declaration.symbol.line for declaration in old],
+        "signature": [_signature(change.new) or None for change in changes],
+        "old_signature": [_signature(change.old) or None for change in changes],
+        "path": [path for path, _ in new],
+        "line_number": [line for _, line in new],
+        "old_path": [path for path, _ in old],
+        "old_line_number": [line for _, line in old],
     }
     return tables.table("api_changes", values, len(changes))
 

@@ -13,7 +13,10 @@ MAX_DEPTH = 20
 """Names of a qualified name: deeper ones are generated or hostile."""
 
 _SEPARATORS = ("::", "->", "#", "/")
+"""Separators of the parts of a name in C++ and Rust, in C and PHP, in Ruby, and in Lisps."""
+
 _AT_LINE = re.compile(r"(.*[^\s:]):([1-9]\d{0,8})", re.DOTALL)
+"""A name and a line: `Client.timeout:12`, `Client::timeout:12`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,12 @@ def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
     lines[-1] = lines[-1][:-1]
     names: list[str] = []
     for definition in table.definitions():
-        enclosing = names[definition.parent] if definition.parent >= 0 else definition.container
-        name = f"{enclosing}.{definition.name}" if enclosing and enclosing.count(".") < MAX_DEPTH else definition.name
+        enclosing = definition.container
+        if definition.parent >= 0:
+            enclosing = names[definition.parent]
+        name = definition.name
+        if enclosing and enclosing.count(".") < MAX_DEPTH:
+            name = f"{enclosing}.{name}"
         names.append(name)
         text = b"".join(lines[definition.begin_line - 1 : definition.end_line])
         yield DefinitionText(name, definition.kind, definition.begin_line, definition.end_line, text)
@@ -70,7 +77,9 @@ def is_named(definition: DefinitionText, name: str) -> bool:
 def split_line(symbol: str) -> tuple[str, int | None]:
     """Split a name such as ``Client.timeout:12`` into name and line, which distinguishes overloads; None without."""
     match = _AT_LINE.fullmatch(symbol.strip())
-    return (symbol, None) if match is None else (match[1], int(match[2]))
+    if match is None:
+        return symbol, None
+    return match[1], int(match[2])
 
 
 def plain_name(symbol: str) -> str:
@@ -86,8 +95,15 @@ def likeness(text: bytes, other: bytes) -> int:
 
     White space and empty lines don't count.
     """
-    first, two = (
-        Counter(line for raw in side.split(b"\n") if (line := b"".join(raw.split()))) for side in (text, other)
-    )
-    size = first.total() + two.total()
-    return round(200 * (first & two).total() / size) if size else 0
+    lines = _count_lines(text)
+    other_lines = _count_lines(other)
+    size = lines.total() + other_lines.total()
+    if not size:
+        return 0
+    return round(200 * (lines & other_lines).total() / size)
+
+
+def _count_lines(text: bytes) -> Counter[bytes]:
+    """Count the lines of a text, without white space and without empty ones."""
+    lines = [b"".join(line.split()) for line in text.split(b"\n")]
+    return Counter(line for line in lines if line)

@@ -6,7 +6,7 @@ unrelated lines. Here a commit counts if the text of the definition differs befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.evolution.definition_texts import DefinitionText, definition_texts, likeness
 from sourcelight.engines.tools.evolution.file_versions import FileVersions
 from sourcelight.repos import CommitFiles, ObjectReader
+from sourcelight.repos.objects import FileDifference
 
 MAX_BYTES = 1 << 20
 """Maximum bytes of a file that is read."""
@@ -36,7 +37,10 @@ _MAX_CANDIDATES = 100
 """Maximum number of other files of one commit to parse for a moved definition."""
 
 _MAX_TEXTS = 5
+"""Contents whose definitions are cached."""
+
 _CHECK_EVERY = 2_000
+"""Commits between two looks at whether to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,8 @@ class DefinitionChange:
     @property
     def lines(self) -> tuple[int, int]:
         """Lines added and removed."""
-        return count_lines(b"" if self.before is None else self.before.text, self.version.text)
+        old = b"" if self.before is None else self.before.text
+        return count_lines(old, self.version.text)
 
 
 def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
@@ -107,8 +112,9 @@ class DefinitionWalk:
 
     def run(self, tip: int, version: DefinitionVersion) -> None:
         """Add the changes of a definition to `rows`; `version` is the definition at the commit `tip`."""
-        commits, pending = self.history.commits, {tip: {version}}
-        starts, all_parents = commits.parent_starts, commits.parents
+        starts = self.history.commits.parent_starts
+        all_parents = self.history.commits.parents
+        pending = {tip: {version}}
         versions = FileVersions(self.history, self._files, tip)
 
         # Parents have smaller numbers than their children, so a descending pass reaches a commit after its children.
@@ -126,8 +132,10 @@ class DefinitionWalk:
                 if len(parents) > 1:
                     befores = self._in_parents(commit, parents, definition, versions)
                 else:
+                    before: DefinitionVersion | None = definition
                     change = versions.change(commit, definition.path)
-                    before = definition if change is None else self._before(commit, change, definition)
+                    if change is not None:
+                        before = self._before(commit, change, definition)
                     befores = [(parent, before) for parent in parents if before is not None]
 
                 for parent, earlier in befores:
@@ -173,15 +181,20 @@ class DefinitionWalk:
             old = new if old_blob == blob else self._read(old_blob or NO_BLOB)
             if old.count(definition.text) >= new.count(definition.text):
                 versions.append((parent, definition))
-            elif (earlier := self._find(old, definition.path, definition)) is not None:
+                continue
+
+            earlier = self._find(old, definition.path, definition)
+            if earlier is not None:
                 versions.append((parent, _version(definition.path, earlier)))
             else:
                 lacking.append(parent)
 
-        if all(earlier.text != definition.text for _, earlier in versions):
+        if all(version.text != definition.text for _, version in versions):
             definition = self._renamed_with_its_class(definition, new)
-            origins = ((parent, self._origin_in(parent, merge, definition, new)) for parent in lacking)
-            versions += ((parent, origin) for parent, origin in origins if origin is not None)
+            for parent in lacking:
+                origin = self._origin_in(parent, merge, definition, new)
+                if origin is not None:
+                    versions.append((parent, origin))
 
         return versions
 
@@ -191,33 +204,43 @@ class DefinitionWalk:
         """Search a parent of a merge for the definition in another file or under another name."""
         oid = self.history.oid
         files = {file.path: file for file in self._files.differences(oid(merge), oid(parent))}
-        old_path = definition.path
-        if (own_file := files.get(old_path)) is not None and own_file.other_blob is None:
-            renamed = (path for path in self._old_paths(old_path) if path in files and files[path].blob is None)
-            old_path = next(renamed, old_path)
-
+        old_path = self._path_in(definition.path, files)
         old_file = files.get(old_path)
-        old = self._read((old_file and old_file.other_blob) or NO_BLOB)
+        old = b""
+        if old_file is not None:
+            old = self._read(old_file.other_blob or NO_BLOB)
         earlier = self._find(old, old_path, definition)
         if earlier is not None:
             return _version(old_path, earlier)
 
-        other_files = [
-            _FileChange(
-                old_path=file.path, old_blob=file.other_blob or NO_BLOB, path=file.path, blob=file.blob or NO_BLOB
-            )
-            for file in files.values()
-            if file.path not in {old_path, definition.path}
-        ]
-        return self._origin(definition, old, new, old_path, other_files)[1]
+        other_files = []
+        for path, file in files.items():
+            if path not in {old_path, definition.path}:
+                other_files.append(_FileChange(path, file.other_blob or NO_BLOB, path, file.blob or NO_BLOB))
+        _, origin = self._origin(definition, old, new, old_path, other_files)
+        return origin
+
+    def _path_in(self, path: bytes, files: Mapping[bytes, FileDifference]) -> bytes:
+        """Return the path of a file in a parent, whose files differ from those of the merge by `files`."""
+        difference = files.get(path)
+        if difference is None or difference.other_blob is not None:
+            return path
+
+        # The parent lacks it: it may have a file that was renamed later, which the merge lacks.
+        for old_path in self._old_paths(path):
+            if old_path in files and files[old_path].blob is None:
+                return old_path
+        return path
 
     def _old_paths(self, path: bytes) -> Iterator[bytes]:
         """Yield the paths of files that commits renamed to a path, through any number of renames."""
-        paths, changes = self.history.paths, self.history.changes
+        paths = self.history.paths
+        changes = self.history.changes
         pending = [paths.numbers.get(path, -1)]
         seen = set(pending)
         renames = np.flatnonzero(changes.status == RENAMED)
-        new_paths, old_paths = changes.path[renames], changes.old_path[renames]
+        new_paths = changes.path[renames]
+        old_paths = changes.old_path[renames]
         while pending:
             number = pending.pop()
             # Later renames first.
@@ -230,7 +253,8 @@ class DefinitionWalk:
     def _change(self, commit: int, change: int, definition: DefinitionVersion, new: bytes) -> DefinitionChange:
         """Return a commit's change to the definition; `new` is the content of the file after the commit."""
         changes = self.history.changes
-        old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == RENAMED
+        old_path = self.history.paths[int(changes.old_path[change])]
+        is_renamed = changes.status[change] == RENAMED
         old = self._read(changes.old_blob[change].tobytes())
         line = new.count(b"\n", 0, new.find(definition.text)) + 1
 
@@ -278,9 +302,10 @@ class DefinitionWalk:
         """
         if self._find(new, definition.path, definition) is not None:
             return definition
-        texts = (row for row in self._parse(new, definition.path) if row.text == definition.text)
-        match = next((row for row in texts if row.kind == definition.kind), None)
-        return definition if match is None else replace(definition, name=match.name)
+        for candidate in self._parse(new, definition.path):
+            if candidate.text == definition.text and candidate.kind == definition.kind:
+                return replace(definition, name=candidate.name)
+        return definition
 
     def _origin(
         self,
@@ -291,23 +316,21 @@ class DefinitionWalk:
         other_files: Iterable[_FileChange],
     ) -> tuple[int, DefinitionVersion | None]:
         """Find the origin of a definition in the given files; return the percentage of shared lines, and the origin."""
-        candidates = [
-            (old_path, lost_definition)
-            for lost_definition in self._lost_definitions(old, new, old_path, definition.path)
-            if lost_definition.kind == definition.kind
-        ]
+        lost_definitions = self._lost_definitions(old, new, old_path, definition.path)
+        candidates = [(old_path, candidate) for candidate in lost_definitions if candidate.kind == definition.kind]
         candidates += self._elsewhere(definition, other_files)
-        scored = [
-            (likeness(definition.text, lost_definition.text), path, lost_definition)
-            for path, lost_definition in candidates
-        ]
-        likely = [entry for entry in scored if entry[0] >= _MIN_LIKENESS]
-        if not likely:
-            return 0, None
 
         # The highest likeness wins; then the same name, then the first path.
-        score, path, best = min(likely, key=lambda entry: (-entry[0], entry[2].name != definition.name, entry[1]))
-        return score, _version(path, best)
+        best: tuple[int, bool, bytes] | None = None
+        origin: DefinitionVersion | None = None
+        for path, candidate in candidates:
+            score = likeness(definition.text, candidate.text)
+            rank = (-score, candidate.name != definition.name, path)
+            if score >= _MIN_LIKENESS and (best is None or rank < best):
+                best = rank
+                origin = _version(path, candidate)
+
+        return (0 if best is None else -best[0]), origin
 
     def _lost_definitions(self, old: bytes, new: bytes, old_path: bytes, path: bytes) -> list[DefinitionText]:
         """Return the definitions that a file had and no longer has."""
@@ -316,13 +339,18 @@ class DefinitionWalk:
 
     def _changed_beside(self, commit: int, path: bytes) -> Iterator[_FileChange]:
         """Yield the files that a commit changed, except the one at `path`."""
-        paths, changes = self.history.paths, self.history.changes
+        paths = self.history.paths
+        changes = self.history.changes
         first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
         for change in range(first, end):
-            new_path, old_path = (paths[int(column[change])] for column in (changes.path, changes.old_path))
+            new_path = paths[int(changes.path[change])]
             if new_path != path:
-                blobs = changes.old_blob[change].tobytes(), changes.new_blob[change].tobytes()
-                yield _FileChange(old_path=old_path, old_blob=blobs[0], path=new_path, blob=blobs[1])
+                yield _FileChange(
+                    old_path=paths[int(changes.old_path[change])],
+                    old_blob=changes.old_blob[change].tobytes(),
+                    path=new_path,
+                    blob=changes.new_blob[change].tobytes(),
+                )
 
     def _elsewhere(
         self, definition: DefinitionVersion, other_files: Iterable[_FileChange]
@@ -361,8 +389,10 @@ class DefinitionWalk:
         versions = [row for row in self._parse(data, path) if row.name == definition.name]
         overloads = {row.text for row in self._parse(later, definition.path) if row.name == definition.name}
         candidates = [row for row in versions if row.text == definition.text or row.text not in overloads]
-        if len(candidates) < 2:
-            return next(iter(candidates), None)
+        if not candidates:
+            return None
+        if len(candidates) == 1:
+            return candidates[0]
         return max(candidates, key=lambda candidate: likeness(definition.text, candidate.text))
 
     def _parse(self, data: bytes, path: bytes) -> list[DefinitionText]:
@@ -382,7 +412,10 @@ class DefinitionWalk:
         return self._texts[key]
 
     def _read(self, blob: bytes) -> bytes:
-        return (self.reader.read(blob, MAX_BYTES) or b"") if blob != NO_BLOB else b""
+        """Return the content of a file; empty if it is missing or too large."""
+        if blob == NO_BLOB:
+            return b""
+        return self.reader.read(blob, MAX_BYTES) or b""
 
 
 def _version(path: bytes, definition: DefinitionText) -> DefinitionVersion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sourcelight.core.markup.counts import list_names
 from sourcelight.core.notices import Rule
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArguments
+from sourcelight.engines.history import History
 from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.evolution.definition_texts import (
@@ -42,11 +44,13 @@ MAX_FILES_READ = 20_000
 """Files of a commit in which a definition without a path is searched for."""
 
 _MAX_NAMED = 5
+"""Definitions that an error names, if there are several."""
 
 
 def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> ToolResult:
     symbol, line = split_line(arguments.symbol)
-    revision, name = arguments.revision or "", plain_name(symbol)
+    name = plain_name(symbol)
+    revision = arguments.revision or ""
     if not name or "\n" in name:
         raise ToolError(
             f"{SYMBOL_HISTORY.name}: {arguments.symbol!r} is not the name of a definition",
@@ -67,7 +71,9 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         )
 
     (snapshot,) = histories.selections
-    history, notices, is_complete = snapshot.history, histories.notices, histories.complete
+    history = snapshot.history
+    notices = histories.notices
+    is_complete = histories.complete
     with ObjectReader(snapshot.repository) as reader:
         path, definition = _definition_of(name, line, arguments, snapshot, reader, context)
         walk = DefinitionWalk(history, reader, context.cancellation)
@@ -75,9 +81,7 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         if tip is not None:
             walk.run(tip, DefinitionVersion(path, definition.name, definition.kind, definition.text))
 
-    # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
-    distinct = {(row.commit, row.version.path, row.version.name): row for row in walk.rows}
-    rows = sorted(distinct.values(), key=lambda row: (-int(history.commits.commit_time[row.commit]), -row.commit))
+    rows = _newest_first(walk.rows, history)
     total = len(rows)
     if walk.parsed > MAX_PARSED:
         notices.append(f"The definition changed too often to follow it further: {MAX_PARSED:,} contents were parsed.")
@@ -96,9 +100,14 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         is_complete = False
 
     notices.append(Rule("Merges change no definition, and copies are not followed.", "merges"))
-    shown_path = _text(path)
-    attributes |= {"commit": snapshot.commits[0], "symbol": definition.name, "kind": definition.kind,
-              "path": shown_path, "line_number": definition.begin_line, "total": total}  # fmt: skip
+    attributes |= {
+        "commit": snapshot.commits[0],
+        "symbol": definition.name,
+        "kind": definition.kind,
+        "path": _text(path),
+        "line_number": definition.begin_line,
+        "total": total,
+    }
     return ToolResult(
         columns="symbol_history",
         table=_table(snapshot, rows),
@@ -106,6 +115,14 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         complete=is_complete,
         notices=tuple(notices),
     )
+
+
+def _newest_first(rows: Iterable[DefinitionChange], history: History) -> list[DefinitionChange]:
+    """Return the changes without repetitions, newest first."""
+    # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
+    distinct = {(row.commit, row.version.path, row.version.name): row for row in rows}
+    times = history.commits.commit_time
+    return sorted(distinct.values(), key=lambda row: (-int(times[row.commit]), -row.commit))
 
 
 def _definition_of(
@@ -117,14 +134,16 @@ def _definition_of(
     context: ToolContext,
 ) -> tuple[bytes, DefinitionText]:
     """Find the one definition that a call names, and its file; raises `ToolError` for none and for several."""
-    candidates = [
-        (path, candidate)
-        for path, data in _contents(name, arguments, snapshot, reader, context)
-        for candidate in definition_texts(language_of(_text(path)), data)
-        if is_named(candidate, name) and (line is None or candidate.begin_line <= line <= candidate.end_line)
-    ]
+    candidates: list[tuple[bytes, DefinitionText]] = []
+    for path, data in _contents(name, arguments, snapshot, reader, context):
+        for definition in definition_texts(language_of(_text(path)), data):
+            is_at_line = line is None or definition.begin_line <= line <= definition.end_line
+            if is_at_line and is_named(definition, name):
+                candidates.append((path, definition))
+
     # An exact name comes before names that only end with it.
-    candidates = [version for version in candidates if version[1].name == name] or candidates
+    exact = [(path, definition) for path, definition in candidates if definition.name == name]
+    candidates = exact or candidates
     scope = arguments.path or snapshot.name
     if not candidates:
         at_line = "" if line is None else f" at line {line:,}"
@@ -135,14 +154,13 @@ def _definition_of(
         )
 
     if len(candidates) > 1:
-        candidate_texts = [
-            f"{path.decode('utf-8', 'replace')}:{candidate.begin_line} {candidate.name}"
-            for path, candidate in candidates
-        ]
+        texts = [f"{_text(path)}:{definition.begin_line} {definition.name}" for path, definition in candidates]
+        _, first = candidates[0]
+        example = f"{name}:{first.begin_line}"
         message = (
             f"{SYMBOL_HISTORY.name}: {scope} has {len(candidates):,} definitions of {name!r}: "
-            f"{list_names(candidate_texts, _MAX_NAMED)}; "
-            f"give the path, more of the name, or a line after it, as in {f'{name}:{candidates[0][1].begin_line}'!r}"
+            f"{list_names(texts, _MAX_NAMED)}; "
+            f"give the path, more of the name, or a line after it, as in {example!r}"
         )
         raise ToolError(message, tool=SYMBOL_HISTORY.name, argument="symbol")
 
@@ -167,7 +185,7 @@ def _contents(
         return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, MAX_BYTES) or b"")]
 
     tree = reader.tree(commit)
-    files = [position for position, path in enumerate(tree.paths) if language_of(_text(path)) in LANGUAGES]
+    files = [number for number, path in enumerate(tree.paths) if language_of(_text(path)) in LANGUAGES]
     if len(files) > MAX_FILES_READ:
         raise ToolError(
             f"{SYMBOL_HISTORY.name}: {snapshot.name} has {len(files):,} files that may have {name!r}; give the path",
@@ -176,18 +194,19 @@ def _contents(
         )
 
     candidates = []
-    for position in files:
+    for number in files:
         context.cancellation.check()
-        data = reader.read(tree.blob_id(position), MAX_BYTES)
+        data = reader.read(tree.blob_id(number), MAX_BYTES)
         if data is not None and word in data:
-            candidates.append((tree.paths[position], data))
+            candidates.append((tree.paths[number], data))
 
     return candidates
 
 
 def _table(snapshot: OpenedHistory, rows: list[DefinitionChange]) -> Any:
     lines = [row.lines for row in rows]
-    befores = [row.version if row.before is None else row.before for row in rows]
+    # Of the first version, no other was there before.
+    befores = [row.before or row.version for row in rows]
     values: dict[str, Any] = {
         **commit_columns(snapshot, np.array([row.commit for row in rows], np.int64)),
         "status": [row.status for row in rows],
@@ -196,7 +215,7 @@ def _table(snapshot: OpenedHistory, rows: list[DefinitionChange]) -> Any:
         "path": [_text(row.version.path) for row in rows],
         "old_path": [_text(before.path) for before in befores],
         "line_number": [row.line for row in rows],
-        "end_line": [row.line + max(row.version.text.rstrip(b"\n").count(b"\n"), 0) for row in rows],
+        "end_line": [row.line + row.version.text.rstrip(b"\n").count(b"\n") for row in rows],
         "score": pa.array([row.score for row in rows], pa.int32()),
         "additions": [added for added, _ in lines],
         "deletions": [removed for _, removed in lines],

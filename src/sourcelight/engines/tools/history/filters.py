@@ -51,7 +51,8 @@ def any_of(
     """Return a pattern for any of some texts; none for no texts. `one_line` is as for `pattern_of`."""
     if not texts:
         return ()
-    return (AnyPattern(tuple(pattern_of(tool, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
+    patterns = [pattern_of(tool, argument, text, regexp=regexp, one_line=one_line) for text in texts]
+    return (AnyPattern(tuple(patterns)),)
 
 
 def files_of(tool: str, files: Sequence[str] | None, *, regexp: bool) -> ChangedFileFilter:

@@ -30,7 +30,8 @@ _RULE = Rule("Merges change no file, and copies are not followed.", "merges")
 
 
 def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> ToolResult:
-    revision, path = arguments.revision or "", clean_path(arguments.path)
+    revision = arguments.revision or ""
+    path = clean_path(arguments.path)
     histories = open_history(PATH_HISTORY.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
     if not histories.selections:
@@ -47,7 +48,9 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
     layout = snapshot.layout(context)
     kind, exists = _kind_of(snapshot, layout, path, revision)
     changes = _follow(snapshot, layout, path, kind, context)
-    total, is_complete, notices = len(changes), histories.complete, [*histories.notices, _RULE]
+    total = len(changes)
+    is_complete = histories.complete
+    notices = [*histories.notices, _RULE]
     if arguments.limit is not None and total > arguments.limit:
         changes = ChangeNumbers(changes[: arguments.limit])
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
@@ -106,18 +109,19 @@ def _follow(snapshot: OpenedHistory, layout: Layout, path: str, kind: str, conte
 def _table(snapshot: OpenedHistory, layout: Layout, numbers: ChangeNumbers) -> Any:
     history = snapshot.history
     changes = history.changes
-    status = changes.status[numbers]
-    codes, status_codes = np.unique(status, return_inverse=True)
+    letters, status_codes = np.unique(changes.status[numbers], return_inverse=True)
+    statuses = [_STATUSES[chr(letter)] for letter in letters.tolist()]
     score = changes.score[numbers].astype(np.int32)
-    lines = {name: column[numbers].astype(np.int64) for name, column in
-             (("additions", changes.additions), ("deletions", changes.deletions))}  # fmt: skip
+    additions = changes.additions[numbers].astype(np.int64)
+    deletions = changes.deletions[numbers].astype(np.int64)
     values: dict[str, Any] = {
         **commit_columns(snapshot, changes.commit[numbers].astype(np.int64)),
-        "status": tables.dictionary_column([_STATUSES[chr(code)] for code in codes.tolist()], status_codes),
+        "status": tables.dictionary_column(statuses, status_codes),
         "path": _paths(layout, layout.path[numbers]),
         "old_path": _paths(layout, layout.old_path[numbers]),
         "score": pa.array(score, mask=score == 0),
-        **{name: pa.array(column, mask=column == UNKNOWN) for name, column in lines.items()},
+        "additions": pa.array(additions, mask=additions == UNKNOWN),
+        "deletions": pa.array(deletions, mask=deletions == UNKNOWN),
     }
     return tables.table("path_history", values, len(numbers))
 

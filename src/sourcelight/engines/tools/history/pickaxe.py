@@ -35,7 +35,8 @@ from sourcelight.engines.tools.history.people.change_groups import (
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, line_numbers, period_of, total
 
-_VALUES = ("added", "removed", "commits", "agent_commits")
+_SUMS = ("added", "removed", "commits", "agent_commits")
+"""Columns that are sums over the repositories."""
 
 
 def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> PartialResult:
@@ -57,6 +58,8 @@ def _by(arguments: PickaxeArguments) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _PickaxeRequest:
+    """The lines to count: those that match, of some files and dates, by period (None: all together)."""
+
     pattern: CompiledPattern
     files: ChangedFileFilter
     period: str | None
@@ -107,35 +110,36 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     nothing = np.zeros(0, np.int64)
 
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
-    added, removed, commits, by_agents = (total(codes, rows.values.get(name, nothing), count) for name in _VALUES)
+    sums = {name: total(codes, rows.values.get(name, nothing), count) for name in _SUMS}
     first, _ = bounds(codes, rows.values.get("first", nothing), count)
     _, last = bounds(codes, rows.values.get("last", nothing), count)
     starts = groups[1] if period else np.zeros(count, np.int64)
     table = key_columns(by, period, groups, part.names, people)
-    order = group_order((starts, -(added + removed)), table)
-    net = added - removed
-    running = np.zeros(count, np.int64)
+    order = group_order((starts, -(sums["added"] + sums["removed"])), table)
+    table |= {name: pa.array(values) for name, values in sums.items()}
+    net = sums["added"] - sums["removed"]
+    table["net"] = pa.array(net)
+    if period and len(by) == 1:
+        # In the order of display, which begins with the period.
+        running = np.zeros(count, np.int64)
+        running[order] = np.cumsum(net[order])
+        table["total"] = pa.array(running)
 
-    # In the order of display, which begins with the period.
-    running[order] = np.cumsum(net[order])
     table |= {
-        "added": pa.array(added),
-        "removed": pa.array(removed),
-        "net": pa.array(net),
-        "total": pa.array(running) if period and len(by) == 1 else None,
-        "commits": pa.array(commits),
-        "agent_commits": pa.array(by_agents),
         "first_date": tables.times(first),
         "last_date": tables.times(last),
     }
-    drill = {"authors": "author"} if "author" in by else {}
-    attributes = result_attributes(arguments.revisions, part, people, by, period, drill)
-    fixed = {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
-    attributes["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
+    drill_columns = {"authors": "author"} if "author" in by else {}
+    attributes = result_attributes(arguments.revisions, part, people, by, period, drill_columns)
+    drill_arguments = attributes["drill_down"]["arguments"]
+    drill_arguments |= {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
+    if arguments.files:
+        drill_arguments["files"] = list(arguments.files)
     attributes["pattern"] = arguments.pattern
     left_out = Rule("Merges and binary files are left out: they have no changed lines of their own.", "merges")
     notices = [*part.notices, left_out]
-    notices += people.join_notices(groups[0].tolist()) if "author" in by else []
+    if "author" in by:
+        notices += people.join_notices(groups[0].tolist())
     shown_table = tables.table("pickaxe", table, count).take(pa.array(order))
     return ToolResult(
         columns="pickaxe", table=shown_table, attributes=attributes, complete=part.complete, notices=tuple(notices)

@@ -47,15 +47,23 @@ from sourcelight.engines.tools.history.tables import (
 _BREAK = "\0"
 """Separates the parts of a group's name; no path has it."""
 
-_PLACES = {"directory", "path", "file_kind"}
+_PLACES = frozenset({"directory", "path", "file_kind"})
+"""Columns of `by` that group files."""
+
 _ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
+"""The same columns, with the arguments of `commits_behind` that their values are passed as."""
+
+_SUMS = ("additions", "deletions", "changes", "commits", "agent_commits")
+"""Columns that are sums over the repositories."""
 
 
 def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialResult:
     period_of(CHURN.name, _by(arguments))
-    return gather_dated(
-        CHURN.name, arguments, context, lambda selection, dates: _sums(selection, arguments, dates, context)
-    )
+
+    def find(selection: OpenedHistory, dates: Dates) -> GroupSums:
+        return _sums(selection, arguments, dates, context)
+
+    return gather_dated(CHURN.name, arguments, context, find)
 
 
 def _by(arguments: ChurnArguments) -> list[str]:
@@ -67,7 +75,8 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     by = _by(arguments)
     people = PersonNumbers(CHURN.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     history = selection.history
-    commits, changes = history.commits, history.changes
+    commits = history.commits
+    changes = history.changes
     layout = selection.layout(context)
     rows = np.flatnonzero(commit_mask(selection, *dates)[changes.commit])
     rows = rows[are_of_kinds(selection, layout.names, layout.path[rows], arguments.file_kinds, context)]
@@ -126,11 +135,13 @@ def _group_files(
     if "file_kind" in by:
         kinds = kinds_of(selection, (layout.names[index] for index in distinct.tolist()), context)
 
-    names: dict[str, int] = {}
-    indexes = [
-        names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, place_names, strict=True)
-    ]
-    return np.array(indexes or [0], np.int64)[position], list(names) or [_BREAK]
+    if not texts:
+        return np.zeros(0, np.int64), [_BREAK]
+
+    numbers: dict[str, int] = {}
+    names = [f"{kind}{_BREAK}{name}" for kind, name in zip(kinds, place_names, strict=True)]
+    groups = [numbers.setdefault(name, len(numbers)) for name in names]
+    return np.array(groups, np.int64)[position], list(numbers)
 
 
 def changes_of_row(
@@ -146,9 +157,12 @@ def changes_of_row(
     by = [name for name, value in values.items() if value is not None]
     if by:
         groups, group_names = _group_files(selection, layout.path[change_rows], by, arguments.depth, context)
-        below = (arguments.directory or "") if arguments.path is None else arguments.path
-        key = f"{arguments.file_kind or ''}{_BREAK}{below}"
-        change_rows = change_rows[groups == (group_names.index(key) if key in group_names else -1)]
+        below = arguments.path
+        if below is None:
+            below = arguments.directory or ""
+        name = f"{arguments.file_kind or ''}{_BREAK}{below}"
+        is_of_row = np.array([group_name == name for group_name in group_names], np.bool_)
+        change_rows = change_rows[is_of_row[groups]]
 
     return np.unique(selection.history.changes.commit[change_rows])
 
@@ -157,10 +171,13 @@ def _group_commits(
     selection: OpenedHistory, rows: Int64Array, groups: Any, names: list[str]
 ) -> tuple[Int64Array, list[str]]:
     """Return numbers of commits with their places, and their texts: the commit, and the place behind it."""
-    numbers = np.zeros(len(rows), np.int64) if groups is None else groups
-    codes, (commits, which) = group([rows, numbers])
-    texts = zip(tables.oids(selection.history, commits), which.tolist(), strict=True)
-    return codes, [f"{commit}{_BREAK}{names[position] or _BREAK}" for commit, position in texts] or [_BREAK * 2]
+    if groups is None:
+        groups = np.zeros(len(rows), np.int64)
+    codes, (commits, group_numbers) = group([rows, groups])
+    texts: list[str] = []
+    for commit, position in zip(tables.oids(selection.history, commits), group_numbers.tolist(), strict=True):
+        texts.append(f"{commit}{_BREAK}{names[position] or _BREAK}")
+    return codes, texts or [_BREAK * 2]
 
 
 def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
@@ -172,9 +189,8 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     has_places = bool({*_PLACES, "commit"} & set(by))
     codes, groups = regroup(rows, by, period, with_groups=has_places)
     count = len(groups[0])
-    sums = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
-        ("additions", "deletions", "changes", "commits", "agent_commits"), np.zeros(0, np.int64)
-    )
+    nothing = np.zeros(0, np.int64)
+    sums = {name: total(codes, rows.values.get(name, nothing), count) for name in _SUMS}
     table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
     if has_places:
         table |= _place_columns(by, rows.group_names, groups[-1])
@@ -189,7 +205,8 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     if unknown:
         notices.append(f"The lines of {count_of(unknown, 'change')} are not counted, because contents are missing.")
 
-    notices += people.join_notices(groups[0].tolist()) if "author" in by else []
+    if "author" in by:
+        notices += people.join_notices(groups[0].tolist())
     # A commit is in the rows of all its files, so their numbers don't add up.
     notices += agent_notices(sum(result.by_agents for result in part.results.values()))
     shown_table = tables.table("churn", table, count).take(pa.array(order))
@@ -206,9 +223,9 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
 def _churn_attributes(
     arguments: ChurnArguments, by: list[str], period: str | None, part: PartialResult, people: PersonNumbers
 ) -> dict[str, Any]:
-    drill = {"authors": "author"} if "author" in by else {}
-    drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
-    attributes = result_attributes(arguments.revisions, part, people, by, period, drill)
+    columns = {"authors": "author"} if "author" in by else {}
+    columns |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
+    attributes = result_attributes(arguments.revisions, part, people, by, period, columns)
     attributes["changed_paths"] = {name: result.touched for name, result in part.results.items()}
 
     # Services list commits without files, so requests that need no files are sent as a search.
@@ -218,8 +235,9 @@ def _churn_attributes(
         attributes["drill_down"]["call"] = "commits_behind"
         attributes["drill_down"]["arguments"] |= {"of": CHURN.name, **fixed}
 
+    # The row names its commit.
     if "commit" in by:
-        del attributes["drill_down"]  # the row names its commit
+        del attributes["drill_down"]
 
     return attributes
 
@@ -227,13 +245,15 @@ def _churn_attributes(
 def _place_columns(by: list[str], group_names: list[str], which: Int64Array) -> dict[str, Any]:
     """Return the columns of commit, kind of file, and directory or path, for rows with these numbers."""
     names = ["file_kind", "path" if "path" in by else "directory"]
-    names = ["commit", *names] if "commit" in by else names
+    if "commit" in by:
+        names.insert(0, "commit")
+
     texts = [group_name.split(_BREAK, len(names) - 1) for group_name in group_names] or [[""] * len(names)]
-    return {
-        name: tables.dictionary_column([text[index] for text in texts], which)
-        for index, name in enumerate(names)
-        if name in by
-    }
+    columns: dict[str, Any] = {}
+    for index, name in enumerate(names):
+        if name in by:
+            columns[name] = tables.dictionary_column([text[index] for text in texts], which)
+    return columns
 
 
 HANDLERS: tuple[Handler[Any], ...] = (Handler(CHURN, Split(_gather_churn, _combine_churn)),)

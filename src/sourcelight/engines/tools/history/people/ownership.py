@@ -42,7 +42,9 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
     owned = owned_lines(call, _selection(arguments), context, histories, people)
     path = clean_path(arguments.path or "")
-    top = f"{path}/" if path and path not in owned.names else path or "/"
+    top = path or "/"
+    if path and path not in owned.names:
+        top = f"{path}/"
     group_names, group_index = _group_files(owned, arguments.by or "total", arguments.depth or 1, top)
     table, person = _ownership_table(histories, people, owned, group_names, group_index)
     attributes = _answer_attributes(histories, people) | {
@@ -56,7 +58,13 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
         *agent_notices(lines=int(owned.agent_lines.sum())),
         *_notices(owned),
     )
-    return ToolResult("ownership", table, attributes, histories.complete, notices)
+    return ToolResult(
+        columns="ownership",
+        table=table,
+        attributes=attributes,
+        complete=histories.complete,
+        notices=notices,
+    )
 
 
 def _selection(arguments: OwnershipArguments | BusFactorArguments) -> SelectedFiles:
@@ -76,8 +84,12 @@ def _ownership_table(
     codes, (history, path, person) = group([owned.history, group_index[owned.file], owned.person])
     count = len(person)
     lines = total(codes, owned.lines, count)
-    of_path, _ = group([history, path]) if count else (codes, [])
-    sums = total(of_path, lines, int(of_path.max()) + 1 if count else 0)
+    shares = np.zeros(0)
+    if count:
+        of_path, (history_of_path, _) = group([history, path])
+        sums = total(of_path, lines, len(history_of_path))
+        shares = lines / np.maximum(sums[of_path], 1)
+
     oldest, newest = bounds(codes, owned.time, count)
     repositories = [selection.name for selection in histories.selections]
     columns = {
@@ -86,7 +98,7 @@ def _ownership_table(
         "author": tables.dictionary_column(people.names or [""], person),
         "author_email": tables.dictionary_column(people.emails or [""], person),
         "lines": pa.array(lines),
-        "share": pa.array(lines / np.maximum(sums[of_path], 1) if count else np.zeros(0)),
+        "share": pa.array(shares),
         "oldest_date": tables.times(oldest),
         "newest_date": tables.times(newest),
         "bot": pa.array(people.bots[person]),
@@ -186,8 +198,10 @@ def _factor_row(
     running = np.cumsum(lines[order])
     line_count = int(running[-1]) if len(running) else 0
 
-    # `right`, because owners of exactly half of the lines are not yet more than half.
-    factor = int(np.searchsorted(running, line_count / 2, side="right")) + 1 if line_count else 0
+    factor = 0
+    if line_count:
+        # `right`, because owners of exactly half of the lines are not yet more than half.
+        factor = int(np.searchsorted(running, line_count / 2, side="right")) + 1
     return {
         "repository": repository,
         "path": directory,
