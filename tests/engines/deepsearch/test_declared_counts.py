@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import lead_of
+from engines.deepsearch.asking import lead_of, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.facts.declared.forms import DECLARED_FORMS, noun_of
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
@@ -286,6 +286,25 @@ def test_a_plain_noun_of_a_project_in_other_languages_is_not_counted(tmp_path: P
 
 def test_a_part_of_a_name_is_no_noun_beside_it(engine: LocalEngine) -> None:
     assert "A line with" not in lead_of(engine, "Who changed the type of fill_lock?")
+
+
+def test_a_line_with_one_word_of_a_package_does_not_set_its_version(tmp_path: Path) -> None:
+    """Lines about another package, and a license, are no settings of the one that is asked for."""
+    repository = RepositoryBuilder(tmp_path / "weir")
+    files: dict[str | bytes, str | bytes | None] = {
+        "pom.xml": (
+            "<project>\n  <!--\n  ~ Licensed under the Apache License, Version 2.0 (the License);\n  -->\n"
+            "  <properties>\n    <ignite.version>2.16.0</ignite.version>\n  </properties>\n</project>\n"
+        ),
+        "project/build.properties": "sbt.version=1.12.12\n",
+        "project/plugins.sbt": 'addSbtPlugin("com.example" % "sbt-gate-view" % "3.1.0")\n',
+    }
+    repository.commit(files, "Add a build")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    for question in ("Which version of Apache Ignite is used?", "Which version of sbt-gate-view does the build use?"):
+        answer = research(engine, question).text
+        lines = [line for line in answer.split("\n") if "Licensed" in line or "sbt.version=" in line]
+        assert not any("sets it" in line for line in lines)
 
 
 def test_each_noun_has_a_key() -> None:

@@ -93,9 +93,16 @@ _OF_BLOCK, _OF_OPENING = 0.2, 0.2
 _SAYS_VERSION = re.compile(r"minimum|requir|version|engines|target|toolchain|min_|(?:^|[\"'_-])ver\b", re.IGNORECASE)
 
 
+_NO_SETTING = re.compile(r"\s*(?:#|//|<!--|[~*;]|--\s)")
+"""The beginning of a comment, such as that of a license."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildLine:
-    """A line of a build file, how well it answers, 0 to about 1.5, and the line that opens its block or table."""
+    """A line of a build file, how well it answers, 0 to about 1.5, and the line that opens its block or table.
+
+    `is_whole` says that the line, which is no comment, has all words of the question that tell its subject apart.
+    """
 
     target: Target
     path: str
@@ -103,6 +110,7 @@ class BuildLine:
     score: float
     is_version: bool
     block: str = ""
+    is_whole: bool = False
 
 
 def may_be_built(subject: Subject) -> bool:
@@ -182,7 +190,8 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
                 score += _OF_BLOCK
             opening_malus = _OF_OPENING if opens_block and not is_version else 0.0
             score = score - malus - opening_malus + bonus
-            yield BuildLine(target, path, number, score, is_version, context.opening)
+            is_whole = set(subject.weights) - _GENERIC <= terms and _NO_SETTING.match(text) is None
+            yield BuildLine(target, path, number, score, is_version, context.opening, is_whole)
 
         if opens_block:
             # A description beside a value says what the value is for.

@@ -91,8 +91,13 @@ def _show_lines(texts: FileTexts, lines: Iterable[BuildLine]) -> list[RelevantPa
 
 
 def _reason(line: BuildLine) -> str:
-    """Name the block of a line, since `default = true` alone says nothing."""
-    return f"is in {code(redact(line.block)[:_BLOCK_CHARACTERS])}" if line.block else "sets it"
+    """Name the block of a line, since `default = true` alone says nothing; else say no more than the line shows."""
+    if line.block:
+        return f"is in {code(redact(line.block)[:_BLOCK_CHARACTERS])}"
+    if line.is_whole:
+        return "sets it"
+    # The line of another package may have one word of the question.
+    return "has a version" if line.is_version else "has words of the question"
 
 
 def _passages(texts: FileTexts, work: Work, rows: Iterable[tuple[Mapping[str, Any], str]]) -> list[RelevantPassage]:
