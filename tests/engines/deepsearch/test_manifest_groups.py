@@ -277,3 +277,17 @@ def test_without_scopes_nothing_is_said_of_them(tmp_path: Path, path: str, text:
     assert version in lead
     assert "but not as" not in lead
     engine.close()
+
+
+def test_the_beginning_of_the_repository_is_all_of_its_manifests(tmp_path: Path) -> None:
+    files: dict[str | bytes, str | bytes | None] = {
+        "Makefile.PL": (
+            "use ExtUtils::MakeMaker;\nmy %args = (\n  NAME => 'Mill',\n  PREREQ_PM => {\n    'Carp' => 0\n  },\n);\n"
+        ),
+        "cpanfile": 'on \'develop\' => sub {\n  requires "Devel::Stone" => "3.23";\n};\n',
+    }
+    repo = RepositoryBuilder(tmp_path / "Mill.pm")
+    repo.commit(files, "Build a mill")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    text = research(engine, "Which version of Devel::Stone does Mill need for development?").text
+    assert text.startswith("`cpanfile` lists `Devel::Stone` `3.23`")

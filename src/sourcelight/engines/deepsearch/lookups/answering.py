@@ -20,7 +20,7 @@ from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
 from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies, list_extra
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
-from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_called, is_repository
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_action, find_tested_versions
@@ -283,7 +283,8 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
     owner = lookup.owner or _package_named(work)
     question = PackageQuestion(lookup.name, owner, lookup.group, lookup.asks)
     finding = find_dependency(work, question, notes)
-    if finding is None and lookup.asks == "version" and owner and is_repository(work, owner):
+    is_of_all = bool(owner) and (is_repository(work, owner) or is_called(work, owner))
+    if finding is None and lookup.asks == "version" and is_of_all:
         # The package of the repository has no list with it: a list for all of the work may, such as a Gemfile.
         finding = find_dependency(work, replace(question, owner=""), notes)
     if finding is None and lookup.asks == "version":

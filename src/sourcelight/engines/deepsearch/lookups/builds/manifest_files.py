@@ -136,10 +136,10 @@ def select_manifests(work: Work, manifests: list[Manifest], owner: str) -> list[
     selected = [manifest for manifest in manifests if manifest.is_of(owner)]
     if selected:
         return selected
-    return manifests if is_repository(work, owner) or _is_called(work, owner) else None
+    return manifests if is_repository(work, owner) or is_called(work, owner) else None
 
 
-def _is_called(work: Work, word: str) -> bool:
+def is_called(work: Work, word: str) -> bool:
     """Return whether a word is the beginning of the only searched repository's name: "Mill" of ``mill-runtime``."""
     names = work.inquiry.pins.short_names
     return len(names) == 1 and any(normalize(name).startswith(f"{normalize(word)}-") for name in names)
