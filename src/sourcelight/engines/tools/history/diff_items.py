@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,20 +29,19 @@ class DiffItems:
 
     def text(self, result: ToolResult, item: int) -> str:
         """Return the lines of all hunks of a commit."""
-        return "".join(
-            f"{line}\n"
-            for file in result.attributes[_RESULTS][item]["files"]
-            for hunk in file["hunks"]
-            for line in hunk["lines"]
-        )
+        lines: list[str] = []
+        for file in result.attributes[_RESULTS][item]["files"]:
+            for hunk in file["hunks"]:
+                lines += hunk["lines"]
+        return "".join([f"{line}\n" for line in lines])
 
     def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
         """Return the commits between two places."""
         commits = [dict(commit) for commit in FactItems(_RESULTS, "").entries(result, start, end)]
         if end.offset:
-            commits[-1] = _truncate(commits[-1], 0, self._lines(result, end))
+            commits[-1] = _truncate(commits[-1], end=self._lines(result, end))
         if start.offset:
-            commits[0] = _truncate(commits[0], self._lines(result, start), None)
+            commits[0] = _truncate(commits[0], start=self._lines(result, start))
         return replace(result, attributes={**result.attributes, _RESULTS: commits})
 
     def _lines(self, result: ToolResult, mark: ItemMark) -> int:
@@ -50,16 +49,22 @@ class DiffItems:
         return self.text(result, mark.item)[: mark.offset].count("\n")
 
 
-def _truncate(commit: Mapping[str, Any], skip: int, end: int | None) -> dict[str, Any]:
-    """Return a commit with the lines of its hunks from `skip` up to `end`, counted over all of its files."""
-    files, position = [], 0
+def _truncate(commit: Mapping[str, Any], *, start: int = 0, end: int | None = None) -> dict[str, Any]:
+    """Return a commit with the lines of its hunks from `start` up to `end`, counted over all of its files."""
+    files = []
+    position = 0
     for file in commit["files"]:
         hunks = []
         for hunk in file["hunks"]:
             count = len(hunk["lines"])
-            first, last = max(0, skip - position), count if end is None else min(count, end - position)
+            # The lines to keep, counted within the hunk.
+            first = max(0, start - position)
+            last = count
+            if end is not None:
+                last = min(count, end - position)
             if first < last:
-                hunks.append(hunk if (first, last) == (0, count) else _cut_hunk(hunk, first, last))
+                is_whole = first == 0 and last == count
+                hunks.append(hunk if is_whole else _cut_hunk(hunk, first, last))
             position += count
         if hunks:
             files.append({**file, "hunks": hunks})
@@ -68,24 +73,23 @@ def _truncate(commit: Mapping[str, Any], skip: int, end: int | None) -> dict[str
 
 
 def _cut_hunk(hunk: Mapping[str, Any], first: int, last: int) -> dict[str, Any]:
-    lines = hunk["lines"]
-    old, new = _counter(lines, "+"), _counter(lines, "-")
+    """Return a hunk with its lines from `first` up to `last`, and the numbers of these lines in both files."""
+    before = hunk["lines"][:first]
+    lines = hunk["lines"][first:last]
     return {
         **hunk,
-        "oldStart": hunk["oldStart"] + old(0, first),
-        "oldLines": old(first, last),
-        "newStart": hunk["newStart"] + new(0, first),
-        "newLines": new(first, last),
-        "lines": lines[first:last],
+        "oldStart": hunk["oldStart"] + _count_without(before, "+"),
+        "oldLines": _count_without(lines, "+"),
+        "newStart": hunk["newStart"] + _count_without(before, "-"),
+        "newLines": _count_without(lines, "-"),
+        "lines": lines,
     }
 
 
-def _counter(lines: list[str], other: str) -> Callable[[int, int], int]:
-    def count(first: int, last: int) -> int:
-        # git's note on a missing newline is a line of neither side.
-        return sum(not line.startswith((other, "\\")) for line in lines[first:last])
-
-    return count
+def _count_without(lines: list[str], sign: str) -> int:
+    """Count the lines of one file, without those of the other one, which begin with `sign`."""
+    # git's note on a missing newline, which begins with a backslash, is a line of neither file.
+    return sum(not line.startswith((sign, "\\")) for line in lines)
 
 
 def _set_end_cursor(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
