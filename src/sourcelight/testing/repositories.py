@@ -159,7 +159,7 @@ class RepositoryBuilder:
         Returns
         -------
         CommitId
-            The commit, 40 hex digits.
+            The commit: 40 hex digits, or 64 in a repository with SHA-256.
         """
         self.write(files or {})
         when = self._date if date is None else date

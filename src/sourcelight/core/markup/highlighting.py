@@ -1,4 +1,4 @@
-"""Source code as HTML with coloured tokens, by small grammars of families of languages."""
+"""Source code as HTML with colored tokens, by small grammars of families of languages."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ markdown-it-py parses CommonMark with tables. This module writes the tags of the
 such as HTML and images, is text. A link is written only if `resolve` allows its address; otherwise its label is plain
 text. The parser bounds depth and time, and wide tables remain text.
 
-Code is colored in one pass from left to right, with one expression for each family of languages: no grammar, no state,
-time proportional to the text. Text that no expression matches stays plain.
+`highlighting` colors the code of a block.
 """
 
 from __future__ import annotations

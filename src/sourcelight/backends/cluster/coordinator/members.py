@@ -373,7 +373,7 @@ class ReplicaOrder:
 
         return groups, unplaced
 
-    def ask(self, member: WorkerInfo, names: Sequence[str]) -> None:
+    def add_request(self, member: WorkerInfo, names: Sequence[str]) -> None:
         """Record that a worker got a request for these repositories."""
         for name in names:
             self.requested.setdefault(name, set()).add(member.address)

@@ -181,7 +181,7 @@ class HolderRequests:
         return list(message.get("failed", {}))
 
     def _note(self, member: WorkerInfo, name: str, attempt: FailedAttempt) -> None:
-        self.replicas.ask(member, (name,))
+        self.replicas.add_request(member, (name,))
         self.replicas.add_failure(name, attempt)
 
     async def _follow(

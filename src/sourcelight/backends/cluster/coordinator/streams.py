@@ -202,7 +202,7 @@ class WorkerStreams:
         return tuple([member for member in candidates if member.address not in asked_workers][:REPLICAS])
 
     def _start(self, member: WorkerInfo, names: Sequence[str], *, is_hedge: bool = False) -> None:
-        self.replicas.ask(member, names)
+        self.replicas.add_request(member, names)
         now = time.monotonic()
         stream = _Stream(member=member, copies=self.slots.open(names), started_s=now, heard_s=now, is_hedge=is_hedge)
         self._open.add(stream)

@@ -47,7 +47,7 @@ _DAYS = {"day": 1, "week": 7}
 class Period:
     """A span of committer dates: from `start` on, and before `end`; None: open.
 
-    `moves`: it is counted from today, so tomorrow it is another day.
+    If `is_relative`, it was counted from today, so that the same words mean another span tomorrow.
     """
 
     start: datetime | None = None
