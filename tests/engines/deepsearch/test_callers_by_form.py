@@ -258,6 +258,8 @@ def test_calls_outside_of_the_scope_of_a_question_are_not_its_answer(mill: Local
         ("R", "a <- function(x) {\n  lapply(x, FUN = function(y) {\n    b(y)", "a"),
         ("R", "run(\n  done = function(y) {\n    b(y)", ""),
         ("Perl", "sub a\n{\n    b();", "a"),
+        ("Perl", "sub a { 1 }\n\n{\n    my %c = (\n        d => sub { $_[0]->b },", ""),
+        ("Perl", "sub a { $_[0]->b }", "a"),
         ("Perl", "print <<END;\nsub a {\nEND\n    b();", ""),
         ("Shell", "cat <<END\na() {\nEND\n  b", ""),
         ("Swift", "func a(_ x: Int)\n  -> Int\n{\n  return b(x)", "a"),

@@ -298,6 +298,8 @@ def _by_indentation(before: Sequence[str], heads: re.Pattern[str]) -> str:
             continue
 
         head = heads.match(line[:_MAX_HEAD_CHARACTERS])
+        if head is not None and indentation is not None and _is_whole_body(line):
+            return ""
         if head is not None:
             return next(group for group in head.groups() if group)
         if _OTHER_HEAD.match(line) is not None:
@@ -306,6 +308,12 @@ def _by_indentation(before: Sequence[str], heads: re.Pattern[str]) -> str:
         indentation = width
 
     return ""
+
+
+def _is_whole_body(line: str) -> bool:
+    """Return whether the body of a function ends on its line: a block below it is another one."""
+    is_balanced = "{" in line and line.count("{") == line.count("}")
+    return is_balanced and line.rstrip().rstrip(";").endswith("}")
 
 
 _INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
