@@ -133,6 +133,7 @@ def test_a_comment_in_a_body_does_not_describe_its_function(kiln: LocalEngine) -
 def test_imports_are_not_quoted(kiln: LocalEngine) -> None:
     text = research(kiln, "How does the belt count and sweep what is broken?").text
     assert "countBroken," not in text
+    assert "import {" not in text
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,7 @@ class QuoteSelector:
 
         first, last = best_window(lines, self.weights, min(window, self.most_lines - self.quoted))
         start, end = self._fit(chunk, chunk.begin_line + first, chunk.begin_line + last)
+        start += _leading_imports(self.texts.lines(chunk.target, chunk.path)[start - 1 : end])
 
         # After fitting, since two chunks that don't overlap may grow into the same function.
         if self.overlaps(*file, start, end):
@@ -259,6 +260,12 @@ def _without_imports(lines: Sequence[str]) -> list[str]:
         code_lines.append("" if is_import else line)
 
     return code_lines
+
+
+def _leading_imports(lines: Sequence[str]) -> int:
+    """Return how many lines precede the first one that is neither an import nor empty; 0 if there is none."""
+    code_lines = _without_imports(lines)
+    return next((number for number, line in enumerate(code_lines) if line.strip()), 0)
 
 
 def _open_bracket(line: str) -> str:
