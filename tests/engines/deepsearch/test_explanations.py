@@ -141,6 +141,7 @@ def test_imports_are_not_quoted(kiln: LocalEngine) -> None:
     [
         ("from os import path", True),
         ("import os", True),
+        ("import (", True),
         ("import { a } from './a'", True),
         ("#include <stdio.h>", True),
         ("use std::fs::File;", True),

@@ -17,6 +17,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     names = [
         "R/hooks-a.R", "R/hooks-b.R", "R/plot.R", "R/deep/hooks-c.R", "man/plot.Rd", "tests/testit/test-a.R",
         "tests/testit/test-b.R", "tests/testit/latest-c.R", "tests/other/test-d.R", "hooks-top.R", "docs/a.md",
+        "loom.toml", "R/loom.toml", "R/deep/loom.toml",
     ]  # fmt: skip
     repo.commit({name: f"# {name}\n" for name in names}, "Add them")
     return open_engine([repo.path], index=folder / "index", workers=1)
@@ -34,7 +35,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("How many files match R/hooks-*.R?", 2),
         ("How many files match R/**/hooks-*.R?", 3),
         ("How many *.R files are in R?", 4),
-        ("How many files are in R?", 4),
+        ("How many files are in R?", 6),
+        # A name that stands at the top, too, is no path in a count of files.
+        ("How many loom.toml files are there?", 3),
+        ("How many files are named loom.toml?", 3),
+        ("How many R/loom.toml files are there?", 1),
         ("How many *.R files are there?", 9),
     ],
 )

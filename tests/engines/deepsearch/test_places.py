@@ -181,3 +181,16 @@ def test_a_document_is_a_place_if_it_alone_has_the_word_that_is_asked_about(tmp_
     assert "3. `README.md`" in lead
     assert "`README.md`" not in research(engine, "How does a new project use it?").text.split("##")[0]
     engine.close()
+
+
+def test_another_name_with_a_word_of_the_asked_one_sets_nothing_of_it(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "mill")
+    files: dict[str | bytes, str | bytes | None] = {
+        "mill.f90": "subroutine m\n  write(iunit, fmt='(A)') grain\n  read(iunit, fmt='(I5)') sacks\nend subroutine\n",
+        "sack.f90": "subroutine sack\n  write(iunit, fmt='(B)') flour\n  call fill(int_fmt)\nend subroutine\n",
+    }
+    builder.commit(files, "begin")
+    engine = open_engine([builder.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, "What is int_fmt set to?").text.split("\n## ")[0]
+    assert "sets a value" not in lead
+    engine.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, join_words
@@ -92,14 +92,16 @@ def find_values(
 
     scored.sort(key=lambda item: item[0])
     lines = {(row["repository"], row["path"], row["line_number"]): row for _, row in reversed(scored)}
-    yield from ((row, _reason(subject, row["line"] or "", row["path"])) for row in reversed(lines.values()))
+    yield from ((row, _reason(subject, row["line"] or "", row["path"], exact)) for row in reversed(lines.values()))
 
 
-def _reason(subject: Subject, line: str, path: str) -> str:
+def _reason(subject: Subject, line: str, path: str, exact: Collection[str]) -> str:
     """Say that a line sets a value only if one can be read there: not a type, nor an example in a text.
 
     Of a question for a default, one name has every word, with its owner and path: neighbours on the line don't count.
+    Of a question with names of code (`exact`), it is one of these: `fmt=` sets nothing of `int_fmt`.
     """
+    exact_names = {name.rpartition(".")[2].casefold() for name in exact}
     of_path = subject.terms_in(path)
     named_terms = {term for term in subject.weights if term not in _FRAME and not term.isdigit()}
     for match in _KEY.finditer(line[:_MAX_CHARACTERS]):
@@ -111,6 +113,8 @@ def _reason(subject: Subject, line: str, path: str) -> str:
         # A role of reStructuredText, as in :class:`Name`, is no name.
         is_role = _ROLE.search(line[max(0, match.start("key") - 1) : _MAX_CHARACTERS]) is not None
         has_words = bool(subject.terms_in(match["key"])) and not is_role
+        if exact_names and match["key"].rpartition(".")[2].casefold() not in exact_names:
+            has_words = False
         if subject.asks_default:
             has_words = has_words and named_terms <= subject.terms_in(match["key"]) | of_path
 

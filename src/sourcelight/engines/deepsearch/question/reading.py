@@ -27,7 +27,13 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_paths,
     take_range,
 )
-from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, QuestionPaths, endings_within
+from sourcelight.engines.deepsearch.question.request import (
+    FactRequest,
+    PathScope,
+    QuestionPaths,
+    endings_within,
+    in_any_directory,
+)
 from sourcelight.engines.deepsearch.question.vocabulary import (
     NOUN,
     is_path,
@@ -192,6 +198,9 @@ def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionP
         fields["paths"] = _take_class(marked_text, paths)
 
     fields["paths"] = endings_within(fields.get("paths", ()))
+    if fields["kind"] == "files":
+        fields["paths"] = tuple(map(in_any_directory, fields["paths"]))
+
     return FactRequest(**fields, ignored=ignored_words(marked_text))
 
 

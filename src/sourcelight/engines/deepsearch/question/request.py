@@ -97,6 +97,13 @@ def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
     )
 
 
+def in_any_directory(path: PathScope) -> PathScope:
+    """Return the scope of all files of a name, for a count of files: "how many pom.xml files" is not about one path."""
+    if not path.is_file or "/" in path.source_text or path.pattern != f"^{escape_regexp(path.glob)}$":
+        return path
+    return replace(path, pattern=f"{_ANY_DIRECTORY}{escape_regexp(path.glob)}$", glob=f"**/{path.glob}")
+
+
 @dataclass(frozen=True, slots=True)
 class _Mention:
     """A path where a question names it: from `start` to `end` in its text."""
