@@ -59,7 +59,7 @@ class ClusterSource:
         """Summary of the plans."""
         return NO_PLANS if self._planned is None else self._planned.summary
 
-    def under_way(self) -> tuple[Skipped, ...]:
+    def activity(self) -> tuple[Skipped, ...]:
         """Return nothing: a cluster doesn't build indexes during a search."""
         return ()
 

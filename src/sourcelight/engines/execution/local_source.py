@@ -1,4 +1,8 @@
-"""Search the repositories of this machine: plans, batches, and what could not be searched."""
+"""Search the repositories of this machine: plans, batches, and what could not be searched.
+
+A search calls its source in one order: `prepare`, `resolve`, `batches`, `report`. In between, it asks for `activity`.
+`finds` and `nothing_found` are for advice about another query, and need none of the others.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_in_thread, run_with_deadline
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled, QueryError
-from sourcelight.core.query import Filter, Predicate
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.indexes.background import under_way
@@ -22,12 +25,14 @@ from sourcelight.engines.execution.plan import (
     Plan,
     asks_for_contributors,
     can_vary,
+    count_searches,
     histories_of,
     is_plain,
     make_plan,
     names_of_histories,
     names_of_targets,
     reads_any,
+    scope_in_any_case,
     takes_a_moment,
     targets_of,
     unmade_plan,
@@ -62,6 +67,18 @@ class LocalSource:
         Plans of earlier searches.
     task
         The search.
+
+    Attributes
+    ----------
+    plans, summary, cached_plan
+        What `resolve` chose. `cached_plan` is what the cache keeps of it; None if no other search may use it.
+    late_to_plan
+        Whether patterns took too long to compile, so that `plans` search nothing.
+    scoper
+        Selects repositories and revisions, and records those that can't be searched.
+    finished, failed, name_only, unread_cells
+        What `note` recorded while matches were read, by repository: how many of its searches ended, why it failed, how
+        many files match by name alone and why, and which notebooks have cells that weren't read.
     """
 
     repositories: IndexedRepositories
@@ -101,44 +118,52 @@ class LocalSource:
         """Wait for the first indexing if the search needs it, then look whether commits have moved."""
         indexing = self.repositories.indexing
         if indexing.is_running:
-            self._look_at_query()
+            self._reads_unindexed = self._needs_no_index()
             if not self._reads_unindexed:
                 yield from indexing.wait(self.task.cancellation)
         self.repositories.refresh(self.task.cancellation)
 
-    def _look_at_query(self) -> None:
-        """Record whether the query can be answered before the repositories are indexed."""
-        self._reads_unindexed = all(needs_no_index(item.alternative) for item in self.task.scoped)
+    def _needs_no_index(self) -> bool:
+        """Return whether the query can be answered before the repositories are indexed."""
+        return all(needs_no_index(item.alternative) for item in self.task.scoped)
 
     def resolve(self) -> Iterator[Skipped]:
         """Take cached plans for the same repositories, or make new ones."""
         repositories = self.repositories.catalog.repositories
-        cached = self._plan_from_cache(repositories)
-        if cached is None:
+        if not self._take_cached_plan(repositories):
             # In two steps: the first finds repositories and revisions, which have to be indexed before the second can
             # read files for predicates such as `repo:has.path`.
             scopes = self.scoper.scopes(self.task.scoped)
             yield from self._index(scopes)
             self._make_plans(self.scoper.narrow(scopes))
             self._cache(repositories)
-        else:
-            self.cached_plan, self.plans, self.summary = cached, cached.plans, cached.summary
 
         # Taken once, before the search: whether the result is complete depends on what was missing when it began.
         self._pending = frozenset(self.repositories.pending(targets_of(self.plans)))
 
-    def _plan_from_cache(self, repositories: tuple[Repository, ...]) -> CachedPlan | None:
-        """Return the plan of this query, or the plan of a similar query with this pattern."""
-        scoped, viewer = self.task.scoped, self.task.viewer
-        cached = self.plan_cache.get(scoped, viewer, repositories)
+    def _take_cached_plan(self, repositories: tuple[Repository, ...]) -> bool:
+        """Take the plan of an earlier search; return False if there is none for this query."""
+        task = self.task
+        cached = self.plan_cache.get(task.scoped, task.viewer, repositories) or self._vary_similar_plan(repositories)
         if cached is None:
-            similar = self.plan_cache.similar(scoped, viewer, repositories)
-            if similar is not None and len(similar.plans) == 1 and can_vary(similar.plans[0]):
-                # Filters alone decide what is searched, so the summary stays.
-                plan = vary(similar.plans[0], scoped[0].alternative)
-                cached = CachedPlan([plan], similar.worktrees, similar.summary)
-                self.plan_cache.put(scoped, viewer, repositories, cached)
+            return False
 
+        self.cached_plan = cached
+        self.plans = cached.plans
+        self.summary = cached.summary
+        return True
+
+    def _vary_similar_plan(self, repositories: tuple[Repository, ...]) -> CachedPlan | None:
+        """Make the plan from that of a query that differs in its pattern alone, and cache it; None without one."""
+        scoped, viewer = self.task.scoped, self.task.viewer
+        similar = self.plan_cache.similar(scoped, viewer, repositories)
+        if similar is None or len(similar.plans) != 1 or not can_vary(similar.plans[0]):
+            return None
+
+        # Filters alone decide what is searched, so the summary stays.
+        plan = vary(similar.plans[0], scoped[0].alternative)
+        cached = CachedPlan([plan], similar.worktrees, similar.summary)
+        self.plan_cache.put(scoped, viewer, repositories, cached)
         return cached
 
     def batches(self, limit: int) -> Generator[Any, None, None]:
@@ -146,15 +171,15 @@ class LocalSource:
         if self.late_to_plan:
             return
 
-        # Raw matches can't be cut at a number of matches without making a record batch, so only complete results use
-        # them.
-        raw_rows = sys.maxsize if self.task.request.display < 0 else 0
-        pipeline = self.make_pipeline(limit, self.note, raw_rows=raw_rows)
-        yield from self.under_way()
+        # Only a record batch can be cut at a number of matches. A result that is shown whole needs none, and is faster
+        # with raw matches.
+        is_whole = self.task.request.display < 0
+        pipeline = self.make_pipeline(limit, self.note, raw_rows=sys.maxsize if is_whole else 0)
+        yield from self.activity()
         yield from self.read_histories(pipeline.newest_commits)
         defining = targets_of(plan for plan in self.plans if plan.symbols is not None)
         if defining:
-            # With a limit too: the first that are there are not those that it would keep later.
+            # Also if a limit is reached before: which matches it keeps must not depend on what is ready.
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
 
@@ -176,7 +201,7 @@ class LocalSource:
 
         yield from self.commits.histories.wait(with_changes, commits_alone)
 
-    def under_way(self) -> Sequence[Skipped]:
+    def activity(self) -> Sequence[Skipped]:
         """Mention the first indexing while this search reads files that aren't indexed yet."""
         indexing = self.repositories.indexing
         if self._pending and self._reads_unindexed and indexing.is_running:
@@ -228,8 +253,6 @@ class LocalSource:
         # After the limit was reached, the timeout isn't the reason for unsearched repositories.
         timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
 
-        # Checked first: a notice about the first indexing replaces the notice of a failure.
-        is_complete = not self._pending.intersection(self.failed)
         skipped = list(self.missing_work())
         cached = self.cached_plan
         if not self.repositories.worktree:
@@ -241,7 +264,7 @@ class LocalSource:
             timed_out,
             skipped,
             capped=0 if pipeline is None else pipeline.capped,
-            is_complete=is_complete,
+            is_complete=not self._pending.intersection(self.failed),
             owners_alert=None if pipeline is None else pipeline.ownership.alert(len(self.summary.searched)),
             scope_alert=scope_alert(self.scoper),
             advice=None if cached is None else cached.advice,
@@ -250,7 +273,7 @@ class LocalSource:
     def finds(self) -> bool:
         """Return whether there is a match within the time limit; indexes, counts and reports nothing."""
         if self.repositories.indexing.is_running:
-            self._look_at_query()
+            self._reads_unindexed = self._needs_no_index()
 
         try:
             self._plan()
@@ -267,12 +290,9 @@ class LocalSource:
     def _plan(self) -> None:
         """Take cached plans or make new ones, without an index of revisions that have none; raises `Cancelled`."""
         repositories = self.repositories.catalog.repositories
-        cached = self._plan_from_cache(repositories)
-        if cached is None:
+        if not self._take_cached_plan(repositories):
             self._make_plans(self.scoper.narrow(self.scoper.scopes(self.task.scoped)))
             self._cache(repositories)
-        else:
-            self.cached_plan, self.plans = cached, cached.plans
 
     def nothing_found(self, finds: Callable[[str], bool]) -> Alert | None:
         """Return the alert of a complete search without a match, which another search made; raises `Cancelled`.
@@ -294,10 +314,8 @@ class LocalSource:
             if not is_plain(plan) or predicates_of(alternative):
                 return True
 
-            filters = tuple(item for item in alternative.filters if not _is_case(item))
-            scope = Scope(replace(alternative, filters=filters), plan.selection, plan.targets)
             try:
-                insensitive_plan = make_plan(scope)
+                insensitive_plan = make_plan(scope_in_any_case(plan))
             except QueryError:
                 return True
 
@@ -336,21 +354,11 @@ class LocalSource:
         if self.late_to_plan:
             return sorted(names_of_targets(self.plans) | undecided)
 
-        unfinished = {name for name, count in self._searches_of_names().items() if self.finished[name] < count}
+        unfinished = {name for name, count in count_searches(self.plans).items() if self.finished[name] < count}
         histories = names_of_histories(self.plans)
         if histories:
             histories = histories.difference(self.commits.done, self.commits.failed)
         return sorted(unfinished | undecided | histories)
-
-    def _searches_of_names(self) -> Counter[str]:
-        """Return how many searches each repository takes: those of text and of definitions are two."""
-        counts: Counter[str] = Counter()
-        for plan in self.plans:
-            # Text and definitions report their targets separately, and a target is finished with both.
-            search_count = (plan.text is not None) + (plan.symbols is not None)
-            for target in plan.targets:
-                counts[target.repository.info.name] += search_count
-        return counts
 
     def missing_names(self) -> dict[str, tuple[str, ...]]:
         """Return some of the files that the query asks to look into and whose content is not there, by repository."""
@@ -415,12 +423,14 @@ class LocalSource:
     def missing_work(self) -> Iterator[Skipped]:
         """Yield what was not searched, and why; work trees that differ from HEAD are not among it."""
         repositories, targets = self.repositories, self.summary.searched
+        # The notice that a repository isn't indexed yet replaces that of its failure.
         unread = self._pending.intersection(self.failed)
         if unread:
             yield repositories.indexing.missing(sorted(unread))
-            self.failed = {name: reason for name, reason in self.failed.items() if name not in unread}
 
-        failures = self.failed if repositories.report is None else {**self.failed, **repositories.report.failures}
+        failures = {name: reason for name, reason in self.failed.items() if name not in unread}
+        if repositories.report is not None:
+            failures |= repositories.report.failures
         yield from skipped_items.not_indexed({name: failures[name] for name in failures if name in targets})
         commits = self._commits
         notes = ({}, {}, {}) if commits is None else (commits.failed, commits.unread, commits.shallow)
@@ -430,7 +440,3 @@ class LocalSource:
             yield from skipped_items.removed_repositories(repositories.removed_repositories)
 
         yield from skipped_items.named_only(self.unread_files(), self.missing_names(), self.unread_cells)
-
-
-def _is_case(item: Filter | Predicate) -> bool:
-    return isinstance(item, Filter) and item.name == "case"

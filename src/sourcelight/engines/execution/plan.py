@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -107,6 +108,23 @@ def commit_plan_of(alternative: Alternative) -> CommitPlan | None:
     from sourcelight.engines.execution.commits.query import asked_of
 
     return asked_of(alternative)
+
+
+def scope_in_any_case(plan: Plan) -> Scope:
+    """Return the scope of a plan without its filters for case."""
+    filters = tuple(item for item in plan.alternative.filters if not isinstance(item, Filter) or item.name != "case")
+    return Scope(replace(plan.alternative, filters=filters), plan.selection, plan.targets)
+
+
+def count_searches(plans: Iterable[Plan]) -> Counter[str]:
+    """Return how many searches each repository takes: those of text and of definitions are two."""
+    counts: Counter[str] = Counter()
+    for plan in plans:
+        # Text and definitions report their targets separately, and a target is finished with both.
+        search_count = (plan.text is not None) + (plan.symbols is not None)
+        for target in plan.targets:
+            counts[target.repository.info.name] += search_count
+    return counts
 
 
 def targets_of(plans: Iterable[Plan]) -> list[Target]:

@@ -150,8 +150,8 @@ class SearchExecution:
 
     def _progress(self, *, done: bool, skipped: Sequence[Skipped] = ()) -> Progress:
         if not done:
-            under_way = () if skipped else self.source.under_way()
-            skipped = (*skipped, *under_way, *self._excluded_items())
+            activity = () if skipped else self.source.activity()
+            skipped = (*skipped, *activity, *self._excluded_items())
 
         return Progress(
             done=done,

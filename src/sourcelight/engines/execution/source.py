@@ -129,7 +129,7 @@ class SearchSource(Protocol):
         """Yield record batches, `RawMatches`, and `Skipped` for what it waits for; the caller stops at `limit`."""
         ...
 
-    def under_way(self) -> Sequence[Skipped]:
+    def activity(self) -> Sequence[Skipped]:
         """Return the activity beside the search, which is displayed with its progress."""
         ...
 
