@@ -225,11 +225,12 @@ STARTERS = {
     "engines/storage/worker_pool.py": "our own worker processes",
     "lab/reports/markdown.py": "a browser that prints",
     "cli/lab.py": "JupyterLab and the demo",
+    "cli/startup/background_index.py": "our own process that builds an index after a search",
     "testing/repositories.py": "git, to build repositories for tests",
 }
 
 
-def test_processes_are_started_in_five_places_and_git_in_one() -> None:
+def test_processes_are_started_in_six_places_and_git_in_one() -> None:
     starting = {"subprocess", "pty", "multiprocessing", "concurrent.futures.process"}
     calls = {"system", "popen", "posix_spawn", "posix_spawnp", "create_subprocess_exec", "create_subprocess_shell",
              "startfile", "ProcessPoolExecutor", *(f"{kind}{form}" for kind in ("exec", "spawn")
