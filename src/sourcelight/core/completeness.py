@@ -83,7 +83,7 @@ def without_code(reason: str) -> str:
     is_without_noun = code.startswith("repository-") and not state.startswith("repositor")
     if not is_without_noun or not count.replace(",", "").isdecimal():
         return words
-    return f"{count} {'repository' if count == '1' else 'repositories'} {state}"
+    return f"{count} {_noun_of_repositories(count)} {state}"
 
 
 def skipped_text(item: Skipped) -> str:
@@ -102,8 +102,11 @@ def title_text(item: Skipped) -> str:
     match = _OF_REPOSITORIES.fullmatch(item.title)
     if match is None:
         return item.title
-    noun = "repository" if match[1] == "1" else "repositories"
-    return f"{item.title} {noun}"
+    return f"{item.title} {_noun_of_repositories(match[1])}"
+
+
+def _noun_of_repositories(count: str) -> str:
+    return "repository" if count == "1" else "repositories"
 
 
 def status_of(

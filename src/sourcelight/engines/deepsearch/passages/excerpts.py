@@ -36,7 +36,6 @@ def show_passages(
 ) -> list[RelevantPassage]:
     """Return the passages to show first, the best of each definition or paragraph."""
     first_passages: list[RelevantPassage] = []
-    citations: list[FileEvidence] = []
     seen: set[tuple[str, str]] = set()
     for passage in passages:
         candidate = passage.candidate
@@ -45,12 +44,11 @@ def show_passages(
         if not (is_about or is_of_name) or len(first_passages) == _MAX_SHOWN:
             continue
         evidence = cite(texts, candidate)
-        is_near = any(_touches(other, evidence) or _are_near(other, evidence) for other in citations)
+        is_near = any(_are_near(other.evidence, evidence) for other in first_passages)
         if is_near or (candidate.unit, candidate.text) in seen:
             continue
 
         seen.add((candidate.unit, candidate.text))
-        citations.append(evidence)
         first_passages.append(
             RelevantPassage(
                 evidence, candidate.unit, _quotation(candidate), (), line=candidate.begin_line,
@@ -115,13 +113,10 @@ def _quotation(candidate: AnswerCandidate) -> str:
 
 
 def _are_near(first: FileEvidence, second: FileEvidence) -> bool:
-    """Return whether two passages are of one definition, with few lines between them."""
-    is_same_unit = first.symbols != () and first.symbols == second.symbols
-    is_same_file = (first.repository, first.path) == (second.repository, second.path)
+    """Return whether two passages share lines, or are of one definition with few lines between them."""
+    if (first.repository, first.path) != (second.repository, second.path):
+        return False
+
     distance = max(first.begin_line, second.begin_line) - min(first.end_line, second.end_line)
-    return is_same_unit and is_same_file and distance < _MIN_DISTANCE
-
-
-def _touches(first: FileEvidence, second: FileEvidence) -> bool:
-    is_same_file = (first.repository, first.path) == (second.repository, second.path)
-    return is_same_file and first.begin_line <= second.end_line and second.begin_line <= first.end_line
+    is_same_unit = first.symbols != () and first.symbols == second.symbols
+    return distance <= 0 or (is_same_unit and distance < _MIN_DISTANCE)
