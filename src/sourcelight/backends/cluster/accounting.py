@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.worker_reports import ReportUnion
@@ -58,16 +58,15 @@ def account_for(
     """
     names = frozenset(planned)
     remaining = names - union.completed
-
-    # A limit ends the search before all workers have answered: none of them failed.
-    skipped = {} if limit_hit else {name: replicas.failures(name) for name in planned if name in remaining}
-    return ShardAccounting(
-        planned=names,
-        done=union.completed - union.excluded,
-        skipped=skipped,
-        excluded=union.excluded,
-        unfinished=remaining if limit_hit else frozenset(),
+    searched = ShardAccounting(
+        planned=names, done=frozenset(union.completed - union.excluded), excluded=frozenset(union.excluded)
     )
+    if limit_hit:
+        # A limit ends the search before all workers have answered: none of them failed.
+        return replace(searched, unfinished=remaining)
+
+    skipped = {name: replicas.failures(name) for name in planned if name in remaining}
+    return replace(searched, skipped=skipped)
 
 
 def unanswered_items(

@@ -99,14 +99,14 @@ class ClusterSource:
 
         rows, union = self._rows, unite_reports(self._rows.reports)
         accounting = account_for(self._planned.names, union, rows.replicas, limit_hit=limit_hit)
-        late_repositories: frozenset[str] = frozenset()
+        late_repositories: set[str] = set()
         if self.task.cancellation.expired and not limit_hit:
             # Workers may have sent more rows than were yielded before the time limit passed.
             # No worker failed where the time limit passed before one could answer.
             late_repositories = union.timed_out | rows.unread | accounting.unanswered
 
         self.accounting = accounting
-        self._planned = self._planned.without(union.excluded)
+        self._planned = self._planned.without(accounting.excluded)
         scope = _with_notices(self._planned.scope, union)
         failures = {name: attempts for name, attempts in accounting.skipped.items() if name not in late_repositories}
         return SourceReport(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sourcelight.backends.cluster.worker.search import SearchOutcome
@@ -37,11 +37,16 @@ class WorkerReport:
     def _has_label(self, label: str) -> bool:
         if label in self.repositories:
             return True
+
         # Names may have an @ as well, so the revision may begin at any of them.
-        return any(label[: sign.start()] in self.repositories for sign in re.finditer("@", label))
+        for sign in re.finditer("@", label):
+            name = label[: sign.start()]
+            if name in self.repositories:
+                return True
+        return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReportUnion:
     """The reports of all workers; mappings are by repository, and fields as in `SearchOutcome`.
 
@@ -53,52 +58,50 @@ class ReportUnion:
         How many repositories were searched.
     """
 
-    completed: frozenset[str]
-    excluded: frozenset[str]
-    timed_out: frozenset[str]
-    searched: int
-    name_only: dict[str, Mapping[str, int]]
-    missing: dict[str, list[str]]
-    unread_cells: dict[str, Mapping[str, Sequence[str]]]
-    unsearchable: dict[str, str]
-    invalid: dict[str, str]
-    without_history: dict[str, str]
-    unread: dict[str, UnreadCommits]
-    shallow: dict[str, str]
-    unknown_owners: frozenset[str]
-    later_owners: frozenset[str]
-    unowned: dict[str, int]
+    completed: set[str] = field(default_factory=set)
+    excluded: set[str] = field(default_factory=set)
+    timed_out: set[str] = field(default_factory=set)
+    searched: int = 0
+    name_only: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    unread_cells: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    unsearchable: dict[str, str] = field(default_factory=dict)
+    invalid: dict[str, str] = field(default_factory=dict)
+    without_history: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, UnreadCommits] = field(default_factory=dict)
+    shallow: dict[str, str] = field(default_factory=dict)
+    unknown_owners: set[str] = field(default_factory=set)
+    later_owners: set[str] = field(default_factory=set)
+    unowned: dict[str, int] = field(default_factory=dict)
 
-
-def unite_reports(reports: Sequence[WorkerReport]) -> ReportUnion:
-    """Return the union of the reports of all workers."""
-    outcomes = [report.outcome for report in reports]
-    return ReportUnion(
-        completed=_unite_names(report.repositories for report in reports),
-        excluded=_unite_names(report.select_names(report.outcome.excluded) for report in reports),
-        timed_out=_unite_names(report.select_names(report.outcome.timed_out) for report in reports),
+    def add(self, report: WorkerReport) -> None:
+        """Add what a worker reports about the repositories that it completed first."""
+        outcome = report.outcome
+        self.completed |= report.repositories
         # A worker counts the targets of all its repositories, also of those that another one completed.
-        searched=sum(min(report.outcome.targets, len(report.repositories)) for report in reports),
-        name_only=_unite(report.select(report.outcome.name_only) for report in reports),
-        missing=_unite(report.select(report.outcome.missing) for report in reports),
-        unread_cells=_unite(report.select(report.outcome.unread_cells) for report in reports),
-        unsearchable=_unite(report.unsearchable() for report in reports),
-        invalid=_unite(outcome.invalid for outcome in outcomes),
-        without_history=_unite(report.select(report.outcome.without_history) for report in reports),
-        unread=_unite(report.select(report.outcome.unread) for report in reports),
-        shallow=_unite(report.select(report.outcome.shallow) for report in reports),
-        unknown_owners=_unite_names(report.select_names(report.outcome.unknown_owners) for report in reports),
-        later_owners=_unite_names(report.select_names(report.outcome.later_owners) for report in reports),
-        unowned=_unite(report.select(report.outcome.unowned) for report in reports),
-    )
+        self.searched += min(outcome.targets, len(report.repositories))
+        # By text of the query and not by repository: every worker that met one reports the same.
+        self.invalid |= outcome.invalid
+
+        self.excluded |= report.select_names(outcome.excluded)
+        self.timed_out |= report.select_names(outcome.timed_out)
+        self.name_only |= report.select(outcome.name_only)
+        self.missing |= report.select(outcome.missing)
+        self.unread_cells |= report.select(outcome.unread_cells)
+        self.unsearchable |= report.unsearchable()
+
+        self.without_history |= report.select(outcome.without_history)
+        self.unread |= report.select(outcome.unread)
+        self.shallow |= report.select(outcome.shallow)
+
+        self.unknown_owners |= report.select_names(outcome.unknown_owners)
+        self.later_owners |= report.select_names(outcome.later_owners)
+        self.unowned |= report.select(outcome.unowned)
 
 
-def _unite(mappings: Iterable[Mapping[str, T]]) -> dict[str, T]:
-    union: dict[str, T] = {}
-    for mapping in mappings:
-        union.update(mapping)
+def unite_reports(reports: Iterable[WorkerReport]) -> ReportUnion:
+    """Return the union of the reports of all workers."""
+    union = ReportUnion()
+    for report in reports:
+        union.add(report)
     return union
-
-
-def _unite_names(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*sets)

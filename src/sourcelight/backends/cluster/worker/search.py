@@ -65,8 +65,8 @@ class SearchOutcome:
     limit_hit
         Whether the search stopped because it had enough matches.
     unknown_owners, unowned, later_owners
-        What an alert about owners says: owners without a rule, files without an owner, owners whose rule a later one
-        overrides.
+        What an alert about owners says: repositories without a CODEOWNERS file, the number of matching files without an
+        owner by repository, and repositories that got their CODEOWNERS file after a searched commit.
     """
 
     done: list[str] = field(default_factory=list)
