@@ -22,7 +22,7 @@ SHORT_MODULES = {
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
-    "core.tools.answer_size": "settings and options are checked against it before tools load",
+    "core.answer_size": "settings and options are checked against it before tools load",
     "display.frames.list_dtype": "loads pandas when it is imported, which its neighbours don't",
     "engines.deepsearch.steps": "the steps that workers of a cluster run, above all that they call",
     "engines.navigation.navigator": "joins languages, indexes of compilers and the workspace",
@@ -44,7 +44,6 @@ LONG_MODULES = {
     "engines.deepsearch.question.counts": "the kinds of counts that a question can ask for",
     "engines.execution.advice.proposals": "all proposals to change a query, in the order in which they are tried",
     # One grammar, language or file format each.
-    "core.patterns.syntax": "the grammar of RE2",
     "engines.history.search.tables": "columns of commits and changed lines as record batches",
     "engines.navigation.languages.c": "C and C++",
     "engines.navigation.languages.go.inference": "types of Go expressions",

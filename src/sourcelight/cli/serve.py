@@ -14,8 +14,8 @@ import typer
 from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, path_texts
 from sourcelight.cli.output import DONE, say
 from sourcelight.cli.startup.service import ServeOptions, end_indexing, serve
+from sourcelight.core.answer_size import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKENS
 from sourcelight.core.errors import ConfigurationError, SourcelightError
-from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKENS
 
 if TYPE_CHECKING:
     from sourcelight.server.mcp.handshake import EarlyAnswers

@@ -15,8 +15,9 @@ from sourcelight.core.patterns import FOLD_HAZARDS, RequiredText, compile_patter
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import BufferList
 from sourcelight.core.patterns.required import drops_hazards
-from sourcelight.core.patterns.syntax import literal_tree, matches_newline, nullable, plain_text
+from sourcelight.core.patterns.syntax import literal_tree
 from sourcelight.core.patterns.texts import owners_holding
+from sourcelight.core.patterns.tree import literal_of, matches_newline, nullable
 
 CHARS = [
     "a",
@@ -264,7 +265,7 @@ def test_a_short_text_says_of_itself_what_its_tree_says(text: str, sensitive: bo
     assert pattern.multi_line == matches_newline(tree)
     assert pattern.matches_empty == nullable(tree)
     assert pattern.needs_fold_check == drops_hazards(tree)
-    assert pattern.literal == plain_text(tree)
+    assert pattern.literal == literal_of(tree)
     assert pattern.required == RequiredText(text.encode().lower())
     assert pattern.find(text.encode()) == [(0, len(text))]
 

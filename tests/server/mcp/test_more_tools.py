@@ -21,8 +21,8 @@ from server.mcp.calling import Said, call_tool, over
 from server.mcp.calling import call as call_over_http
 from server.mcp.conftest import SECRET, Served
 from sourcelight.backends.embedded import open_engine
+from sourcelight.core.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.markup.counts import estimate_tokens
-from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.tools.catalog import TOOLS, mcp_tools
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine

@@ -13,8 +13,8 @@ from mcp.client import Client
 from server.mcp.calling import Said, call_tool
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
+from sourcelight.core.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.markup.counts import estimate_tokens
-from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer

@@ -1,8 +1,8 @@
 """Patterns: RE2's syntax, the texts that a match requires, and scans of byte ranges.
 
 No index, no files and no queries: engines pass buffers and ranges. Start with `compiled`, the object that engines use,
-then `required`, the texts for an index. Heavy libraries load with `sourcelight.core.patterns.compiled`; import
-`compile_pattern` from here.
+then `syntax`, which reads a pattern into a `tree`, and `required`, the texts for an index. Heavy libraries load with
+`sourcelight.core.patterns.compiled`; import `compile_pattern` from here.
 """
 
 from __future__ import annotations

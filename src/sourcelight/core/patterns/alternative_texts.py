@@ -26,8 +26,12 @@ class AlternativeTexts(CompiledPattern):
     def __init__(self, texts: Sequence[bytes]) -> None:
         self.text = f"({b'|'.join(texts).decode()})"
         self.kind = "regexp"
-        self.case_sensitive, self.whole_text = True, False
-        self.multi_line = self.matches_empty = self.exact = self.needs_fold_check = False
+        self.case_sensitive = True
+        self.whole_text = False
+        self.multi_line = False
+        self.matches_empty = False
+        self.exact = False
+        self.needs_fold_check = False
         self.literal = None
         self.required = Or(tuple(RequiredText(lower_ascii(text)) for text in texts))
         self._lowered = self.lowered = b""
@@ -57,28 +61,36 @@ class AlternativeTexts(CompiledPattern):
     def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Int64Array:
         """Return a place in each line with one of the texts, as `CompiledPattern.lines`."""
         pairs = self.text_spans(BufferList.of(buffer), as_ranges(ranges), stopped)
-        return super().lines(buffer, ranges, stopped) if pairs is None else pairs[0]
+        if pairs is None:
+            return super().lines(buffer, ranges, stopped)
+
+        starts, _ = pairs
+        return starts
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
     ) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return the exact matches in the given lines, which ascend, as `CompiledPattern.spans`."""
-        # Few lines have a match: paths, as a rule.
-        starts = np.asarray(line_starts, dtype=np.int64)
-        pairs = self.text_spans(BufferList.of(buffer), np.stack((starts, np.asarray(line_ends)), axis=1), stopped)
+        starts_of_lines = np.asarray(line_starts, dtype=np.int64)
+        lines = np.stack((starts_of_lines, np.asarray(line_ends)), axis=1)
+        pairs = self.text_spans(BufferList.of(buffer), lines, stopped)
         # Occurrences overlap, and one of the texts can overlap itself.
         if pairs is None:
             return super().spans(buffer, line_starts, line_ends, stopped)
 
-        spans: list[tuple[int, int]] = []
-        for start, end in zip(*(side.tolist() for side in pairs), strict=True):
+        # One by one: few of these lines have a match, as they are paths as a rule.
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
             # A position inside another match doesn't count.
-            if not spans or start >= spans[-1][1]:
-                spans.append((start, end))
+            if not ends or start >= ends[-1]:
+                starts.append(start)
+                ends.append(end)
 
-        table = np.array(spans, dtype=np.int64).reshape(-1, 2)
-        rows = starts.searchsorted(table[:, 0], side="right") - 1
-        return rows, table[:, 0] - starts[rows], table[:, 1] - starts[rows]
+        match_starts = np.array(starts, dtype=np.int64)
+        match_ends = np.array(ends, dtype=np.int64)
+        rows = starts_of_lines.searchsorted(match_starts, side="right") - 1
+        return rows, match_starts - starts_of_lines[rows], match_ends - starts_of_lines[rows]
 
 
 @functools.lru_cache(maxsize=256)
@@ -88,4 +100,6 @@ def alternative_texts(words: tuple[str, ...]) -> AlternativeTexts | None:
     The last 256 are kept, since what a corpus caches belongs to the pattern object.
     """
     texts = [word.encode() for word in words]
-    return AlternativeTexts(texts) if are_separate(texts) else None
+    if not are_separate(texts):
+        return None
+    return AlternativeTexts(texts)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array
-from sourcelight.core.patterns.syntax import Chars, Concat, Node, Repeat
+from sourcelight.core.patterns.tree import Chars, Concat, Node, Repeat
 
 MANY_MEMBERS = 8
 """ASCII members from which on nearly every line holds one."""

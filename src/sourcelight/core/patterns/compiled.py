@@ -35,10 +35,6 @@ from sourcelight.core.patterns.ranges import (
     portions,
 )
 from sourcelight.core.patterns.required import drops_hazards, required_texts
-from sourcelight.core.patterns.syntax import (
-    nullable,
-    plain_text,
-)
 from sourcelight.core.patterns.texts import (
     Prefilter,
     find_lowered,
@@ -47,6 +43,7 @@ from sourcelight.core.patterns.texts import (
     rarest_prefilter,
     separate_texts,
 )
+from sourcelight.core.patterns.tree import literal_of, nullable
 
 SHORT_BYTES = 256
 """Bytes of a text that RE2 compiles in far less than its memory, so that compiling it can be put off."""
@@ -116,7 +113,7 @@ class CompiledPattern:
             tree = engines.source_tree
             self.multi_line = engines.multi_line
             self.matches_empty = nullable(tree)
-            self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(tree)
+            self.literal = raw if kind == "literal" and case_sensitive and raw else literal_of(tree)
 
             # A literal requires itself in full, folded. With other letters and without case it has several spellings,
             # so its tree is analyzed like that of a regular expression.

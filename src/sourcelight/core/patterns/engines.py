@@ -9,16 +9,15 @@ from sourcelight.core.patterns.bulk import BulkMatcher
 from sourcelight.core.patterns.class_runs import ClassRuns, class_runs
 from sourcelight.core.patterns.exact import ExactMatcher, compile_re2, quote
 from sourcelight.core.patterns.relaxed import weaker_patterns
-from sourcelight.core.patterns.syntax import (
+from sourcelight.core.patterns.syntax import literal_tree, parse
+from sourcelight.core.patterns.tree import (
     Node,
     ParsedPattern,
     UnknownNode,
     anchors,
-    literal_tree,
     matches_newline,
     never_empty,
     nullable,
-    parse,
 )
 
 PatternKind: TypeAlias = Literal["literal", "regexp"]
@@ -66,7 +65,7 @@ class PatternEngines:
         multi_line = matches_newline(source_tree) or (bool(anchored_ends) and not whole_text)
         matches_empty = nullable(source_tree)
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
-        kernel = _with_flags(flags, syntax.plain_source)
+        kernel = _with_flags(flags, syntax.source)
 
         # $ and \z look ahead only. Every other anchor, \b too, looks at the byte before a match, so a search that goes
         # on after a match must still see that byte.
@@ -84,7 +83,7 @@ class PatternEngines:
         if shorter is not None:
             tree = shorter.tree
             matches_empty = False
-            kernel = _with_flags(flags, shorter.plain_source)
+            kernel = _with_flags(flags, shorter.source)
             regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
             bulk_source = kernel or bulk_source
 

@@ -11,9 +11,10 @@ from functools import lru_cache
 
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.exact import compile_re2
-from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
+from sourcelight.core.patterns.tree import Alternate, Anchor, Chars, Concat, Node, Repeat
 
 MAX_COUNT = 2
+"""Maximum count that a weaker pattern keeps: from ``{3}`` on it says ``{2,}``, which needs few states."""
 
 _ANCHORS = {
     "line-start": "(?m:^)",
@@ -60,7 +61,11 @@ def _write(node: Node, max_count: int | None) -> str:
 def _class(node: Chars) -> str:
     ascii_part = _ascii_ranges(node.narrow)
     # All of ASCII stays exact: code is mostly ASCII, so the weaker class still rules most lines out.
-    beyond = r"\x{80}-\x{10FFFF}" if node.wide is None else "".join(f"\\x{{{code:x}}}" for code in node.wide)
+    if node.wide is None:
+        beyond = r"\x{80}-\x{10FFFF}"
+    else:
+        beyond = "".join(f"\\x{{{code:x}}}" for code in node.wide)
+
     if not ascii_part and not beyond:
         raise _Unwritable
     return f"[{ascii_part}{beyond}]"
@@ -68,17 +73,22 @@ def _class(node: Chars) -> str:
 
 @lru_cache(1_024)  # a long alternation of words has one class for each of its letters
 def _ascii_ranges(narrow: int) -> str:
-    """Return the bits set among the first 128 as ranges of a class."""
+    r"""Return the bits set among the first 128 as ranges of a class: ``\x30-\x39\x5f`` for the digits and ``_``."""
     codes = [code for code in range(128) if narrow >> code & 1]
     starts = [code for code in codes if code - 1 not in codes]
     ends = [code for code in codes if code + 1 not in codes]
-    return "".join(
-        f"\\x{start:02x}" + (f"-\\x{end:02x}" if end > start else "") for start, end in zip(starts, ends, strict=True)
-    )
+
+    ranges = ""
+    for start, end in zip(starts, ends, strict=True):
+        ranges += f"\\x{start:02x}"
+        if end > start:
+            ranges += f"-\\x{end:02x}"
+    return ranges
 
 
 def _repeat(node: Repeat, max_count: int | None) -> str:
     minimum, maximum = node.low, node.high
+    # RE2 accepts {0}, of a part that never matches.
     if maximum == 0:
         return ""
 
@@ -86,6 +96,14 @@ def _repeat(node: Repeat, max_count: int | None) -> str:
         # {50} becomes {2,}: it matches wherever the exact count does, with few states.
         minimum, maximum = min(minimum, max_count), None
 
-    counts = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}
-    quantifier = counts.get((minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}")
-    return f"(?:{_write(node.part, max_count)}){quantifier}"
+    return f"(?:{_write(node.part, max_count)}){_quantifier(minimum, maximum)}"
+
+
+def _quantifier(minimum: int, maximum: int | None) -> str:
+    """Return ``*``, ``{2,}`` or ``{2,5}``; empty for exactly once."""
+    signs = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}
+    if (minimum, maximum) in signs:
+        return signs[minimum, maximum]
+    if maximum is None:
+        return f"{{{minimum},}}"
+    return f"{{{minimum},{maximum}}}"

@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 from sourcelight.core.boolean import ALWAYS, all_of, any_of
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, MIN_TEXT_BYTES, RequiredText, RequiredTree, lower_ascii
-from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
+from sourcelight.core.patterns.tree import Alternate, Anchor, Chars, Concat, Node, Repeat
 
 # Each of these bounds a product: two parts with 16 texts have 256 texts together.
 MAX_TEXTS = 16

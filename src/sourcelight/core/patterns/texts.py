@@ -19,7 +19,7 @@ from sourcelight.core.boolean import And, fold
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, MIN_TEXT_BYTES, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.ranges import DENSE, BufferList, find_in_all, find_texts, never_overlaps
 from sourcelight.core.patterns.required import drops_hazards, exact_texts, required_texts
-from sourcelight.core.patterns.syntax import Node
+from sourcelight.core.patterns.tree import Node
 
 MAX_TEXTS = 8
 """Maximum number of alternative texts. With more, RE2 is as fast as one search for each."""

@@ -20,15 +20,11 @@ from sourcelight.core.tools.commits import (
     REPOSITORY,
     UNSAID,
 )
-from sourcelight.core.tools.merge import (
-    SEPARATE_SERVICES,
-    Merge,
+from sourcelight.core.tools.merge import SEPARATE_SERVICES, Merge, commits, coupling, hotspots
+from sourcelight.core.tools.merge_groups import (
     by_author,
     churn,
-    commits,
     contributors,
-    coupling,
-    hotspots,
     identities,
     identity_suggestions,
     pickaxe,

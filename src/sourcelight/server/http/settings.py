@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from sourcelight.core.answer_size import MAX_TOKENS, MIN_TOKENS
 from sourcelight.core.errors import ConfigurationError
-from sourcelight.core.tools.answer_size import MAX_TOKENS, MIN_TOKENS
 
 if TYPE_CHECKING:
     from sourcelight.core.wire.encode import ChunkText

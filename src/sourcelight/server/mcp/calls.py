@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
+from sourcelight.core.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import (
@@ -28,7 +29,6 @@ from sourcelight.core.errors import (
     RevisionNotFound,
     ToolError,
 )
-from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
+from sourcelight.core.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.errors import ConfigurationError
-from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.tools.catalog import TOOLS, is_conversation, mcp_tools
 from sourcelight.core.tools.tool import ROWS_SCHEMA, Tool, with_page_arguments
 from sourcelight.server.mcp.addresses import ENDPOINTS, McpOptions

@@ -14,9 +14,9 @@ from sourcelight.backends.remote.mcp.history import calls as history
 from sourcelight.backends.remote.mcp.payloads import Payload, keep_text
 from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
+from sourcelight.core.answer_size import MAX_TOKENS
 from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
 from sourcelight.core.errors import NotFound, SourcelightError, UnsupportedTool
-from sourcelight.core.tools.answer_size import MAX_TOKENS
 from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.tools.tool import MAX_TOKENS_ARGUMENT
 

@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 from sourcelight.core.boolean import Boolean, Not
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.patterns.syntax import Alternate, Chars, Concat, Node, Repeat, parse
+from sourcelight.core.patterns.syntax import parse
+from sourcelight.core.patterns.tree import Alternate, Chars, Concat, Node, Repeat
 
 Side: TypeAlias = Literal["added", "removed"]
 

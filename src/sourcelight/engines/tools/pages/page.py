@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from sourcelight.core.answer_size import MAX_TOKENS, MIN_TOKENS
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import count_of, estimate_tokens
-from sourcelight.core.tools.answer_size import MAX_TOKENS, MIN_TOKENS
 from sourcelight.core.tools.tool import CURSOR_ARGUMENT, MAX_TOKENS_ARGUMENT, PAGE_SCHEMA, WireArguments
 from sourcelight.engines.tools.pages.items import ItemMark, Items
 
