@@ -502,6 +502,20 @@ def test_a_service_is_asked_by_url_or_environment(run: Run, monkeypatch: pytest.
         assert err.count("\n") == 1
 
 
+def test_ctrl_c_while_modules_load_is_no_traceback() -> None:
+    """A person who stopped a command in its first third of a second saw a traceback of an import."""
+    interrupt = (
+        "import sys; from sourcelight.cli import main\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'sourcelight.cli.app': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt()); sys.exit(main())"
+    )
+    with _process(sys.executable, "-c", interrupt, "repos", "src") as process:
+        out, err = process.communicate(timeout=BOUND_S)
+    assert (process.returncode, out, err) == (130, "", "sourcelight: interrupted\n")
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_serve_prints_its_address_and_token_and_stops_in_order(
     folder: Path, tmp_path: Path, number: signal.Signals, status: int

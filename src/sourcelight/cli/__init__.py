@@ -21,6 +21,17 @@ stay, and looking through them again and again took a twelfth of the time of a s
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; `arguments` default to the process's arguments."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(words, is_process=arguments is None)
+    except KeyboardInterrupt:
+        # Ctrl-C while modules load, before a command handles it.
+        from sourcelight.cli.output import INTERRUPTED, say
+
+        say("interrupted")
+        return INTERRUPTED
+
+
+def _run(words: Sequence[str], *, is_process: bool) -> int:
     command = words[0] if words else ""
 
     # `app` and its framework take as long to load as a small search, or as a client's first two answers. So usual
@@ -28,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = None
     early_answers = None
     if command == "search":
-        status = _search(words[1:], is_process=arguments is None)
+        status = _search(words[1:], is_process=is_process)
     elif command == "serve":
         status = _serve(words[1:])
     elif command == "mcp":

@@ -261,3 +261,18 @@ def test_a_content_of_another_size_than_its_header_says_is_refused(both: Both) -
             list(process.read({name: size + 1}))
     finally:
         process.close()
+
+
+def test_a_search_that_outlives_its_threads_was_stopped(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that ends takes no work for any thread. A search that still runs names what it can't read."""
+    both.direct.clear()
+    submit = reader.FileRangeReader.submit
+
+    def submit_late(self: reader.FileRangeReader, *arguments: Any) -> Any:
+        self.close()
+        return submit(self, *arguments)
+
+    monkeypatch.setattr(reader.FileRangeReader, "submit", submit_late)
+    parts = list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation()))
+    failed = {name: reason for part in parts for name, reason in part.failed.items()}
+    assert failed == {target.repository.name: "the process is ending" for target in both.targets}

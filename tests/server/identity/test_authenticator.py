@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -138,6 +138,53 @@ def test_expired_and_revoked_tokens_are_wrong_tokens(state: State, authenticator
     clock.now += 60
     assert authenticator.for_search(_headers(revoked)) == WRONG_TOKEN
     assert authenticator.for_search(_headers(short)) == WRONG_TOKEN
+
+
+@pytest.mark.parametrize("end", ["grant", "account", "role", "registration"])
+def test_a_running_request_outlives_its_oauth_token_but_not_its_grant(state: State, clock: Clock, end: str) -> None:
+    """Clients renew a token while a call runs that began with it. The call lost its answer."""
+    account = state.accounts.create("ann")
+    state.roles.create("readers")
+    state.grants.add("secret/one", role="readers")
+    state.roles.assign("readers", "ann")
+    client, _ = state.clients.create("lamp", ["http://localhost/callback"], scopes=(USER_ALL,))
+    state.clients.store(replace(client, id="dynamic", dynamic=True))
+    authenticator = Authenticator(state)
+    with state.database.write() as connection:
+        pair = state.authorizations.issue(connection, account.id, "dynamic", (USER_ALL,))
+    headers = _headers(pair.access)
+    principal = authenticator.for_search(headers)
+    assert isinstance(principal, Principal)
+
+    def still(authenticator: Authenticator = authenticator) -> set[bool]:
+        return {authenticator.still_searches(headers, principal), authenticator.still_uses_mcp(headers, principal)}
+
+    clock.now += 3601
+    assert authenticator.for_search(headers) == WRONG_TOKEN
+    assert still() == {True}
+    assert state.authorizations.exchange_refresh_token(pair.refresh, (USER_ALL,)) is not None
+    assert still() == {True}
+
+    if end == "grant":
+        state.authorizations.end(principal.grant)
+    elif end == "account":
+        state.accounts.delete("ann")
+    elif end == "role":
+        state.roles.unassign("readers", "ann")
+    else:
+        authenticator = Authenticator(state, dynamic_clients=False)
+    assert still(authenticator) == {False}
+
+
+def test_a_running_request_ends_with_its_access_token(state: State, authenticator: Authenticator, clock: Clock) -> None:
+    """Nobody renews an access token: its end is what an administrator chose."""
+    headers = _headers(state.tokens.create("owner", lifetime_s=60)[1])
+    principal = authenticator.for_search(headers)
+    assert isinstance(principal, Principal)
+    assert authenticator.still_searches(headers, principal)
+    clock.now += 60
+    assert not authenticator.still_searches(headers, principal)
+    assert not authenticator.still_uses_mcp(headers, principal)
 
 
 def test_grants_reach_the_viewer_at_once(state: State, authenticator: Authenticator) -> None:

@@ -32,7 +32,7 @@ from sourcelight.core.tools.catalog import TOOLS, table_of
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import Handler, ToolContext, register
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import SITE_ADMINISTRATOR, State
+from sourcelight.repos.state import MCP, SITE_ADMINISTRATOR, State
 from sourcelight.server.http.listener import address_of, bind
 from sourcelight.server.http.run import BoundedHttp
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
@@ -346,3 +346,68 @@ def test_a_call_that_runs_when_access_ends_gives_no_answer(
         text = answer.result(BOUND_S).text
     assert "your access ended or changed" in text
     assert "a.py" not in text
+
+
+def test_a_call_keeps_its_answer_when_its_client_renews_the_token(
+    of_ann: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The renewal ends the token that the call began with, and the call lost its answer."""
+    begun, renewed, state = threading.Event(), threading.Event(), of_ann
+    make_repo(tmp_path / "src" / "app", {"a.py": "secret = 1\n"})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    refresh = engine.refresh
+
+    def wait(*arguments: Any) -> None:
+        begun.set()
+        assert renewed.wait(BOUND_S)
+        refresh(*arguments)
+
+    state.roles.assign(SITE_ADMINISTRATOR, "ann")
+    client, _ = state.clients.create("lamp", ["http://localhost/callback"])
+    account = next(account for account in state.accounts.all() if account.name == "ann")
+    with state.database.write() as connection:
+        pair = state.authorizations.issue(connection, account.id, client.id, (MCP,))
+    call = {"name": "keyword_search", "arguments": {"query": "secret"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    with (
+        running(engine, state=state) as service,
+        httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S, verify=TLS) as http,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        headers = MESSAGE | {"Authorization": f"Bearer {pair.access}"}
+        monkeypatch.setattr(engine, "refresh", wait)
+        answer = thread.submit(http.post, "/.api/mcp", json=message, headers=headers)
+        assert begun.wait(BOUND_S)
+        assert state.authorizations.exchange_refresh_token(pair.refresh, (MCP,)) is not None
+        renewed.set()
+        assert "a.py" in answer.result(BOUND_S).text
+        assert http.post("/.api/mcp", json=message, headers=headers).status_code == 401
+
+
+def test_what_a_stopped_call_lacks_is_no_internal_error(engine: LocalEngine, caplog: pytest.LogCaptureFixture) -> None:
+    """A client closed its pipe, the process ended its threads, and a call that still ran wrote a traceback."""
+    begun, is_closed = threading.Event(), threading.Event()
+
+    def use_what_is_closed(_: Any, context: ToolContext) -> ToolResult:
+        del context
+        begun.set()
+        assert is_closed.wait(BOUND_S)
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    register(Handler(WAIT, use_what_is_closed, lambda _, __: ({"done": True}, "done\n")))
+    calls = ToolRunner(engine)
+
+    async def main() -> str:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop)
+            with pytest.raises(ToolFailed) as failure:
+                await calls.answer(WAIT, {}, CallIdentity(Viewer.owner()))
+        return str(failure.value)
+
+    async def stop() -> None:
+        assert await anyio.to_thread.run_sync(begun.wait, BOUND_S)
+        calls.stop()
+        is_closed.set()
+
+    assert anyio.run(main) == "wait: the call was stopped before it had a result; retry"
+    assert not caplog.records

@@ -39,6 +39,9 @@ _OAUTH = """SELECT g.id, g.account, t.scopes, g.last_used_at, g.client, g.resour
     FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family JOIN oauth_clients c ON c.id = g.client
     WHERE t.digest = ? AND t.kind = 'access' AND t.expires_at > ? AND g.revoked_at IS NULL"""
 
+_GRANT = """SELECT g.account, g.scopes, g.client, g.resource, c.dynamic
+    FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client WHERE g.id = ? AND g.revoked_at IS NULL"""
+
 
 def make_token(kind: str) -> str:
     """Make a secret: ``sl``, the letter `kind` and ``_`` in front, so that scanners can recognize it."""
@@ -297,6 +300,23 @@ class Credentials:
             client=row[4],
             resource=row[5],
             dynamic=bool(row[6]),
+        )
+
+    def find_grant(self, grant: int) -> VerifiedCredential | None:
+        """Return what an OAuth grant allows, or None if it was revoked or is gone; its tokens may have expired."""
+        row = self._database.first_row(_GRANT, grant)
+        if row is None:
+            return None
+
+        account, scopes, client, resource, is_dynamic = row
+        return VerifiedCredential(
+            kind="oauth",
+            id=grant,
+            account=account,
+            scopes=frozenset(scopes.split()),
+            client=client,
+            resource=resource,
+            dynamic=bool(is_dynamic),
         )
 
     def flush(self) -> None:

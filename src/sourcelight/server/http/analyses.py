@@ -306,8 +306,7 @@ class Analyses:
         return tools.answer(call.tool, call.arguments, context)
 
     def _holds(self, call: _AnalysisCall, headers: Headers) -> bool:
-        current = self._authenticator.for_search(headers)
-        return not isinstance(current, Refusal) and current.covers(call.principal)
+        return self._authenticator.still_searches(headers, call.principal)
 
     def _error_event(self, call: _AnalysisCall, exc: BaseException) -> bytes:
         name = call.tool.name

@@ -57,8 +57,7 @@ class Access:
             return True
 
         self._version, self._checked = version, now
-        current = self._authenticator.for_search(self._headers)
-        self._holds = isinstance(current, Principal) and current.covers(self._principal)
+        self._holds = self._authenticator.still_searches(self._headers, self._principal)
         return self._holds
 
 

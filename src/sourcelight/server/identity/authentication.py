@@ -11,7 +11,7 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
@@ -140,6 +140,8 @@ class Principal:
         OAuth client id; empty for other credentials.
     resource
         Resource of an OAuth token (RFC 8707); empty without one.
+    grant
+        Number of the OAuth grant; 0 for other credentials.
     """
 
     account: str
@@ -149,6 +151,7 @@ class Principal:
     credential: str = ""
     client: str = ""
     resource: str = ""
+    grant: int = 0
 
     @classmethod
     def anonymous(cls) -> Principal:
@@ -292,12 +295,12 @@ class Authenticator:
 
         A token of another scope is refused as a wrong one (wire reference, 2.1); only a challenge distinguishes them.
         """
-        principal = self.authenticate(headers)
-        if isinstance(principal, Refusal):
-            return principal
-        if principal.is_anonymous:
-            return principal if self._public else NO_CREDENTIAL
-        return principal if principal.may_search else WRONG_SCOPE
+        return self._check_search(self.authenticate(headers))
+
+    def still_searches(self, headers: Mapping[str, str], earlier: Principal) -> bool:
+        """Return whether a running request that `for_search` accepted for `earlier` keeps its access."""
+        current = self._check_search(self._authenticate_again(headers, earlier))
+        return isinstance(current, Principal) and current.covers(earlier)
 
     def for_page(self, headers: Mapping[str, str], reader: str = "") -> Principal | Refusal:
         """Authenticate for read-only pages, where the cookie of a signed-in browser is a credential too.
@@ -321,15 +324,12 @@ class Authenticator:
 
     def for_mcp(self, headers: Mapping[str, str]) -> Principal | Refusal:
         """Authenticate for the MCP endpoints: needs a credential, ``MCP#ACCESS``, and a scope that covers it."""
-        principal = self.authenticate(headers)
-        if isinstance(principal, Refusal):
-            return principal
-        if principal.is_anonymous:
-            return NO_CREDENTIAL
-        if not principal.has_mcp_access:
-            return FORBIDDEN
+        return _check_mcp(self.authenticate(headers))
 
-        return principal if principal.may_use_mcp else INSUFFICIENT_SCOPE
+    def still_uses_mcp(self, headers: Mapping[str, str], earlier: Principal) -> bool:
+        """Return whether a running request that `for_mcp` accepted for `earlier` keeps its access."""
+        current = _check_mcp(self._authenticate_again(headers, earlier))
+        return isinstance(current, Principal) and current.covers(earlier)
 
     @property
     def version(self) -> int:
@@ -342,6 +342,27 @@ class Authenticator:
         principal = self._recognize(token, "")
         is_own = isinstance(principal, Principal) and not principal.client and principal.may_search
         return principal if isinstance(principal, Principal) and is_own else None
+
+    def _check_search(self, principal: Principal | Refusal) -> Principal | Refusal:
+        if isinstance(principal, Refusal):
+            return principal
+        if principal.is_anonymous:
+            return principal if self._public else NO_CREDENTIAL
+        return principal if principal.may_search else WRONG_SCOPE
+
+    def _authenticate_again(self, headers: Mapping[str, str], earlier: Principal) -> Principal | Refusal:
+        """Authenticate a running request by its grant, or without one by its headers."""
+        # An OAuth token lasts an hour and ends when its client renews it, also while a call that began with it runs.
+        # What the user allowed is the grant.
+        if not earlier.grant:
+            return self.authenticate(headers)
+
+        credential = self.state.credentials.find_grant(earlier.grant)
+        if credential is None or (credential.dynamic and not self._dynamic_clients):
+            return WRONG_TOKEN
+
+        # A token may have fewer scopes than its grant.
+        return self._principal(replace(credential, scopes=earlier.scopes), earlier.credential)
 
     def _recognize(self, token: str, host: str) -> Principal | Refusal:
         # First, and without the database: the owner of the environment can sign in even if the state is locked by a
@@ -380,7 +401,19 @@ class Authenticator:
             credential=name,
             client=credential.client,
             resource=credential.resource,
+            grant=credential.id if credential.kind == "oauth" else 0,
         )
+
+
+def _check_mcp(principal: Principal | Refusal) -> Principal | Refusal:
+    if isinstance(principal, Refusal):
+        return principal
+    if principal.is_anonymous:
+        return NO_CREDENTIAL
+    if not principal.has_mcp_access:
+        return FORBIDDEN
+
+    return principal if principal.may_use_mcp else INSUFFICIENT_SCOPE
 
 
 def same_service(resource: str, base: str) -> bool:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.tools import Conversations
 
 log = logging.getLogger("sourcelight.mcp")
+_STOPPED = "{tool}: the call was stopped before it had a result; retry"
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
 Rendered = tuple[dict[str, Any], str]
@@ -192,7 +193,7 @@ class ToolRunner:
         from sourcelight.engines.tools.pages.page import split_page_arguments
         from sourcelight.engines.tools.sources import sources_of, with_sources
 
-        with _caller_errors(call.tool):
+        with _caller_errors(call):
             engine, conversations = self._sources(call)
             context = ToolContext(
                 engine,
@@ -297,8 +298,9 @@ class _Steps:
 
 
 @contextlib.contextmanager
-def _caller_errors(tool: Tool[Any]) -> Iterator[None]:
+def _caller_errors(call: _Call) -> Iterator[None]:
     """Raise every error as `ToolFailed` with a text for the caller."""
+    tool = call.tool
     try:
         yield
     except (*_CALLER_ERRORS, *_OPENING_ERRORS) as exc:
@@ -308,8 +310,12 @@ def _caller_errors(tool: Tool[Any]) -> Iterator[None]:
         log.warning("%s failed: %s", tool.name, exc)
         raise ToolFailed(_clean(exc.for_callers)) from exc
     except Cancelled as exc:
-        raise ToolFailed(f"{tool.name}: the call was stopped before it had a result; retry") from exc
+        raise ToolFailed(_STOPPED.format(tool=tool.name)) from exc
     except Exception as exc:
+        # A caller who left, or a process that ends, takes away what the call still uses: threads, files, a database.
+        if call.cancellation.cancelled:
+            raise ToolFailed(_STOPPED.format(tool=tool.name)) from exc
+
         # The last handler: the caller gets an id, the log the error.
         error_id = secrets.token_hex(6)
         if tool.scope is Scope.CONVERSATION:

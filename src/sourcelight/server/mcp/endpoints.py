@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from sourcelight.server.identity import Principal, Refusal
+from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.mcp.addresses import (
     ENDPOINTS,
     METADATA_PREFIX,
@@ -43,7 +43,6 @@ _REQUEST_HEADERS = (
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 # An origin ends with its port (RFC 6454, 6.2); the URL parser takes `[::1]evil` for `::1`.
 _ORIGIN = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
-Authenticate = Callable[[Mapping[str, str]], Principal | Refusal]
 OnPrincipal = Callable[[Scope, Principal], None]
 
 
@@ -68,9 +67,8 @@ class McpEndpoints:
         The engine that answers calls, or its opening, for which calls wait.
     options
         Settings of the operator.
-    authenticate
-        Returns the principal of headers (names in lower case) with a credential for MCP and ``MCP#ACCESS``. Called in
-        the event loop.
+    authenticator
+        Identifies the sender of a request. Called in the event loop.
     conversations
         Deep search beside an open engine; None without it.
     on_principal
@@ -81,14 +79,14 @@ class McpEndpoints:
         self,
         engine: Engine | EngineOpening,
         options: McpOptions,
-        authenticate: Authenticate,
+        authenticator: Authenticator,
         *,
         conversations: Conversations | None = None,
         on_principal: OnPrincipal = _ignore_principal,
     ) -> None:
         self._engine = engine
         self._options = options
-        self._authenticate = authenticate
+        self._authenticator = authenticator
         self._conversations = conversations
         self._on_principal = on_principal
         self._calls: ToolRunner | None = None
@@ -210,7 +208,7 @@ class McpEndpoints:
 
     def _caller(self, scope: Scope, headers: Headers, base_url: str, path: str) -> _Caller | Response:
         """Return the sender of a request, or the response that refuses it."""
-        principal = self._authenticate(headers)
+        principal = self._authenticator.for_mcp(headers)
         if isinstance(principal, Refusal):
             # A challenge asks for another credential, which doesn't help an account without the permission.
             needs_challenge = principal.status == 401 or principal.error
@@ -222,11 +220,7 @@ class McpEndpoints:
 
         self._on_principal(scope, principal)
 
-        def is_valid() -> bool:
-            current = self._authenticate(headers)
-            return not isinstance(current, Refusal) and current.covers(principal)
-
-        return _Caller(principal.viewer, base_url, is_valid)
+        return _Caller(principal.viewer, base_url, partial(self._authenticator.still_uses_mcp, headers, principal))
 
     def _refuse_message(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request that is not a message for this service, or None for a message."""

@@ -38,8 +38,17 @@ class FileRangeReader:
         self._is_closed = False
 
     def submit(self, commit: UnindexedCommit, file_range: FileRange, mask: BoolArray | None) -> Future[OpenedCommit]:
-        """Read the texts of a file range in a thread; `mask`: of these files alone."""
-        return self._pool.submit(self._read, commit, file_range, mask)
+        """Read the texts of a file range in a thread; `mask`: of these files alone.
+
+        Raises
+        ------
+        Cancelled
+            When the process ends, which takes no new work for any thread.
+        """
+        try:
+            return self._pool.submit(self._read, commit, file_range, mask)
+        except RuntimeError as exc:
+            raise Cancelled("the process is ending") from exc
 
     def close(self) -> None:
         """End the processes and the threads."""

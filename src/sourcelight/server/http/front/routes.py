@@ -96,7 +96,7 @@ def create_front(
     mcp = McpEndpoints(
         engine,
         _mcp_options(settings),
-        authenticator.for_mcp,
+        authenticator,
         conversations=conversations,
         on_principal=note_principal,
     )

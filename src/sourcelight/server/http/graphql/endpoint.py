@@ -120,8 +120,7 @@ class GraphQLEndpoint:
             self._queue.release(reader)
 
         # Checked again after the work, which may have taken a minute.
-        current = self._authenticator.for_search(request.headers)
-        if isinstance(current, Refusal) or not current.covers(principal):
+        if not self._authenticator.still_searches(request.headers, principal):
             return _errors([_ACCESS_ENDED], 403)
 
         return answer
