@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sourcelight.repos.state import State
     from sourcelight.server.http.front import Application
     from sourcelight.server.http.settings import Settings
-    from sourcelight.server.identity.authentication import OwnerTokenState
+    from sourcelight.server.identity.owner_token import OwnerTokenState
     from sourcelight.server.mcp.opening import ToolSources
 
 

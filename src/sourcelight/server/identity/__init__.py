@@ -8,18 +8,15 @@ from sourcelight.server.identity.authentication import (
     INSUFFICIENT_SCOPE,
     MALFORMED,
     NO_CREDENTIAL,
-    OWNER_TOKEN_VARIABLE,
     SUDO,
     WRONG_SCOPE,
     WRONG_TOKEN,
     Authenticator,
-    OwnerToken,
-    OwnerTokenState,
     Principal,
     Refusal,
-    read_owner_token,
 )
 from sourcelight.server.identity.fair_queue import FairQueue, QueueFull
+from sourcelight.server.identity.owner_token import OWNER_TOKEN_VARIABLE, OwnerToken, OwnerTokenState, read_owner_token
 
 __all__ = [
     "FORBIDDEN",
