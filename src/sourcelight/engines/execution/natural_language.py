@@ -39,7 +39,8 @@ __all__ = ["RankedSearch", "kind_of", "rank", "rank_nothing", "split_filters", "
 _NARROWING = names_of(FilterScope.REPOSITORY, FilterScope.FILE) | {"case"}
 _FIELDS = "|".join(spelling for spelling, name in ALIASES.items() if name in _NARROWING)
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\\s]|\\.)+/(?=\s|$)|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"""
-_FILTER = re.compile(rf"(?<![\w:])-?(?:{_FIELDS}):{_VALUE}", re.IGNORECASE)
+# Two colons join the parts of a name, such as `File::Spec`.
+_FILTER = re.compile(rf"(?<![\w:])-?(?:{_FIELDS}):(?!:){_VALUE}", re.IGNORECASE)
 _GROUP = re.compile(
     rf"\(\s*+-?(?:{_FIELDS}):{_VALUE}(?:\s++(?:(?:OR|AND)\s*+)?-?(?:{_FIELDS}):{_VALUE})*\s*+\)", re.IGNORECASE
 )

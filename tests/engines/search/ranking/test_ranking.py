@@ -257,6 +257,7 @@ def test_filters_choose_repositories_files_and_languages(engine: LocalEngine) ->
         '(repo:a OR repo:b) file:"x y" -lang:go',
         "how does it work: a test",
     )
+    assert split_filters("what does File::Spec need of Path::Tiny") == ("", "what does File::Spec need of Path::Tiny")
     assert {f.path for f in ask(engine, "lang:markdown ledger").files} == {"docs/ledger.md", "CHANGELOG.md"}
     assert "docs/ledger.md" not in paths(ask(engine, "-file:^docs/ ledger entry"))
     assert {f.path for f in ask(engine, "(file:^docs/ OR file:^tests/) ledger").files} == {

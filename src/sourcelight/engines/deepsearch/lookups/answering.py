@@ -272,7 +272,21 @@ def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[s
     return finding
 
 
+_VENDOR = re.compile(r"(?:apache|google|microsoft|spring|facebook|jetbrains|eclipse|gnu)-", re.IGNORECASE)
+"""The first word of a name that people say, and that its package leaves out: "Apache Ignite" is ignite."""
+
+
 def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return what manifests say about a package, by the likeliest spellings of a name of several words."""
+    names = [lookup.name]
+    if lookup.is_free and "-" in lookup.name:
+        names += [lookup.name.replace("-", ""), _VENDOR.sub("", lookup.name)]
+
+    findings = (_find_package(replace(lookup, name=name), work, notes) for name in dict.fromkeys(names))
+    return next((finding for finding in findings if finding is not None), None)
+
+
+def _find_package(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """Return what manifests say about a package; about the repository itself, its version."""
     if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
         return find_field(work, "version", "", "", "", notes)
@@ -281,7 +295,7 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
         return action
 
     owner = lookup.owner or _package_named(work)
-    question = PackageQuestion(lookup.name, owner, lookup.group, lookup.asks)
+    question = PackageQuestion(lookup.name, owner, lookup.group, lookup.asks, lookup.is_free, lookup.subject)
     finding = find_dependency(work, question, notes)
     is_of_all = bool(owner) and (is_repository(work, owner) or is_called(work, owner))
     if finding is None and lookup.asks == "version" and is_of_all:
@@ -289,6 +303,10 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
         finding = find_dependency(work, replace(question, owner=""), notes)
     if finding is None and lookup.asks == "version":
         finding = find_version_key(work, lookup.name, notes)
+
+    # Without its owner, an action has the name of a repository, which a package could have, too.
+    if finding is None and lookup.asks == "version":
+        finding = find_action(work, lookup.name, notes, any_owner=True)
 
     return finding
 

@@ -10,8 +10,7 @@ from typing import Any
 from sourcelight.core.markup import code, count_of, join_first
 from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -27,18 +26,21 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     state_requirement,
     unread_manifests,
 )
+from sourcelight.engines.deepsearch.lookups.builds.package_lines import (
+    PackageLine,
+    find_package_lines,
+    is_above,
+    lines_of_subject,
+    state_package_line,
+)
 from sourcelight.engines.deepsearch.lookups.manifests import (
     MANIFESTS,
     OTHER_MANIFESTS,
     PARTLY_READ,
     PLATFORM,
     PLUGIN,
-    Requirement,
     has_part,
     has_word,
-    is_called,
-    lists_by_reference,
-    normalize,
     says_scope,
 )
 
@@ -51,18 +53,8 @@ _GROUPS = {
     "doc": r"doc", "indirect": r"indirect", "suggested": r"suggest",
 }  # fmt: skip
 _GROUP_NAMES = {"dev": "development", "test": "test", "doc": "documentation"}
-_VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
-_MAX_SET = 40
 _MAY_NAME_OTHERWISE = re.compile(r"(?:^|/)(?:flake\.nix|WORKSPACE|stack\.yaml|dub\.sdl|Brewfile)$")
 """Manifests of formats that name packages in their own way."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """A package that a manifest lists."""
-
-    manifest: Manifest
-    requirement: Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +71,17 @@ class PackageQuestion:
         The list that is meant, such as ``dev`` or ``runtime``; empty for any.
     asks
         ``version``, ``listed``, ``use`` or ``need``.
+    is_free, subject
+        Whether the question has a subject of no form, so that "Yes" and "No" may answer something else; and the words
+        of that subject, such as ``listener``, by which one of several manifests may be chosen.
     """
 
     name: str
     owner: str = ""
     group: str = ""
     asks: str = "listed"
+    is_free: bool = False
+    subject: tuple[str, ...] = ()
 
 
 def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> Finding | None:
@@ -102,16 +99,9 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     manifests, matches, read = selection
     is_selected = len(manifests) < len(manifests_of_all)
     if not matches:
-        related = _find_related(manifests, question.name)
-        # Their versions are not that of the requested package.
-        if related and question.asks != "version":
-            return _state_related(work, texts, question.name, related, queries, notes)
-        # Manifests of tests and examples alone say nothing of the project.
-        if all(manifest.rank > 1 for manifest in manifests if manifest.path in read):
-            return None
-        return _no_dependency(work, texts, question, read, queries, notes, is_selected=is_selected)
+        return _find_unlisted(work, texts, question, manifests, read, queries, notes, is_selected=is_selected)
 
-    matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
+    matches_of_all = find_package_lines(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(work, matches, question)
 
     # What examples list decides nothing where the project itself lists the package.
@@ -126,16 +116,22 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     may_be_of_tests = question.group == "test" and question.asks != "listed" and not of_group
     of_developers = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, "dev")]
     selected = of_group or (of_developers if may_be_of_tests else []) or matches
-    first = _statement(work, texts, selected[0], matches_of_all, queries, notes)
+    first = state_package_line(work, texts, selected[0], matches_of_all, queries, notes)
     text = first.text
     # A manifest in a directory of tests lists for them, while another one may have the version.
     of_tests = question.group == "test" and any(match.manifest.rank > rank for match in matches)
     is_of_question = of_group or of_tests or (may_be_of_tests and of_developers)
-    if question.group and not is_of_question and says_scope(selected[0].manifest.path, selected[0].requirement):
+    if (
+        question.group
+        and not (is_of_question or question.subject)
+        and says_scope(selected[0].manifest.path, selected[0].requirement)
+    ):
         noun = _GROUP_NAMES.get(question.group, question.group)
         text += f", but not as {in_words_with_article(noun)} dependency"
     elif of_group and _may_say_yes(work, question, selected[0], manifests_of_all):
-        text = f"Yes: {text}"
+        # "Only" is true where no other list has the package.
+        is_only = re.search(r"\bonly\b", work.inquiry.question, re.IGNORECASE) is not None
+        text = text if is_only and len(of_group) < len(matches) else f"Yes: {text}"
 
     versions = {match.requirement.version for match in selected if match.manifest.rank <= 1}
     if question.asks == "version" and len(versions - {""}) > 1:
@@ -152,41 +148,59 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     return finding
 
 
+def _find_unlisted(
+    work: Work,
+    texts: FileTexts,
+    question: PackageQuestion,
+    manifests: Sequence[Manifest],
+    read: list[str],
+    queries: list[str],
+    notes: list[str],
+    *,
+    is_selected: bool,
+) -> Finding | None:
+    """Return packages that are called alike, or that no manifest lists a package; None where that isn't certain."""
+    if question.is_free:
+        return None
+
+    related = _find_related(manifests, question.name)
+    # Their versions are not that of the requested package.
+    if related and question.asks != "version":
+        return _state_related(work, texts, question.name, related, queries, notes)
+    # Manifests of tests and examples alone say nothing of the project.
+    if all(manifest.rank > 1 for manifest in manifests if manifest.path in read):
+        return None
+    return _no_dependency(work, texts, question, read, queries, notes, is_selected=is_selected)
+
+
 def _select(
     work: Work, manifests: Sequence[Manifest], question: PackageQuestion
-) -> tuple[list[Manifest], list[_Match], list[str]] | None:
+) -> tuple[list[Manifest], list[PackageLine], list[str]] | None:
     """Return the manifests that a question is about, their lines that list its package, and the paths read whole.
 
     An owner that is neither a package nor a directory is a condition, such as "on Linux": a part of the name of a list.
-    None if no list has it.
+    None if no list has it. Of a free subject, a word that a manifest or a list is named by chooses it; without one, all
+    have to list the same version.
     """
-    of_owner = select_manifests(work, list(manifests), question.owner)
+    of_owner = None if question.subject else select_manifests(work, list(manifests), question.owner)
     if of_owner is not None:
-        return of_owner, *_match(of_owner, question.name)
-    matches, read = _match(manifests, question.name)
+        return of_owner, *find_package_lines(of_owner, question.name)
+    matches, read = find_package_lines(manifests, question.name)
     condition = question.owner.casefold()
-    matches = [match for match in matches if condition in match.requirement.group.casefold()]
-    return (list(manifests), matches, read) if matches else None
+    of_condition = [match for match in matches if condition and condition in match.requirement.group.casefold()]
+    if of_condition:
+        return list(manifests), of_condition, read
+
+    subject = question.subject or (question.owner,)
+    # "The numpy that pandas needs": a package in the place of the subject has a manifest of its own.
+    if any(find_package_lines(manifests, word)[0] for word in subject):
+        return None
+
+    selected = lines_of_subject(matches, subject)
+    return (list(manifests), selected, read) if selected else None
 
 
-def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list[str]]:
-    """Return the lines that list a package, the fully read manifests, and the others."""
-    matches: list[_Match] = []
-    read: list[str] = []
-    for manifest in manifests:
-        requirements = manifest.requirements
-        if requirements is None:
-            continue
-        if not lists_by_reference(manifest.path, manifest.lines):
-            read.append(manifest.path)
-        matches += [_Match(manifest, item) for item in requirements if item.line and is_called(item, name)]
-
-    # `vendor/react` is another package, where `react` itself is listed.
-    exact = [match for match in matches if normalize(match.requirement.name) == normalize(name)]
-    return exact or matches, read
-
-
-def _in_order(work: Work, matches: Sequence[_Match], question: PackageQuestion) -> list[_Match]:
+def _in_order(work: Work, matches: Sequence[PackageLine], question: PackageQuestion) -> list[PackageLine]:
     """Put the project's own lists first, then those that it always needs; for a version, those that have one."""
     return sorted(
         matches,
@@ -200,7 +214,7 @@ def _in_order(work: Work, matches: Sequence[_Match], question: PackageQuestion) 
     )
 
 
-def _is_of_group(match: _Match, group: str) -> bool:
+def _is_of_group(match: PackageLine, group: str) -> bool:
     if not group:
         return True
 
@@ -220,7 +234,7 @@ def _is_of_group(match: _Match, group: str) -> bool:
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
 
 
-def _is_for_work(match: _Match, group: str, manifests: Sequence[Manifest]) -> bool:
+def _is_for_work(match: PackageLine, group: str, manifests: Sequence[Manifest]) -> bool:
     """Return whether a ``Gemfile`` beside a gemspec lists a package: what the gem needs is in the gemspec."""
     if group != "dev" or match.manifest.path.rpartition("/")[2] != "Gemfile":
         return False
@@ -229,11 +243,11 @@ def _is_for_work(match: _Match, group: str, manifests: Sequence[Manifest]) -> bo
     return any(manifest.directory == directory and manifest.path.endswith(".gemspec") for manifest in manifests)
 
 
-def _may_say_yes(work: Work, question: PackageQuestion, match: _Match, manifests: Sequence[Manifest]) -> bool:
+def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, manifests: Sequence[Manifest]) -> bool:
     """Return whether "Yes" answers exactly the question: not for what only tests or examples of it list."""
     if re.match(r"\W*(?:does|do|is|are|did)\b", work.inquiry.question, re.IGNORECASE) is None:
         return False
-    if match.manifest.rank > 1:
+    if match.manifest.rank > 1 or question.subject:
         return False
 
     base = match.manifest.path.rpartition("/")[2]
@@ -251,75 +265,10 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: _Match, manifests
     return question.asks == "use" or bool(question.group) or not is_own_work
 
 
-def _statement(
-    work: Work, texts: FileTexts, match: _Match, all_matches: Sequence[_Match], queries: list[str], notes: list[str]
-) -> Statement:
-    """State what a line lists, with the line that has its version if that is another one."""
-    statement = state_requirement(work, texts, match.manifest, match.requirement)
-    version = match.requirement.version
-    if not version:
-        above = next(
-            (
-                other
-                for other in all_matches
-                if other.requirement.version
-                and other.manifest.target is match.manifest.target
-                and other.manifest.directory != match.manifest.directory
-                and _is_above(other.manifest.path, match.manifest.path)
-            ),
-            None,
-        )
-        if above is None:
-            return statement
-
-        line = above.requirement.line
-        evidence = texts.evidence(above.manifest.target, above.manifest.path, line, line, "read", 1.0)
-        text = f"{statement.text}; {code(above.manifest.path)} gives the version {code(above.requirement.version)}"
-        return Statement(text, (*statement.evidence, evidence))
-
-    variable = _VARIABLE.search(version)
-    if variable is None:
-        return statement
-
-    assigned = _find_variable(work, texts, match.manifest, variable[1], queries, notes)
-    if assigned is None:
-        return statement
-
-    value, value_line = assigned
-    return Statement(f"{statement.text}, which is set to {code(value)}", (*statement.evidence, value_line))
-
-
-def _find_variable(
-    work: Work, texts: FileTexts, manifest: Manifest, name: str, queries: list[str], notes: list[str]
-) -> tuple[str, FileEvidence] | None:
-    """Return the only value that build files of a repository give a variable, and the line that has it."""
-    tail = name.rpartition(".")[2]
-    if manifest.path.endswith(("pom.xml", "proj", ".props", ".targets")):
-        pattern = rf"<{escape_regexp(name)}>[^<$]+<\/"
-        expression = re.compile(rf"<{re.escape(name)}>([^<$]+)</")
-        files = r"(^|/)pom\.xml$|\.(props|targets|[cfv][sb]proj)$"
-    else:
-        pattern = rf"\b{escape_regexp(tail)}[\"']?\s*[:=]\s*[\"']?\d"
-        expression = re.compile(rf"\b{re.escape(tail)}[\"']?\s*[:=]\s*[\"']?([\d][\w.+-]*)[\"']?")
-        files = r"\.(gradle|kts|properties)$|\.versions\.toml$"
-
-    searches = make_queries(work, f"case:yes type:file file:{quote_value(files)} /{pattern}/")
-    queries += searches
-    values: dict[str, FileEvidence] = {}
-    for row in run_searches(work, searches, notes)[:_MAX_SET]:
-        match = expression.search((row["line"] or "")[:500])
-        if row["type"] == "content" and match is not None and row["repository"] == manifest.target.repository.name:
-            number = row["line_number"]
-            evidence = texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
-            values.setdefault(match[1].strip(), evidence)
-
-    return next(iter(values.items())) if len(values) == 1 else None
-
-
-def _find_related(manifests: Sequence[Manifest], name: str) -> list[_Match]:
+def _find_related(manifests: Sequence[Manifest], name: str) -> list[PackageLine]:
     """Return packages whose names have the requested one as a part, such as `jackson-databind` for `jackson`."""
     return [
-        _Match(manifest, requirement)
+        PackageLine(manifest, requirement)
         for manifest in manifests
         if manifest.rank <= 1
         for requirement in manifest.requirements or ()
@@ -328,7 +277,7 @@ def _find_related(manifests: Sequence[Manifest], name: str) -> list[_Match]:
 
 
 def _state_related(
-    work: Work, texts: FileTexts, name: str, related: Sequence[_Match], queries: list[str], notes: list[str]
+    work: Work, texts: FileTexts, name: str, related: Sequence[PackageLine], queries: list[str], notes: list[str]
 ) -> Finding:
     statements = [state_requirement(work, texts, match.manifest, match.requirement) for match in related]
     note = f", a package whose name begins with {code(name)}"
@@ -367,7 +316,7 @@ def _no_dependency(
     mentioning = _manifests_with_word(rows, tail)
     if is_selected:
         # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
-        mentioning = {path for path in mentioning if any(_is_above(path, manifest) for manifest in read)}
+        mentioning = {path for path in mentioning if any(is_above(path, manifest) for manifest in read)}
 
     unread = [row for row in unread_manifests(work, notes) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
     if notes or unread or mentioning:
@@ -418,12 +367,3 @@ def _add_other_lines(work: Work, texts: FileTexts, finding: Finding, rows: list[
         line = row_evidence(work, texts, row)
         if line is not None:
             finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
-
-
-def _is_above(path: str, manifest: str) -> bool:
-    """Return whether a manifest is in the directory of another one, or in one above it."""
-    directory = path.rpartition("/")[0]
-    # A catalog of versions is in a separate directory, for all packages of the repository.
-    if path.endswith(".versions.toml"):
-        directory = directory.rpartition("/")[0]
-    return not directory or manifest.startswith(f"{directory}/")

@@ -88,7 +88,7 @@ _VERSION_FILES = (
     r"|(^|/)(build|plugins|dependencies|versions)\.(sbt|mill|sc)$"
 )
 _VERSION_KEY = re.compile(
-    r"\s*(?:(?:lazy|private|final|implicit)\s+){0,3}(?:val\s+)?(?P<key>[A-Za-z][\w.-]{1,80})\s*=\s*"
+    r"\s*(?:(?:lazy|private|final|implicit)\s+){0,3}(?:(?:val|def)\s+)?(?P<key>[A-Za-z][\w.-]{1,80})\s*=\s*"
     r"\"?(?P<version>\d[\w.+-]{0,60})\"?\s*(?:$|#|//)"
 )
 

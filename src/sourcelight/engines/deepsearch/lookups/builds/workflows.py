@@ -38,6 +38,7 @@ ACTION = re.compile(r"[\w.-]{1,100}/[\w./-]{1,200}")
 """The name of an action: an owner, a repository, and perhaps a directory."""
 _BARE_ACTION = re.compile(r"[\w.-]{1,100}-action|action-[\w.-]{1,100}", re.IGNORECASE)
 """The name of an action without its owner, where it says what it is."""
+_BARE_NAME = re.compile(r"[\w.-]{3,100}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,14 @@ class _ActionUse:
         return self.path.rpartition("/")[2].partition(".")[0].lower()
 
 
-def find_action(work: Work, name: str, notes: list[str]) -> Finding | None:
+def find_action(work: Work, name: str, notes: list[str], *, any_owner: bool = False) -> Finding | None:
     """Return the versions of an action that workflows use; None for another name, or one that no workflow uses.
 
-    Without its owner, only a name that says that it is an action counts, such as `upload-release-action`.
+    Without its owner, only a name that says that it is an action counts, such as `upload-release-action`, unless
+    `any_owner` is true.
     """
-    if ACTION.fullmatch(name) is None and _BARE_ACTION.fullmatch(name) is None:
+    is_bare = any_owner and _BARE_NAME.fullmatch(name) is not None
+    if ACTION.fullmatch(name) is None and _BARE_ACTION.fullmatch(name) is None and not is_bare:
         return None
 
     queries = make_queries(work, f"type:path file:{quote_value(_WORKFLOWS)}")

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.question.lookups.build_grammar import (
     VERB,
     make_pattern,
 )
+from sourcelight.engines.deepsearch.question.lookups.packages import read_free_package_question
 
 _NO_PACKAGE_TEXT = """
 it is are was were this that there they them we you i the a an any anything which what who one its our your these
@@ -62,6 +63,9 @@ class BuildQuestion:
         The list that is asked for, such as ``dev``; empty for any.
     asks
         ``version``, ``listed``, ``use`` or ``need``. A package that no manifest lists may still be in use.
+    is_free, subject
+        Whether its subject is of no form, and the words of that subject, such as ``listener``, by which one of several
+        manifests may be chosen.
     """
 
     kind: str
@@ -69,6 +73,8 @@ class BuildQuestion:
     owner: str = ""
     group: str = ""
     asks: str = ""
+    is_free: bool = False
+    subject: tuple[str, ...] = ()
 
 
 _VERSION_OF = (
@@ -152,7 +158,7 @@ _OF_OTHERS = re.compile(
 """Words for what others wrote: the license of the project is not theirs."""
 _VAGUE_TAIL_TEXT = """
 it the this that project repo repository package library crate gem build code here least manifest now app dependency
-requirement currently general dependencies module requirements
+requirement currently general dependencies module requirements compatible supported
 """
 _VAGUE_TAIL = frozenset(_VAGUE_TAIL_TEXT.split())
 
@@ -172,6 +178,21 @@ def read_build_question(words: str) -> BuildQuestion | None:
                 return question
 
     return None
+
+
+def read_free_question(words: str) -> BuildQuestion | None:
+    """Read a question for a package whose subject no form knows; None for another one."""
+    question = read_free_package_question(words)
+    if question is None or question.name.lower() in _NO_PACKAGE:
+        return None
+    return BuildQuestion(
+        "dependency",
+        question.name,
+        group=question.group,
+        asks=question.asks,
+        is_free=True,
+        subject=question.subject,
+    )
 
 
 def read_key_question(words: str) -> BuildQuestion | None:

@@ -9,7 +9,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.lookups.builds import BuildQuestion, read_build_question, read_key_question
+from sourcelight.engines.deepsearch.question.lookups.builds import (
+    BuildQuestion,
+    read_build_question,
+    read_free_question,
+    read_key_question,
+)
 from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
 from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
@@ -52,7 +57,7 @@ class Lookup:
         Of a default in prose, ``max`` or ``min`` if the question asks for the largest or smallest value.
     is_prose
         Of a default, whether `name` is a phrase such as "read buffer size" rather than a name.
-    group, asks
+    group, asks, is_free, subject
         Of a package or a field, as of `BuildQuestion`; the kind of a ``field`` is its `symbol_kind`.
     """
 
@@ -67,6 +72,8 @@ class Lookup:
     is_prose: bool = False
     group: str = ""
     asks: str = ""
+    is_free: bool = False
+    subject: tuple[str, ...] = ()
 
 
 _ENDING = re.compile(r"[\s?.!,;:·]+$")
@@ -188,7 +195,9 @@ def read_lookup(text: str) -> Lookup | None:
     if lookup is None and without_noun != words:
         lookup = _match(without_noun)
 
-    return lookup
+    # A subject that no form knows may choose one of several manifests.
+    free_question = read_free_question(words) if lookup is None else None
+    return _of_build(free_question) if free_question is not None else lookup
 
 
 def _squeeze(text: str) -> str:
@@ -216,10 +225,18 @@ def _match(words: str) -> Lookup | None:
 def _of_build(question: BuildQuestion) -> Lookup:
     """Return the lookup of a question about manifests; a language among the packages is a version that one requires."""
     runtime = _RUNTIMES.get(question.name.lower())
-    if runtime is not None and question.asks == "version" and not question.group:
+    if runtime is not None and question.asks == "version" and not (question.group or question.subject):
         return Lookup("runtime", runtime, question.owner)
     if question.kind == "dependency":
-        return Lookup("dependency", question.name, question.owner, group=question.group, asks=question.asks)
+        return Lookup(
+            "dependency",
+            question.name,
+            question.owner,
+            group=question.group,
+            asks=question.asks,
+            is_free=question.is_free,
+            subject=question.subject,
+        )
 
     name = (
         question.name

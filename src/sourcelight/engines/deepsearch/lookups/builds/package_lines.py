@@ -1,0 +1,155 @@
+"""The lines of manifests that list a package, and the statement of one of them with its version.
+
+A version may stand elsewhere: in a manifest of a directory above, or as the value of a variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.markup import code
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifest, state_requirement
+from sourcelight.engines.deepsearch.lookups.manifests import Requirement, is_called, lists_by_reference, normalize
+
+_VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
+_MAX_SET = 40
+
+
+@dataclass(frozen=True, slots=True)
+class PackageLine:
+    """A package that a manifest lists."""
+
+    manifest: Manifest
+    requirement: Requirement
+
+
+def find_package_lines(manifests: Sequence[Manifest], name: str) -> tuple[list[PackageLine], list[str]]:
+    """Return the lines that list a package, the fully read manifests, and the others."""
+    matches: list[PackageLine] = []
+    read: list[str] = []
+    for manifest in manifests:
+        requirements = manifest.requirements
+        if requirements is None:
+            continue
+        if not lists_by_reference(manifest.path, manifest.lines):
+            read.append(manifest.path)
+        matches += [PackageLine(manifest, item) for item in requirements if item.line and is_called(item, name)]
+
+    # `vendor/react` is another package, where `react` itself is listed.
+    exact = [match for match in matches if normalize(match.requirement.name) == normalize(name)]
+    return exact or matches, read
+
+
+_NAMED_OTHERWISE = {
+    "tests": ("test",), "docs": ("doc",), "documentation": ("docs", "doc"), "benchmarks": ("benchmark", "bench"),
+    "benchmark": ("bench", "benches"), "bench": ("benchmark",), "examples": ("example",), "samples": ("sample",),
+    "development": ("dev",), "ci": ("workflows",), "website": ("site", "docs"), "fuzzers": ("fuzz",),
+}  # fmt: skip
+
+
+def lines_of_subject(lines: Sequence[PackageLine], subject: Sequence[str]) -> list[PackageLine]:
+    """Return the lines of the manifests or lists that a word of a subject names; all if they have the same version.
+
+    Empty if the subject names none of them, and their versions differ.
+    """
+    words = {word for part in subject for word in (part, *_NAMED_OTHERWISE.get(part, ()))}
+    selected = [line for line in lines if words & _words_of(line)]
+    if selected:
+        return selected
+
+    versions = {line.requirement.version for line in lines}
+    return list(lines) if len(versions - {""}) <= 1 else []
+
+
+def _words_of(line: PackageLine) -> set[str]:
+    """Return the words that name a manifest and a list of it: directories, its package and its purpose."""
+    manifest = line.manifest
+    text = f"{manifest.directory} {manifest.path.rpartition('/')[2]} {manifest.name} {line.requirement.group}".lower()
+    return {*re.findall(r"[^\W_]+", text), *re.findall(r"[\w.-]+", text)}
+
+
+def state_package_line(
+    work: Work,
+    texts: FileTexts,
+    match: PackageLine,
+    all_matches: Sequence[PackageLine],
+    queries: list[str],
+    notes: list[str],
+) -> Statement:
+    """State what a line lists, with the line that has its version if that is another one."""
+    statement = state_requirement(work, texts, match.manifest, match.requirement)
+    version = match.requirement.version
+    if not version:
+        above = next(
+            (
+                other
+                for other in all_matches
+                if other.requirement.version
+                and other.manifest.target is match.manifest.target
+                and other.manifest.directory != match.manifest.directory
+                and is_above(other.manifest.path, match.manifest.path)
+            ),
+            None,
+        )
+        if above is None:
+            return statement
+
+        line = above.requirement.line
+        evidence = texts.evidence(above.manifest.target, above.manifest.path, line, line, "read", 1.0)
+        text = f"{statement.text}; {code(above.manifest.path)} gives the version {code(above.requirement.version)}"
+        return Statement(text, (*statement.evidence, evidence))
+
+    variable = _VARIABLE.search(version)
+    if variable is None:
+        return statement
+
+    assigned = _find_variable(work, texts, match.manifest, variable[1], queries, notes)
+    if assigned is None:
+        return statement
+
+    value, value_line = assigned
+    return Statement(f"{statement.text}, which is set to {code(value)}", (*statement.evidence, value_line))
+
+
+def _find_variable(
+    work: Work, texts: FileTexts, manifest: Manifest, name: str, queries: list[str], notes: list[str]
+) -> tuple[str, FileEvidence] | None:
+    """Return the only value that build files of a repository give a variable, and the line that has it."""
+    tail = name.rpartition(".")[2]
+    if manifest.path.endswith(("pom.xml", "proj", ".props", ".targets")):
+        pattern = rf"<{escape_regexp(name)}>[^<$]+<\/"
+        expression = re.compile(rf"<{re.escape(name)}>([^<$]+)</")
+        files = r"(^|/)pom\.xml$|\.(props|targets|[cfv][sb]proj)$"
+    else:
+        pattern = rf"\b{escape_regexp(tail)}[\"']?\s*[:=]\s*[\"']?\d"
+        expression = re.compile(rf"\b{re.escape(tail)}[\"']?\s*[:=]\s*[\"']?([\d][\w.+-]*)[\"']?")
+        files = r"\.(gradle|kts|properties)$|\.versions\.toml$"
+
+    searches = make_queries(work, f"case:yes type:file file:{quote_value(files)} /{pattern}/")
+    queries += searches
+    values: dict[str, FileEvidence] = {}
+    for row in run_searches(work, searches, notes)[:_MAX_SET]:
+        match = expression.search((row["line"] or "")[:500])
+        if row["type"] == "content" and match is not None and row["repository"] == manifest.target.repository.name:
+            number = row["line_number"]
+            evidence = texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
+            values.setdefault(match[1].strip(), evidence)
+
+    return next(iter(values.items())) if len(values) == 1 else None
+
+
+def is_above(path: str, manifest: str) -> bool:
+    """Return whether a manifest is in the directory of another one, or in one above it."""
+    directory = path.rpartition("/")[0]
+    # A catalog of versions is in a separate directory, for all packages of the repository.
+    if path.endswith(".versions.toml"):
+        directory = directory.rpartition("/")[0]
+    return not directory or manifest.startswith(f"{directory}/")

@@ -1,0 +1,187 @@
+"""Read questions for packages whose subject no form knows: "which version of Kerberos.NET does the listener reference".
+
+These are tried after all forms. They read word by word what is asked, of which package and for what purpose; the other
+words are the subject, by which one of several manifests may be chosen. A question for a version has one of three
+beginnings: "which version of X", "which X version" and "does … use X, and which version".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.question.lookups.build_grammar import NAME, NOUN, PACKAGE
+
+_MAX_WORDS, _MAX_NAME_WORDS = 30, 3
+_AUXILIARIES = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "does",
+        "do",
+        "did",
+        "can",
+        "could",
+        "should",
+        "must",
+        "will",
+        "has",
+        "have",
+    ]
+)
+_ARTICLES = frozenset(["a", "an", "the", "its", "our", "their", "any", "some", "this", "these"])
+_VERSION_WORDS = frozenset(["version", "versions", "release", "releases", "range"])
+_ADJECTIVES_TEXT = """
+minimum minimal min lowest oldest least maximum required exact allowed supported compatible current pinned which what
+"""
+_ADJECTIVES = frozenset(_ADJECTIVES_TEXT.split())
+_VERBS_TEXT = """
+depend depends rely relies need needs require requires required use uses used install installs installed reference
+references list lists listed declare declares include includes pull pulls link links ship ships bundle bundles pin pins
+want wants expect expects specify specifies add adds
+"""
+_VERBS = frozenset(_VERBS_TEXT.split())
+_PREPOSITIONS_TEXT = "on upon of for in by at to from with as against via during when while within inside under"
+_PREPOSITIONS = frozenset(_PREPOSITIONS_TEXT.split())
+_VAGUE_TEXT = """
+it this that they we you here there project repo repository package library crate gem module code app application tool
+program main own only still actually really also currently directly now least itself dependency dependencies
+requirement requirements build-time time compile compilation runtime-only default suite suites run running
+"""
+_VAGUE = frozenset(_VAGUE_TEXT.split())
+"""Words of a subject that choose no manifest."""
+_GROUPS = {
+    "dev": "dev", "development": "dev", "developers": "dev", "test": "test", "tests": "test", "testing": "test",
+    "optional": "optional", "peer": "peer", "runtime": "runtime", "production": "runtime", "docs": "doc", "doc": "doc",
+    "documentation": "doc", "indirect": "indirect", "transitive": "indirect",
+}  # fmt: skip
+"""Words for the purpose of a list."""
+_OF_DEPENDENCY = re.compile(r"\b(?:dependenc|requirement|requir|need|used|listed|install|optional|indirect|bundled)")
+_AND_VERSION = re.compile(
+    r",? (?:and|and if so|if so),? (?:(?:in|at|with) )?(?:which|what) (?:version|range)"
+    r"(?: (?:of it|does it use|is it))?$",
+    re.IGNORECASE,
+)
+_NOUNS = re.compile(rf"(?:{NOUN}|actions?|images?)", re.IGNORECASE)
+_NAMES = re.compile(rf"(?:{PACKAGE}|{NAME})")
+
+
+@dataclass(frozen=True, slots=True)
+class FreePackageQuestion:
+    """A question about a package with a free subject.
+
+    Attributes
+    ----------
+    name
+        The package; its words are joined by dashes.
+    asks
+        ``version``, ``listed`` or ``use``.
+    group
+        The purpose that its words name, such as ``test``; empty for none or several.
+    subject
+        The other words of the subject, in lower case.
+    """
+
+    name: str
+    asks: str
+    group: str
+    subject: tuple[str, ...]
+
+
+def read_free_package_question(words: str) -> FreePackageQuestion | None:
+    """Read a question for a package by its words; None for another question."""
+    without_version = _AND_VERSION.sub("", words)
+    tokens = [token.strip(",") for token in without_version.split(" ")]
+    if not 2 < len(tokens) <= _MAX_WORDS:
+        return None
+
+    first = tokens[0].lower()
+    if first in {"which", "what"}:
+        return _read_version(tokens)
+
+    asks = "version" if without_version != words else ""
+    if first in {"does", "do", "did", "must", "should"}:
+        return _read_relation(tokens, asks)
+    if first in {"is", "are"}:
+        return _read_listed(tokens, asks)
+    return None
+
+
+def _read_version(tokens: Sequence[str]) -> FreePackageQuestion | None:
+    """Read "which version of X …" or "which X version …"."""
+    index = next((index for index, token in enumerate(tokens[:8]) if token.lower() in _VERSION_WORDS), 0)
+    if not index:
+        return None
+
+    is_behind = index + 1 < len(tokens) and tokens[index + 1].lower() in {"of", "for"}
+    if is_behind:
+        if any(token.lower() not in _ADJECTIVES | _ARTICLES | _AUXILIARIES for token in tokens[:index]):
+            return None
+        end = _end_of_name(tokens, index + 2)
+        return _make(tokens[index + 2 : end], tokens[end:], "version")
+
+    return _make(tokens[1:index], tokens[index + 1 :], "version")
+
+
+def _read_relation(tokens: Sequence[str], asks: str) -> FreePackageQuestion | None:
+    """Read "does … depend on X …"."""
+    index = next((index for index, token in enumerate(tokens) if index and token.lower() in _VERBS), 0)
+    if not index:
+        return None
+
+    start = index + 1
+    while start < len(tokens) and tokens[start].lower() in _PREPOSITIONS:
+        start += 1
+
+    end = _end_of_name(tokens, start)
+    verb = tokens[index].lower()
+    asks = asks or ("use" if verb.startswith(("use", "need")) else "listed")
+    return _make(tokens[start:end], [*tokens[1:index], *tokens[end:]], asks)
+
+
+def _read_listed(tokens: Sequence[str], asks: str) -> FreePackageQuestion | None:
+    """Read "is X only used in tests" and the like."""
+    end = _end_of_name(tokens, 1)
+    rest = tokens[end:]
+    if _OF_DEPENDENCY.search(" ".join(rest).lower()) is None:
+        return None
+    return _make(tokens[1:end], rest, asks or "listed")
+
+
+def _end_of_name(tokens: Sequence[str], start: int) -> int:
+    """Return where the words of a name end: at a verb, a preposition or a word of grammar behind the first of them."""
+    index = start
+    while index < len(tokens) and tokens[index].lower() in _ARTICLES:
+        index += 1
+
+    index += 1
+    stops = _AUXILIARIES | _VERBS | _PREPOSITIONS | _ARTICLES | _VAGUE | _GROUPS.keys()
+    while index < len(tokens) and tokens[index].lower() not in stops:
+        index += 1
+
+    return min(index, len(tokens))
+
+
+def _make(name_tokens: Sequence[str], rest: Sequence[str], asks: str) -> FreePackageQuestion | None:
+    """Make the question of the words of a name and of all others; None where the name can't be one of a package."""
+    names = [token for token in name_tokens if token.lower() not in _ARTICLES | _ADJECTIVES | _AUXILIARIES]
+    while len(names) > 1 and _NOUNS.fullmatch(names[-1]) is not None:
+        names.pop()
+    while len(names) > 1 and _NOUNS.fullmatch(names[0]) is not None:
+        names.pop(0)
+
+    bare = [name.strip("`\"'“”") for name in names]
+    is_name = 0 < len(names) <= _MAX_NAME_WORDS and all(_NAMES.fullmatch(name) is not None for name in names)
+    if not is_name or len("".join(bare)) < 2 or bare[0].lower() in _VAGUE | _PREPOSITIONS | _GROUPS.keys():
+        return None
+
+    grammar = _AUXILIARIES | _ARTICLES | _VERBS | _PREPOSITIONS | _VAGUE | _ADJECTIVES
+    words = [word.strip("`\"'“”").removesuffix("'s").lower() for word in rest]
+    groups = {_GROUPS[word] for word in words if word in _GROUPS}
+    subject = tuple(word for word in words if word and word not in grammar and word not in _GROUPS)
+    return FreePackageQuestion("-".join(bare), asks, next(iter(groups)) if len(groups) == 1 else "", subject)
