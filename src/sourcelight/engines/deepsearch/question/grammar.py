@@ -230,7 +230,7 @@ to total totally up us was we were what whats when where which while who whole w
 within would you your show find give tell count number amount altogether currently now today different distinct
 unique various present available ones place places code codebase source entire across anywhere got current actually
 really just print name names enumerate s t there's that's what's who's where's when's i'm let's
-his her their its it me these those
+his her their its it me these those consist consists comprise comprises
 """
 GLUE = frozenset(_GLUE.split())
 """Words that say how a sentence is built; the answer names any other word that was ignored."""

@@ -136,7 +136,7 @@ _IN_WORD = re.compile(
 )
 _LANGUAGES = re.compile(
     r"(?:\b(?:written |implemented |coded? )?(?:in|of|with|use|uses|using)\s+)?(?P<marks>⟨G\d+⟩(?:\s*(?:,"
-    r"|and|or)\s*⟨G\d+⟩)*)(?:\s+(?:source\s+)?(?:code|source|files?)\b)?",
+    r"|and|or)\s*⟨G\d+⟩)*)(?:\s+(?:source\s+)?(?:code|sources?|files?)\b)?",
     re.IGNORECASE,
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sourcelight.engines.deepsearch.question.counts import CountReader, read_modules
 from sourcelight.engines.deepsearch.question.events import ONE_COMMIT, WHEN, WHO, read_commit, read_event
+from sourcelight.engines.deepsearch.question.file_kinds import mark_file_kinds
 from sourcelight.engines.deepsearch.question.grammar import (
     GLUE,
     LIST,
@@ -86,6 +87,7 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
 
     mark_paths(marked_text)
     unmarked = _unmark_absent(marked_text, paths)
+    mark_file_kinds(marked_text, paths)
     period = take_period(marked_text, now)
     base, head = take_range(marked_text, paths)
     mark_names(marked_text)

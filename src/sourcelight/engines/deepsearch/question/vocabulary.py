@@ -75,7 +75,7 @@ _LANGUAGE_WORD = r"[A-Za-z][\w]*(?:\+\+|#)?(?:\s(?:Script|Notebook))?"
 _LANGUAGE = (
     re.compile(
         rf"(?<![\w./⟨-])(?P<name>{_LANGUAGE_WORD})(?=\s+(?:source\s+|code\s+|test\s+|header\s+)?(?:files?"
-        rf"|code|source|scripts?|functions?|funcs?"
+        rf"|code|sources?|scripts?|functions?|funcs?"
         r"|methods?|class(?:es)?|structs?|interfaces?|enums?|tests?|lines?|modules?|repositor(?:y|ies)"
         r"|repos?|projects?|packages?|definitions?|constants?)\b)"
     ),

@@ -1,0 +1,68 @@
+"""Mark words for kinds of files that projects tell by their names, as in "how many feature files are there".
+
+A word counts as an ending where a searched file has it: "fsproj files" are ``*.fsproj``. Others stand for names by a
+custom, such as workflows and Dockerfiles. An answer names the paths that it counts, so that the reader sees what was
+taken for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sourcelight.core.query.languages import find_language
+from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
+from sourcelight.engines.deepsearch.question.request import QuestionPaths
+
+_COUNTED = re.compile(r"\b(?:how many|(?:number|count) of|count|list(?: all)?|which|what)\b", re.IGNORECASE)
+_BY_ENDING = re.compile(r"(?<![\w⟨./*-])(?P<word>[A-Za-z][\w+-]{0,14})\s+(?=files\b)")
+_NO_ENDING_TEXT = """
+source test tests header many the these those all other of in config configuration documentation hidden binary
+"""
+_NO_ENDING = frozenset(_NO_ENDING_TEXT.split())
+"""Words before "files" that say something else of them."""
+_WORKFLOWS = ".github/workflows/*.y*ml"
+_NO_PARTS = r"(?! (?:jobs?|steps?|runs?|files?)\b)"
+"""What workflows have: a count of files is none of them."""
+_CUSTOMS: Mapping[str, Sequence[str]] = {
+    rf"(?:(?:github )?(?:actions? |ci )|github )workflows?(?: files?)?{_NO_PARTS}": (_WORKFLOWS,),
+    rf"(?:workflow files|workflows(?= (?:use|run|call|install|contain|mention)\b)){_NO_PARTS}": (_WORKFLOWS,),
+    rf"(?<=many )workflows{_NO_PARTS}": (_WORKFLOWS,),
+    r"dockerfiles?(?: files?)?": ("Dockerfile", "Dockerfile.*", "*.Dockerfile", "*.dockerfile"),
+    r"makefiles(?: files?)?": ("Makefile", "GNUmakefile", "makefile"),
+    r"(?:rspec |jasmine |crystal )?spec files?": ("*_spec.*", "*.spec.*", "*Spec.*"),
+    r"(?:common )?test suites?": ("*_SUITE.erl",),
+    r"opam packages?": ("*.opam",),
+    r"gemspecs?": ("*.gemspec",),
+    r"podspecs?": ("*.podspec",),
+    r"rockspecs?": ("*.rockspec",),
+    r"c# projects?|csproj projects?": ("*.csproj",),
+    r"f# projects?|fsproj projects?": ("*.fsproj",),
+    r"(?:database )?migration files?": ("migrations/", "migrate/"),
+}
+"""What people call files, and the paths that projects give them by custom."""
+_NAMED = tuple(
+    (re.compile(rf"(?<![\w⟨./*-])(?:{words})(?![\w/.⟩-])", re.IGNORECASE), globs) for words, globs in _CUSTOMS.items()
+)
+
+
+def mark_file_kinds(marked_text: MarkedText, paths: QuestionPaths) -> None:
+    """Replace words for kinds of files, in a question for a number or a list, by the paths that exist of them."""
+    if _COUNTED.search(marked_text.text) is None:
+        return
+
+    for pattern, globs in _NAMED:
+        match = pattern.search(marked_text.text)
+        existing = [glob for glob in globs if match is not None and paths.find(glob) is not None]
+        if match is not None and existing:
+            marks = " or ".join(marked_text.add(Mark("P", glob, glob)) for glob in existing)
+            marked_text.text = f"{marked_text.text[: match.start()]}files of {marks}{marked_text.text[match.end() :]}"
+
+    marked_text.mark(_BY_ENDING, "P", lambda match: _ending_of(match["word"], paths), "word")
+
+
+def _ending_of(word: str, paths: QuestionPaths) -> str | None:
+    """Return the ending that a word means: as it is written, or in lower case; None for a language or no ending."""
+    if word.lower() in _NO_ENDING or find_language(word) is not None:
+        return None
+    return next((f"*.{ending}" for ending in (word, word.lower()) if paths.find(f"*.{ending}") is not None), None)

@@ -1,0 +1,72 @@
+"""Counts of files by what people call them: endings that exist, workflows, Dockerfiles, and words that mean none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+FILES: dict[str | bytes, str | bytes | None] = {
+    "src/Mill.fsproj": "<Project />\n",
+    "tests/Mill.Tests.fsproj": "<Project />\n",
+    "src/mill.fs": "let wheel = 1 // FIXME\n",
+    "features/turn.feature": "Feature: turn\n",
+    "features/stop.feature": "Feature: stop\n",
+    "features/old/feature.txt": "feature files\n",
+    ".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n      - uses: mill/setup@v3\n",
+    ".github/workflows/release.yaml": "jobs: {}\n",
+    ".github/workflows/README.md": "# Workflows\n",
+    ".github/dependabot.yml": "version: 2\n",
+    "Dockerfile": "FROM debian:12\n",
+    "build/Dockerfile.alpine": "FROM alpine:3\n",
+    "build/slim.Dockerfile": "FROM alpine:3\n",
+    "docs/Dockerfiles.md": "# Dockerfiles\n",
+    "spec/wheel_spec.rb": "it 'turns' do\nend\n",
+    "spec/spec_helper.rb": "require 'wheel'\n",
+}
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("mill")
+    RepositoryBuilder(root / "mill").commit(FILES, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "lead"),
+    [
+        ("How many fsproj files are there?", "**2** files of `*.fsproj`."),
+        ("How many F# projects does mill have?", "**2** files of `*.fsproj`."),
+        ("How many feature files does mill have?", "**2** files of `*.feature`."),
+        ("How many GitHub workflows does mill have?", "**2** files in `.github/workflows/*.y*ml`."),
+        ("How many CI workflow files are there?", "**2** files in `.github/workflows/*.y*ml`."),
+        ("How many workflows use mill/setup?", "**1** file in `.github/workflows/*.y*ml` contains `mill/setup`."),
+        ("How many Dockerfiles are there?", "**3** files in `**/Dockerfile` or `**/Dockerfile.*` or `*.Dockerfile`."),
+        ("How many spec files are there?", "**1** file in `**/*_spec.*`."),
+        ("How many FIXME comments are in the F# sources?", "**1** line in F# files contains `FIXME`."),
+    ],
+)
+def test_what_people_call_files_is_counted_by_their_paths(mill: LocalEngine, question: str, lead: str) -> None:
+    assert research(mill, question).text.startswith(lead)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        # No file has this ending, and these words aren't endings.
+        "How many velvet files are there?",
+        "How many config files are there?",
+        "How many workflow jobs are there?",
+        "How many Makefiles are there?",
+    ],
+)
+def test_other_words_before_files_count_nothing(mill: LocalEngine, question: str) -> None:
+    assert not research(mill, question).text.startswith("**")
