@@ -11,8 +11,8 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
+from sourcelight.engines.deepsearch.facts.declared.import_forms import imports_in
 from sourcelight.engines.deepsearch.facts.events import byline
-from sourcelight.engines.deepsearch.facts.imports import imports_in
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at

@@ -29,6 +29,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
 from sourcelight.engines.deepsearch.lookups.builds.package_lines import (
     PackageLine,
     find_package_lines,
+    have_one_version,
     is_above,
     lines_of_subject,
     state_package_line,
@@ -179,8 +180,8 @@ def _select(
     """Return the manifests that a question is about, their lines that list its package, and the paths read whole.
 
     An owner that is neither a package nor a directory is a condition, such as "on Linux": a part of the name of a list.
-    None if no list has it. Of a free subject, a word that a manifest or a list is named by chooses it; without one, all
-    have to list the same version.
+    None if no list has it. Of a free subject, a word that a manifest or a list is named by chooses it; without one, the
+    question has to describe it, and all lists have to have the same version.
     """
     of_owner = None if question.subject else select_manifests(work, list(manifests), question.owner)
     if of_owner is not None:
@@ -197,7 +198,16 @@ def _select(
         return None
 
     selected = lines_of_subject(matches, subject)
+    if not selected and _is_described(work.inquiry.question, subject) and have_one_version(matches):
+        selected = matches
+
     return (list(manifests), selected, read) if selected else None
+
+
+def _is_described(question: str, subject: Sequence[str]) -> bool:
+    """Return whether a question describes its subject, as "the weaving machine", rather than names another thing."""
+    described = r"\b(?:the|this|our|its|your|my)\s+(?:[\w./-]{1,40}\s+){0,3}"
+    return all(re.search(rf"{described}{re.escape(word)}\b", question, re.IGNORECASE) for word in subject)
 
 
 def _in_order(work: Work, matches: Sequence[PackageLine], question: PackageQuestion) -> list[PackageLine]:

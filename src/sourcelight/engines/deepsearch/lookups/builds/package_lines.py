@@ -56,17 +56,18 @@ _NAMED_OTHERWISE = {
 
 
 def lines_of_subject(lines: Sequence[PackageLine], subject: Sequence[str]) -> list[PackageLine]:
-    """Return the lines of the manifests or lists that a word of a subject names; all if they have the same version.
+    """Return the lines of the manifests or lists that a word of a subject names."""
+    words = set(subject)
+    for part in subject:
+        words.update(_NAMED_OTHERWISE.get(part, ()))
 
-    Empty if the subject names none of them, and their versions differ.
-    """
-    words = {word for part in subject for word in (part, *_NAMED_OTHERWISE.get(part, ()))}
-    selected = [line for line in lines if words & _words_of(line)]
-    if selected:
-        return selected
+    return [line for line in lines if words & _words_of(line)]
 
+
+def have_one_version(lines: Sequence[PackageLine]) -> bool:
+    """Return whether all lines that give a version give the same one."""
     versions = {line.requirement.version for line in lines}
-    return list(lines) if len(versions - {""}) <= 1 else []
+    return len(versions - {""}) <= 1
 
 
 def _words_of(line: PackageLine) -> set[str]:
