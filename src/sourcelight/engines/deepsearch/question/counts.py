@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.query.file_kinds import is_test
+from sourcelight.engines.deepsearch.question.file_kinds import all_headers, headers_of
 from sourcelight.engines.deepsearch.question.grammar import (
     ADDED_LINES,
     ADJECTIVE,
@@ -82,7 +82,6 @@ def read_modules(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
 
 _DEFAULT_OF = re.compile(r"\bby default\b", re.IGNORECASE)
 _BY_DEFAULT = re.compile(r"\b(?:by default|at most|at once|at a time|before)\b", re.IGNORECASE)
-HEADERS = r"\.(?:h|hh|hpp|hxx)$"
 
 
 _EXAMPLES = re.compile(r"\b(?:specs|examples)\b", re.IGNORECASE)
@@ -197,8 +196,7 @@ class CountReader:
 
         paths: Sequence[PathScope] = self.fields.get("paths", ())
         if "header" in word and all(path.pattern.endswith("/") for path in paths):
-            headers = PathScope(self.noun, HEADERS, "*.{h,hh,hpp,hxx}", is_file=True, exists=False)
-            self.fields["paths"] = tuple(_headers_of(path) for path in paths) or (headers,)
+            self.fields["paths"] = tuple(headers_of(path) for path in paths) or (all_headers(self.noun),)
         elif "notebook" in word and not self.fields.get("languages"):
             self.fields["languages"] = ("Jupyter Notebook",)
         elif "header" in word or not self.fields.get("languages"):
@@ -582,17 +580,6 @@ class CountReader:
         side = next((side for start, side in sides.items() if verb.startswith(start)), "")
         self.fields |= {"kind": "changed_lines", "authors": authors, "side": side}
         return True
-
-
-def _headers_of(folder: PathScope) -> PathScope:
-    """Return the headers at any depth of a directory."""
-    return replace(
-        folder,
-        source_text=f"header files in {folder.source_text}",
-        pattern=f"{folder.pattern}.*{HEADERS}",
-        glob=f"{folder.glob}**/*.{{h,hh,hpp,hxx}}",
-        is_file=True,
-    )
 
 
 def _kind_of(noun: str) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sourcelight.core.query.languages import find_language
 from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
-from sourcelight.engines.deepsearch.question.request import QuestionPaths
+from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count) of|count|list(?: all)?|which|what)\b", re.IGNORECASE)
 _BY_ENDING = re.compile(r"(?<![\w⟨./*-])(?P<word>[A-Za-z][\w+-]{0,14})\s+(?=files\b)")
@@ -46,6 +47,9 @@ _NAMED = tuple(
 )
 
 
+_HEADERS, _HEADERS_GLOB = r"\.(?:h|hh|hpp|hxx)$", "*.{h,hh,hpp,hxx}"
+
+
 def mark_file_kinds(marked_text: MarkedText, paths: QuestionPaths) -> None:
     """Replace words for kinds of files, in a question for a number or a list, by the paths that exist of them."""
     if _COUNTED.search(marked_text.text) is None:
@@ -66,3 +70,19 @@ def _ending_of(word: str, paths: QuestionPaths) -> str | None:
     if word.lower() in _NO_ENDING or find_language(word) is not None:
         return None
     return next((f"*.{ending}" for ending in (word, word.lower()) if paths.find(f"*.{ending}") is not None), None)
+
+
+def all_headers(noun: str) -> PathScope:
+    """Return the headers of C and C++ in any directory."""
+    return PathScope(noun, _HEADERS, _HEADERS_GLOB, is_file=True, exists=False)
+
+
+def headers_of(folder: PathScope) -> PathScope:
+    """Return the headers at any depth of a directory."""
+    return replace(
+        folder,
+        source_text=f"header files in {folder.source_text}",
+        pattern=f"{folder.pattern}.*{_HEADERS}",
+        glob=f"{folder.glob}**/{_HEADERS_GLOB}",
+        is_file=True,
+    )
