@@ -24,7 +24,7 @@ _NO_ENDING = frozenset(_NO_ENDING_TEXT.split())
 """Words before "files" that say something else of them."""
 _WORKFLOWS = ".github/workflows/*.y*ml"
 _NO_PARTS = r"(?! (?:jobs?|steps?|runs?|files?)\b)"
-"""What workflows have: a count of files is none of them."""
+"""Words for parts of workflows: a count of files is none of them."""
 _CUSTOMS: Mapping[str, Sequence[str]] = {
     rf"(?:(?:github )?(?:actions? |ci )|github )workflows?(?: files?)?{_NO_PARTS}": (_WORKFLOWS,),
     rf"(?:workflow files|workflows(?= (?:use|run|call|install|contain|mention)\b)){_NO_PARTS}": (_WORKFLOWS,),
@@ -41,7 +41,7 @@ _CUSTOMS: Mapping[str, Sequence[str]] = {
     r"f# projects?|fsproj projects?": ("*.fsproj",),
     r"(?:database )?migration files?": ("migrations/", "migrate/"),
 }
-"""What people call files, and the paths that projects give them by custom."""
+"""Names that people use for files, and the paths that projects give them by custom."""
 _NAMED = tuple(
     (re.compile(rf"(?<![\w⟨./*-])(?:{words})(?![\w/.⟩-])", re.IGNORECASE), globs) for words, globs in _CUSTOMS.items()
 )

@@ -1,4 +1,4 @@
-"""What files import, by the forms of their lines."""
+"""Imports of a file, by the forms of its lines."""
 
 from __future__ import annotations
 
